@@ -1,0 +1,25 @@
+"""autograder: names mistakes, grades notebooks of the course fast and fairly, and stays plain nbgrader. For instructors and authors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autograder.grade import grade_answer
+    from autograder.rechecking import recheck
+
+__all__ = ["grade_answer", "recheck"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`recheck` and `grade_answer` load what they need when first asked for."""
+    if name == "recheck":
+        from autograder.rechecking import recheck
+
+        return recheck
+    if name == "grade_answer":
+        from autograder.grade import grade_answer
+
+        return grade_answer
+    raise AttributeError(f"module 'autograder' has no attribute {name!r}")

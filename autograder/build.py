@@ -1,0 +1,215 @@
+"""From what authors write to what students get: executed solution notebooks, student notebooks, shipped answers. Only what changed is made again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbgrader.converters import GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import judge, keys
+from autograder.house import UserError, release, root, solution, source
+from autograder.key import Answer
+from ffnlab import answers, exercises, plain
+from ffnlab.verdict import difference
+
+CELL_SECONDS = 300
+STAMP = "ffnlab"  # the key in a generated notebook's metadata
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SOLUTION = re.compile(r"^\s*### BEGIN SOLUTION\n(.*?)^\s*### END SOLUTION\n?", re.S | re.M)
+
+
+def notebook_of(assignment: str) -> Any:
+    """The solution notebook as its source says, not yet executed: stable cell ids, our kernel, a mark that it is generated."""
+    path = source(assignment)
+    try:
+        notebook = jupytext.read(path)
+    except Exception as error:
+        raise UserError(f"{path.name} is not a notebook in percent format: {error}") from None
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            STAMP: {"generated": f"from solutions/{path.name} by make build; edit that file"},
+        }
+    )
+    for place, cell in enumerate(notebook.cells):
+        name = cell.metadata.get("nbgrader", {}).get("grade_id") or str(place)
+        cell.id = hashlib.sha256(f"{assignment}/{name}".encode()).hexdigest()[:12]
+        cell.metadata.pop("lines_to_next_cell", None)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+@cache
+def solution_answer(exercise: str) -> Answer:
+    """The solution notebook's own answer to an exercise: the first right answer, read from there."""
+    notebook = exercises.notebook_of(exercise)
+    cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in notebook_of(notebook).cells}
+    if exercise not in cells:
+        raise UserError(f"solutions/{notebook}.py has no cell with the grade_id {exercise!r}")
+    namespace: dict[str, Any] = {"__name__": "solution"}
+    exec(compile(cells["imports"], f"<{notebook}: imports>", "exec"), namespace)
+    exec(compile(cells[exercise], f"<{notebook}: {exercise}>", "exec"), namespace)
+    text = SOLUTION.sub(r"\1", cells[exercise])
+    return Answer(exercise, "solution", "right", "the solution notebook", namespace[exercise], text)
+
+
+def stamp(assignment: str) -> str:
+    """A hash of all that the executed notebook depends on."""
+    lab = Path(exercises.__file__).parent.parent
+    module = Path(str(exercises.NOTEBOOKS[assignment].__file__)).stem
+    parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), *sorted(lab.glob("*.py"))]
+    parts += [lab / "exercises" / f"{module}.py", *sorted((lab / "figures").glob("*.py"))]
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
+
+
+def is_current(assignment: str) -> bool:
+    """Whether the generated notebooks were made from the sources as they are now."""
+    try:
+        made = nbformat.read(solution(assignment), as_version=4).metadata[STAMP]["stamp"]
+    except (OSError, KeyError, ValueError):
+        return False
+    return bool(made == stamp(assignment)) and release(assignment).is_file()
+
+
+def build(assignment: str, force: bool = False, tell: Callable[[str], None] = lambda text: None) -> bool:
+    """Make an assignment's answers, solution notebook and student notebook again, if they have changed. Returns whether they had.
+
+    Raises:
+        UserError: a cell of the solution notebook fails, or the source is broken.
+    """
+    changed = build_answers(assignment, tell)
+    if not force and is_current(assignment):
+        return changed
+    tell(f"{assignment}: running the solution notebook")
+    executed = execute(assignment)
+    _write(solution(assignment), nbformat.writes(executed))
+    tell(f"{assignment}: making the student's notebook")
+    _write(release(assignment), nbformat.writes(student_notebook(assignment)))
+    return True
+
+
+def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
+    """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
+    markings = {e.name: judge.marking(e.name, judge.public_seeds(e)) for e in exercises.of_notebook(assignment)}
+    path = answers.path(assignment)
+    data = answers.dump(assignment, markings)
+    if path.is_file() and same_answers(path.read_bytes(), data):
+        return False
+    tell(f"{assignment}: making the shipped answers")
+    path.parent.mkdir(exist_ok=True)
+    _write(path, data)
+    answers.forget()
+    return True
+
+
+def same_answers(old: bytes, new: bytes) -> bool:
+    """Whether two answer files say the same, but for rounding."""
+    try:
+        return not difference(plain.unpack(old), plain.unpack(new), 1e-9, 1e-9)
+    except plain.Malformed:
+        return False
+
+
+def execute(assignment: str) -> Any:
+    """The solution notebook with its outputs. A check below full marks fails the build."""
+    notebook = notebook_of(assignment)
+    with tempfile.TemporaryDirectory() as folder:
+        old = {name: os.environ.get(name) for name in ("FFNLAB_STRICT", "PYTHONHASHSEED")}
+        os.environ.update(FFNLAB_STRICT="1", PYTHONHASHSEED="0")
+        try:
+            client = NotebookClient(
+                notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False, store_widget_state=False,
+                resources={"metadata": {"path": folder}},
+            )  # fmt: skip
+            client.execute()
+        except Exception as error:
+            last = [line for line in str(error).splitlines() if line.strip()]
+            raise UserError(
+                f"solutions/{assignment}.py fails: {_plain(last[-1]) if last else type(error).__name__}"
+            ) from None
+        finally:
+            for name, value in old.items():
+                os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)  # the static picture beside it stays
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata[STAMP]["stamp"] = stamp(assignment)
+    return notebook
+
+
+def student_notebook(assignment: str) -> Any:
+    """The student's notebook, by nbgrader's own GenerateAssignment in a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        place = folder / "solutions" / assignment
+        place.mkdir(parents=True)
+        unexecuted = notebook_of(assignment)
+        (place / f"{assignment}.ipynb").write_text(nbformat.writes(unexecuted), encoding="utf-8")
+        config = Config(course_config())
+        config.CourseDirectory.update(root=name, source_directory="solutions", release_directory="course")
+        config.CourseDirectory.assignment_id = assignment
+        config.GenerateAssignment.no_database = True
+        converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
+        converter.log.setLevel("ERROR")
+        try:
+            converter.start()
+        except (Exception, SystemExit) as error:
+            raise UserError(f"nbgrader can't make the student's notebook of {assignment}: {error}") from None
+        notebook = nbformat.read(folder / "course" / assignment / f"{assignment}.ipynb", as_version=4)
+    notebook.metadata.pop("celltoolbar", None)
+    return notebook
+
+
+def course_config() -> Config:
+    """What nbgrader_config.py says."""
+    config: Config = PyFileConfigLoader("nbgrader_config.py", path=str(root())).load_config()
+    return config
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".draft")
+    draft.write_bytes(content.encode() if isinstance(content, str) else content)
+    draft.replace(path)
+
+
+LEFT_OUT = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist"}
+
+
+def handout(target: Path) -> Path:
+    """A zip of course/ without what installing and working leave behind; the same bytes from the same files."""
+    folder = root() / "course"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder.parent)
+            if path.is_file() and not any(_left_out(part) for part in name.parts):
+                entry = zipfile.ZipInfo(name.as_posix())
+                entry.external_attr, entry.compress_type = 0o100644 << 16, zipfile.ZIP_DEFLATED
+                archive.writestr(entry, path.read_bytes())
+    return target
+
+
+def _left_out(part: str) -> bool:
+    return part in LEFT_OUT or part.startswith(".progress") or part.endswith((".egg-info", "_cache", ".draft"))

@@ -1,0 +1,269 @@
+"""The command line: `autograder grade`, `answer`, `answers`, `build`, `matrix`, `sample`, `handout`, `doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from autograder.house import Class, UserError, assignments, root
+
+app = typer.Typer(
+    help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+Grading = Annotated[Path | None, typer.Option(help="The class's folder, with submitted/ in it. [default: grading/]")]
+
+
+@app.command()
+def grade(
+    assignment: Annotated[
+        list[str] | None, typer.Argument(help="Assignments. [default: all that were submitted]")
+    ] = None,
+    grading: Grading = None,
+    student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Submissions side by side. [default: the cores]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Grade again what has not changed.")] = False,
+    students: Annotated[int, typer.Option(min=1, help="How many students a sample class has.")] = 16,
+) -> None:
+    """Grade a class: gradebook, feedback pages, a table. While grading/submitted/ is empty: a sample class in grading/sample/."""
+    from autograder import classroom, sample
+
+    console = Console()
+    school = _class(grading)
+    if school.is_empty() and grading is None:
+        school = Class(root() / "grading" / "sample")
+        if school.is_empty():
+            sample.make(school, students)
+            console.print(
+                "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
+                style="dim",
+            )
+        else:
+            console.print("grading/submitted/ is empty: grading the sample class in grading/sample/.", style="dim")
+    names = assignment or classroom.submitted_assignments(school)
+    if not names:
+        raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
+    for name in names:
+        _grade(console, school, name, workers, student, force)
+
+
+def _grade(
+    console: Console, school: Class, assignment: str, workers: int | None, student: str | None, force: bool
+) -> None:
+    from autograder import classroom, gradebook, report
+    from autograder.jail.limits import Limits
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(f"{assignment}", total=None, rate="starting the jail")
+
+        def tell(done: classroom.Done, total: int) -> None:
+            speed = progress.tasks[task].speed or 0
+            progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
+
+        done = classroom.grade(school, assignment, Limits(), workers, student, force, tell)
+    with gradebook.Book(school) as book:
+        latest = book.latest(assignment)
+    attempts = [latest[one.submission.student] for one in done if one.submission.student in latest]
+    attempts.sort(key=lambda attempt: attempt.student)
+    report.class_table(console, assignment, attempts)
+    report.misunderstandings(console, attempts)
+    again = sum(1 for one in done if one.graded is not None)
+    unchanged = len(done) - again
+    console.print(
+        f"{again} graded" + (f", {unchanged} unchanged since last time (--force grades them again)" if unchanged else "")
+        + f". Feedback pages: {_shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html\n"
+    )  # fmt: skip
+
+
+@app.command()
+def answer(
+    exercise: Annotated[str, typer.Argument(help="The exercise's name, e.g. ffn_forward.")],
+    file: Annotated[Path, typer.Argument(help="What a student would type in the exercise's cell.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Grade one answer to one exercise, in the jail."""
+    from autograder.grade import grade_answer
+
+    result = grade_answer(exercise, _source(file))
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _line(result))
+
+
+@app.command()
+def answers(
+    folder: Annotated[Path, typer.Argument(help="A folder of FOLDER/<exercise>/*.py.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line each, with the file's name.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
+) -> None:
+    """Grade every FOLDER/<exercise>/*.py, in the jail."""
+    from autograder.grade import grade_answer
+    from autograder.jail.sandbox import Jail
+    from ffnlab import exercises
+
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder")
+    files = sorted(folder.glob("*/*.py"))
+    if not files:
+        raise UserError(f"{folder} holds no <exercise>/*.py")
+    unknown = sorted({file.parent.name for file in files} - set(exercises.every()))
+    if unknown:
+        raise UserError(f"{folder}: there is no exercise called {', '.join(unknown)}")
+    sources = [_source(file) for file in files]
+    with Jail() as jail, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        results = pool.map(
+            lambda pair: grade_answer(pair[0].parent.name, pair[1], jail), zip(files, sources, strict=True)
+        )
+        for file, result in zip(files, results, strict=True):
+            name = str(file.relative_to(folder))
+            typer.echo(
+                json.dumps({"file": name, **result}, ensure_ascii=False) if as_json else f"{name}: {_line(result)}"
+            )
+
+
+def _line(result: dict[str, object]) -> str:
+    from autograder.report import clean
+
+    score = f"{result['points']:g} of {result['max_points']:g}"
+    named = f" [{result['mistake']}]" if result["mistake"] else ""
+    return f"{result['outcome']}, {score}{named}. {clean(str(result['message']), 600)}"
+
+
+@app.command()
+def build(
+    assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
+) -> None:
+    """Make solution notebooks, student notebooks and shipped answers again: only what changed."""
+    from autograder import build as builder
+
+    for name in assignment or assignments():
+        if name not in assignments():
+            raise UserError(f"there is no solutions/{name}.py")
+        if not builder.build(name, force, typer.echo):
+            typer.echo(f"{name}: nothing has changed")
+
+
+@app.command()
+def matrix(
+    exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
+    problems: Annotated[bool, typer.Option("--problems", help="Only rows that are not as they must be.")] = False,
+) -> None:
+    """Print exercise × kept answer → points and message, on public and on hidden draws. Exit status 1 where one is not as it must be."""
+    from autograder import build as builder
+    from autograder import draws, judge, keys, report
+    from autograder import matrix as matrices
+    from ffnlab import exercises
+
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    names = exercise or list(exercises.every())
+    found: list[matrices.Row] = []
+    for name in names:
+        try:
+            key = keys.find(name)
+        except LookupError as error:
+            raise UserError(str(error.args[0])) from None
+        seeds = {"public": judge.public_seeds(key.exercise), "hidden": draws.development(name)}
+        found += matrices.rows(key, seeds, builder.solution_answer(name))
+    wrong = [row for row in found if row.problem]
+    shown = wrong if problems else found
+    if shown:
+        report.matrix_table(console, shown)
+    kept = {(row.answer.exercise, row.answer.name): row.answer.kind for row in found}
+    kinds = list(kept.values())
+    console.print(
+        f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(found)} verdicts: "
+        + (
+            f"{len(wrong)} not as they must be"
+            if wrong
+            else "all right answers earn full marks, all mistakes are named"
+        )
+    )
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+def sample(
+    students: Annotated[int, typer.Argument(min=1, help="How many.")] = 16,
+    grading: Annotated[Path | None, typer.Option(help="Where. [default: grading/sample/]")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same class.")] = 1,
+) -> None:
+    """Make a sample class from the marking guide."""
+    from autograder import sample as samples
+
+    school = Class(grading or root() / "grading" / "sample")
+    names = samples.make(school, students, seed)
+    typer.echo(f"{len(names)} students in {_shown(school.submitted)}")
+
+
+@app.command()
+def handout(
+    target: Annotated[Path, typer.Argument(help="The zip file.")] = Path("dist/course.zip"),
+) -> None:
+    """Zip course/ for students."""
+    from autograder import build as builder
+
+    typer.echo(f"{_shown(builder.handout(target))}")
+
+
+@app.command()
+def doctor() -> None:
+    """Try every layer that grading rests on. Exit status 1 where one is missing."""
+    from autograder import doctor as doctors
+
+    if not doctors.examine(typer.echo):
+        raise typer.Exit(1)
+
+
+def _class(folder: Path | None) -> Class:
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{folder} is not a folder")
+    return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"))
+
+
+def _source(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file} can't be read: {error}") from None
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def main() -> None:
+    """Run the command line: what a user can mend is one line on stderr and exit status 2."""
+    from autograder.jail.sandbox import JailBroken
+    from autograder.key import KeyProblem
+
+    try:
+        app()
+    except (UserError, KeyProblem, JailBroken) as error:
+        sys.stderr.write(f"autograder: {error}\n")
+        sys.exit(2)

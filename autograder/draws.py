@@ -1,0 +1,96 @@
+"""Hidden draws: one stored secret per assignment, from which every hidden input follows; the matrix must hold on them before they are used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from autograder import judge, keys, matrix
+from autograder.house import UserError
+from autograder.key import Key
+from ffnlab import exercises
+
+Seeds = dict[str, tuple[int, ...]]
+FILE = "hidden_draws.json"
+ATTEMPTS = 20
+LAB = Path(exercises.__file__).parent.parent
+DEVELOPMENT = b"draws for building and validating, where no class is graded"
+
+
+@cache
+def key_version(assignment: str) -> str:
+    """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
+    parts = [
+        Path(str(keys.MODULES[assignment].__file__)),
+        Path(str(exercises.NOTEBOOKS[assignment].__file__)),
+        *(LAB / name for name in ("exercise.py", "plain.py", "verdict.py")),
+    ]
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()[:12]
+
+
+def hidden(assignment: str, file: Path) -> Seeds:
+    """The seeds of the hidden draws of each exercise; the secret is made where there is none yet.
+
+    Raises:
+        UserError: the file is broken, or the matrix holds on no draws.
+    """
+    kept = _read(file)
+    entry = kept.get(assignment, {})
+    secret = bytes.fromhex(entry["secret"]) if "secret" in entry else secrets.token_bytes(32)
+    attempts: dict[str, int] = dict(entry.get("attempts", {}))
+    version = key_version(assignment)
+    if entry.get("holds_for") != version:
+        for key in keys.of_notebook(assignment):
+            attempts[key.exercise.name] = _holding_attempt(key, secret, attempts.get(key.exercise.name, 0))
+        kept[assignment] = {"secret": secret.hex(), "attempts": attempts, "holds_for": version}
+        _write(file, kept)
+    return {
+        exercise.name: judge.hidden_seeds(exercise, secret, attempts[exercise.name])
+        for exercise in exercises.of_notebook(assignment)
+    }
+
+
+def _holding_attempt(key: Key, secret: bytes, first: int) -> int:
+    for attempt in range(first, first + ATTEMPTS):
+        if matrix.holds(key, judge.hidden_seeds(key.exercise, secret, attempt)):
+            return attempt
+    raise UserError(f"the key of {key.exercise.name} does not hold on hidden draws: `autograder matrix` shows where")
+
+
+def development(name: str) -> tuple[int, ...]:
+    """Hidden draws where no class is graded: when the solution notebooks are built and validated."""
+    return judge.hidden_seeds(exercises.find(name), DEVELOPMENT)
+
+
+def for_recheck(name: str) -> tuple[int, ...]:
+    """The hidden draws of the class in whose folder this process works, as under `nbgrader autograde`; else those of development."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / FILE).is_file():
+            return hidden(exercises.notebook_of(name), folder / FILE)[name]
+    return development(name)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        raise UserError(f"{file} can't be read; without its secret earlier grades can't be repeated") from None
+    if not isinstance(kept, dict):
+        raise UserError(f"{file} is not what grading wrote there")
+    return kept
+
+
+def _write(file: Path, kept: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    draft.replace(file)

@@ -1,0 +1,97 @@
+"""What a student gets back: the graded notebook for formgrader, and one page that says, exercise by exercise, what was seen, why, and where to look."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.grade import Graded
+from autograder.house import Class
+from autograder.inbox import Cell, Kind
+from ffnlab import exercises, panel
+from ffnlab.verdict import Outcome, Verdict
+
+
+def write(school: Class, student: str, graded: Graded) -> None:
+    """Write the graded notebook and the feedback page, where nbgrader expects them."""
+    notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
+    _replace(notebook, nbformat.writes(graded_notebook(graded)))
+    page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
+    _replace(page, feedback_page(student, graded))
+    stamp = school.submitted / student / graded.assignment / "timestamp.txt"
+    if stamp.is_file() and not stamp.is_symlink():
+        shutil.copyfile(stamp, notebook.parent / "timestamp.txt")
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def graded_notebook(graded: Graded) -> Any:
+    """The rebuilt notebook with the outputs that its cells had in the jail, and the verdicts at the checks."""
+    cells = [_cell(cell, graded) for cell in graded.cells]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+
+
+def _cell(cell: Cell, graded: Graded) -> Any:
+    if cell.cell_type != "code":
+        return new_markdown_cell(cell.source, id=cell.id, metadata=cell.metadata)
+    outputs = graded.outputs.get(cell.id, [])
+    if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
+        shown = _panel(graded, cell.name)
+        outputs = [{"output_type": "display_data", "metadata": {}, "data": shown._repr_mimebundle_()}]
+    return new_code_cell(cell.source, id=cell.id, metadata=cell.metadata, outputs=_nodes(outputs))
+
+
+def _nodes(outputs: list[dict[str, Any]]) -> list[Any]:
+    return [nbformat.from_dict(output) for output in outputs]
+
+
+def _panel(graded: Graded, name: str) -> panel.Panel:
+    return panel.of_verdict(graded.verdicts[name], exercises.find(name).understood, graded.printed.get(name, ""))
+
+
+@cache
+def _template() -> jinja2.Template:
+    text = resources.files("autograder").joinpath("templates/feedback.html").read_text(encoding="utf-8")
+    return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
+
+
+def feedback_page(student: str, graded: Graded) -> str:
+    """One student's page. All that came from the submission is escaped."""
+    sources = {cell.name: cell.source for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing}
+    manual = [cell for cell in graded.cells if cell.kind is Kind.MANUAL]
+    rows = [
+        {
+            "verdict": verdict,
+            "word": panel.MARKS[verdict.outcome][1],
+            "panel": _panel(graded, name).html,
+            "source": sources.get(name, ""),
+        }
+        for name, verdict in graded.verdicts.items()
+    ]
+    return _template().render(
+        student=student,
+        assignment=graded.assignment,
+        points=graded.points,
+        max_points=graded.max_points,
+        earned=sum(1 for verdict in graded.verdicts.values() if _full(verdict)),
+        rows=rows,
+        manual=manual,
+        remarks=graded.remarks,
+    )
+
+
+def _full(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.EARNED

@@ -1,0 +1,183 @@
+"""The one writer: verdicts into nbgrader's own gradebook, and every attempt's history into a table of ours in the same database."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import sqlalchemy as sa
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
+
+import autograder
+from autograder.draws import key_version
+from autograder.grade import Graded
+from autograder.house import Class, UserError, solution
+from autograder.inbox import Kind
+from ffnlab.verdict import Outcome
+
+_metadata = sa.MetaData()
+ATTEMPTS = sa.Table(
+    "autograder_attempt",
+    _metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("assignment", sa.String(200), nullable=False, index=True),
+    sa.Column("student", sa.String(200), nullable=False, index=True),
+    sa.Column("submission", sa.String(64), nullable=False),  # hash of the submitted bytes
+    sa.Column("version", sa.String(64), nullable=False),  # of key and engine
+    sa.Column("graded_at", sa.String(40), nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("points", sa.Float, nullable=False),
+    sa.Column("max_points", sa.Float, nullable=False),
+    sa.Column("record", sa.Text, nullable=False),  # JSON: verdicts, remarks
+)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The latest grading of one submission, as kept."""
+
+    student: str
+    submission: str
+    version: str
+    points: float
+    max_points: float
+    verdicts: dict[str, dict[str, Any]]
+    remarks: Sequence[str]
+
+
+def version(assignment: str) -> str:
+    """By what a grade was made: the key's version and the engine's."""
+    return f"{key_version(assignment)}/{autograder.__version__}"
+
+
+def digest(data: bytes) -> str:
+    """The identity of a submission."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class Book:
+    """The gradebook of one class, open for one writer. Use as a context manager."""
+
+    def __init__(self, school: Class) -> None:
+        self._school = school
+        school.folder.mkdir(parents=True, exist_ok=True)
+        # nbgrader runs `alembic` by name when it makes a gradebook; our environment need not be active.
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        logging.getLogger("alembic").setLevel(logging.WARNING)
+        try:
+            self._gradebook = Gradebook(school.db_url)
+            _metadata.create_all(self._gradebook.engine)
+        except (sa.exc.SQLAlchemyError, OSError) as error:
+            raise UserError(f"the gradebook {school.db_url} can't be opened: {str(error).splitlines()[0]}") from None
+
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._gradebook.close()
+
+    def know(self, assignment: str) -> None:
+        """Enter the assignment's cells, as `nbgrader generate_assignment` does, if they are not there or have changed."""
+        path = solution(assignment)
+        if not path.is_file():
+            raise UserError(f"{path} is missing: run `make build` first")
+        self._gradebook.update_or_create_assignment(assignment)
+        notebook = nbformat.read(path, as_version=4)
+        resources: dict[str, Any] = {
+            "nbgrader": {"assignment": assignment, "notebook": assignment, "db_url": self._school.db_url}
+        }
+        for preprocessor in (CheckCellMetadata(), ComputeChecksums(), SaveCells()):
+            notebook, resources = preprocessor.preprocess(notebook, resources)
+        self._gradebook.db.expire_all()
+
+    def latest(self, assignment: str) -> dict[str, Attempt]:
+        """The latest attempt of each student."""
+        newest = (
+            sa.select(sa.func.max(ATTEMPTS.c.id))
+            .where(ATTEMPTS.c.assignment == assignment)
+            .group_by(ATTEMPTS.c.student)
+        )
+        with self._gradebook.engine.connect() as connection:
+            rows = connection.execute(sa.select(ATTEMPTS).where(ATTEMPTS.c.id.in_(newest))).mappings().all()
+        return {row["student"]: _attempt(row) for row in rows}
+
+    def enter(self, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
+        """One submission's scores, comments and history, in one transaction."""
+        book, assignment = self._gradebook, graded.assignment
+        try:
+            book.update_or_create_student(student)
+            moment = {} if timestamp is None else {"timestamp": timestamp}
+            book.update_or_create_submission(assignment, student, **moment)
+            attempted = {cell.name: not cell.untouched for cell in graded.cells if cell.kind is Kind.MANUAL}
+            for name, verdict in graded.verdicts.items():
+                grade = book.find_grade(f"check-{name}", assignment, assignment, student)
+                held = verdict.outcome is Outcome.NOT_GRADED
+                grade.auto_score = None if held else verdict.points
+                grade.needs_manual_grade = held or grade.manual_score is not None
+                comment = book.find_comment(name, assignment, assignment, student)
+                comment.auto_comment = None if verdict.outcome is Outcome.EARNED else verdict.message
+            for name, answered in attempted.items():
+                grade = book.find_grade(name, assignment, assignment, student)
+                grade.auto_score = None if answered else 0.0
+                grade.needs_manual_grade = answered or grade.manual_score is not None
+                comment = book.find_comment(name, assignment, assignment, student)
+                comment.auto_comment = None if answered else "No response."
+            book.db.execute(
+                ATTEMPTS.insert().values(
+                    assignment=assignment,
+                    student=student,
+                    submission=submission,
+                    version=version(assignment),
+                    graded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                    seconds=graded.seconds,
+                    points=graded.points,
+                    max_points=graded.max_points,
+                    record=json.dumps(
+                        {
+                            "verdicts": {n: v.as_dict() for n, v in graded.verdicts.items()},
+                            "remarks": graded.remarks,
+                        }
+                    ),
+                )
+            )
+            book.db.commit()
+        except MissingEntry as error:
+            book.db.rollback()
+            raise UserError(
+                f"the gradebook does not know {assignment} as it is now ({error}): run `make build`"
+            ) from None
+        except BaseException:
+            book.db.rollback()
+            raise
+
+    def scores(self, assignment: str) -> dict[str, dict[str, float | None]]:
+        """Every student's automatic scores as nbgrader holds them, by the grade cell's name."""
+        return {
+            submission.student.id: {
+                grade.name: grade.auto_score for notebook in submission.notebooks for grade in notebook.grades
+            }
+            for submission in self._gradebook.assignment_submissions(assignment)
+        }
+
+
+def _attempt(row: Any) -> Attempt:
+    record = json.loads(row["record"])
+    return Attempt(
+        row["student"],
+        row["submission"],
+        row["version"],
+        row["points"],
+        row["max_points"],
+        record["verdicts"],
+        record["remarks"],
+    )

@@ -1,0 +1,77 @@
+"""Where things lie: the project's folders, and those of one class. Everything else asks here."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ffnlab import exercises
+
+NAME = re.compile(r"[A-Za-z0-9_.@+-]{1,200}")
+
+
+class UserError(Exception):
+    """Something the person at the keyboard can mend: one clear line, exit status 2."""
+
+
+def root() -> Path:
+    """The project's folder: the nearest one from here upwards with solutions/ and course/, else the one this package lies in."""
+    places = (Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parent.parent)
+    for place in places:
+        if (place / "solutions").is_dir() and (place / "course").is_dir():
+            return place
+    raise UserError("this is not the project's folder: there is no solutions/ and course/ here or above")
+
+
+@dataclass(frozen=True)
+class Class:
+    """The folders of one class, laid out as nbgrader does."""
+
+    folder: Path
+
+    @property
+    def submitted(self) -> Path:
+        return self.folder / "submitted"
+
+    @property
+    def autograded(self) -> Path:
+        return self.folder / "autograded"
+
+    @property
+    def feedback(self) -> Path:
+        return self.folder / "feedback"
+
+    @property
+    def db_url(self) -> str:
+        return os.environ.get("AUTOGRADER_DB_URL") or f"sqlite:///{self.folder.resolve() / 'gradebook.db'}"
+
+    @property
+    def draws(self) -> Path:
+        """The file with the secrets of the hidden draws."""
+        return self.folder / "hidden_draws.json"
+
+    def is_empty(self) -> bool:
+        """Whether nobody has submitted anything."""
+        return not self.submitted.is_dir() or not any(self.submitted.iterdir())
+
+
+def release(assignment: str) -> Path:
+    """The student's notebook of an assignment."""
+    return root() / "course" / assignment / f"{assignment}.ipynb"
+
+
+def solution(assignment: str) -> Path:
+    """The executed solution notebook, nbgrader's source."""
+    return root() / "solutions" / assignment / f"{assignment}.ipynb"
+
+
+def source(assignment: str) -> Path:
+    """What an author edits."""
+    return root() / "solutions" / f"{assignment}.py"
+
+
+def assignments() -> list[str]:
+    """The notebooks of the course that exist."""
+    return [name for name in exercises.NOTEBOOKS if source(name).is_file()]

@@ -1,0 +1,202 @@
+"""Submissions: bytes nobody has checked yet become the list of cells that will run.
+
+The notebook is rebuilt from ours: every cell of ours from our copy, only the solution cells and the student's own extra cells from the submission.
+Nothing in a submission can make this raise anything but `Unreadable`.
+
+Rules. A cell of ours is known by its grade_id or, where that was lost, by its cell id. Where several claim the same place, the last one has it and the
+others count as the student's own extra cells. A solution cell that was deleted does not run: the name may be defined elsewhere. An extra cell keeps its
+place behind the nearest cell of ours that stood before it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.house import UserError, release
+
+MAX_CELLS = 2000
+
+
+class Unreadable(Exception):
+    """A submission that is not a notebook; one line says in what way."""
+
+
+class Kind(Enum):
+    """What a cell is for."""
+
+    OURS = "ours"  # runs as it stands in our copy
+    SHOWN = "shown"  # markdown, or a demonstration that grading does not run
+    SOLUTION = "solution"  # the student's answer to an exercise
+    CHECK = "check"  # where the judge asks for the exercise
+    MANUAL = "manual"  # graded by a person
+    EXTRA = "extra"  # the student's own
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell as it will run. `name`: the exercise, or the grade_id. `untouched`: a solution cell that is still our stub."""
+
+    kind: Kind
+    name: str
+    cell_type: str
+    source: str
+    metadata: dict[str, Any]
+    id: str
+    missing: bool = False
+    untouched: bool = False
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A submission as it will be graded, with remarks for the table."""
+
+    cells: tuple[Cell, ...]
+    remarks: tuple[str, ...]
+
+
+@cache
+def template(path: Path) -> tuple[Cell, ...]:
+    """Our copy of an assignment's notebook, cell by cell.
+
+    Raises:
+        UserError: it has not been built.
+    """
+    if not path.is_file():
+        raise UserError(f"{path.name} is missing in course/: run `make build` first")
+    notebook = nbformat.read(path, as_version=4)
+    return tuple(_our_cell(cell) for cell in notebook.cells)
+
+
+def _our_cell(cell: Any) -> Cell:
+    graded = cell.metadata.get("nbgrader", {})
+    name = graded.get("grade_id", cell.id)
+    tags = cell.metadata.get("tags", [])
+    if graded.get("solution") and graded.get("grade"):
+        kind = Kind.MANUAL
+    elif graded.get("solution"):
+        kind = Kind.SOLUTION
+    elif graded.get("grade"):
+        kind, name = Kind.CHECK, name.removeprefix("check-")
+    elif cell.cell_type != "code" or "demo" in tags:
+        kind = Kind.SHOWN
+    else:
+        kind = Kind.OURS
+    return Cell(kind, name, cell.cell_type, cell.source, dict(cell.metadata), cell.id)
+
+
+def rebuild(assignment: str, data: bytes, most: int) -> Rebuilt:
+    """The cells to run for a submission of `assignment`. `most`: bytes a notebook may have.
+
+    Raises:
+        Unreadable: it is too large, not JSON, or not a notebook.
+    """
+    ours = template(release(assignment))
+    theirs = parse(data, most)
+    by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in ours if "nbgrader" in cell.metadata}
+    by_cell_id = {cell.id: cell for cell in ours}
+    claims: dict[str, int] = {}  # our cell's id → index of the submitted cell that has its place
+    remarks: list[str] = []
+    claimed = [_claimed(cell, by_id, by_cell_id) for cell in theirs]
+    for index, mine in enumerate(claimed):
+        if mine is None:
+            continue
+        if mine.id in claims and mine.kind in (Kind.SOLUTION, Kind.MANUAL):
+            remarks.append(f"{mine.name} is there twice; the last one counts")
+        claims[mine.id] = index
+    extras: dict[str, list[Cell]] = {}
+    place = ""
+    for index, cell in enumerate(theirs):
+        mine = claimed[index]
+        if mine is not None and claims[mine.id] == index:
+            place = mine.id
+        elif cell["cell_type"] == "code" and cell["source"].strip() and not (mine and mine.kind is not Kind.SOLUTION):
+            extras.setdefault(place, []).append(
+                Cell(Kind.EXTRA, f"extra-{index}", "code", cell["source"], {}, f"extra-{index}")
+            )
+    cells = list(extras.get("", []))
+    for our_cell in ours:
+        cells.append(_from_submission(our_cell, theirs[claims[our_cell.id]] if our_cell.id in claims else None))
+        cells += extras.get(our_cell.id, [])
+    deleted = [one.name for one in cells if one.kind is Kind.SOLUTION and one.missing]
+    if deleted:
+        remarks.append(f"deleted: {', '.join(deleted)}")
+    return Rebuilt(tuple(cells), tuple(remarks))
+
+
+def _claimed(cell: dict[str, Any], by_id: dict[str, Cell], by_cell_id: dict[str, Cell]) -> Cell | None:
+    return by_id.get(cell["grade_id"]) or by_cell_id.get(cell["id"])
+
+
+def _from_submission(ours: Cell, theirs: dict[str, Any] | None) -> Cell:
+    if ours.kind not in (Kind.SOLUTION, Kind.MANUAL):
+        return ours
+    if theirs is None:
+        return Cell(
+            ours.kind,
+            ours.name,
+            ours.cell_type,
+            ours.source,
+            ours.metadata,
+            ours.id,
+            missing=True,
+            untouched=True,
+        )
+    untouched = squeezed(theirs["source"]) == squeezed(ours.source)
+    return Cell(ours.kind, ours.name, ours.cell_type, theirs["source"], ours.metadata, ours.id, untouched=untouched)
+
+
+def squeezed(source: str) -> str:
+    """A source without what never matters for "is it still our stub": the amount of white space."""
+    return re.sub(r"\s+", " ", source).strip()
+
+
+def parse(data: bytes, most: int) -> list[dict[str, Any]]:
+    """The cells of a submitted notebook as plain dicts (cell_type, source, grade_id, id), whatever its format's minor version.
+
+    Raises:
+        Unreadable: in what way it is not a notebook.
+    """
+    if len(data) > most:
+        raise Unreadable(f"too large: {len(data) / 2**20:.1f} MiB, at most {most / 2**20:g} MiB")
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise Unreadable("not a notebook: it is not UTF-8 text") from None
+    except RecursionError:
+        raise Unreadable("not a notebook: nested too deeply") from None
+    except ValueError as error:
+        raise Unreadable(f"not a notebook: broken JSON ({str(error)[:80]})") from None
+    if not isinstance(notebook, dict):
+        raise Unreadable("not a notebook: a JSON object was expected")
+    cells = notebook.get("cells")
+    if cells is None and isinstance(notebook.get("worksheets"), list):
+        cells = [c for sheet in notebook["worksheets"] if isinstance(sheet, dict) for c in sheet.get("cells") or []]
+    if not isinstance(cells, list):
+        raise Unreadable("not a notebook: it has no list of cells")
+    if len(cells) > MAX_CELLS:
+        raise Unreadable(f"too many cells: {len(cells):,}, at most {MAX_CELLS:,}")
+    return [_cell(cell) for cell in cells if isinstance(cell, dict)]
+
+
+def _cell(cell: dict[str, Any]) -> dict[str, Any]:
+    source = cell.get("source", cell.get("input", ""))
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    text = source if isinstance(source, str) else ""
+    metadata = cell.get("metadata")
+    graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
+    return {
+        "cell_type": cell.get("cell_type") if isinstance(cell.get("cell_type"), str) else "code",
+        "source": text.replace("\r\n", "\n").replace("\r", "\n"),
+        "grade_id": grade_id if isinstance(grade_id, str) else "",
+        "id": cell.get("id") if isinstance(cell.get("id"), str) else "",
+    }

@@ -1,0 +1,115 @@
+"""Inside the jail: fresh namespaces for one fork, its own /tmp and /proc, then no capabilities at all. Linux system calls through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+from pathlib import Path
+
+from autograder.jail.limits import Limits
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = (
+    0x00020000, 0x04000000, 0x08000000, 0x20000000, 0x40000000,
+)  # fmt: skip
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = (
+    4,
+    24,
+    38,
+    47,
+    4,
+)
+CAPABILITY_VERSION_3 = 0x20080522
+LAST_CAPABILITY = 63
+
+
+class IsolationFailed(OSError):
+    """A layer of isolation could not be made."""
+
+
+def undumpable() -> None:
+    """No other process may read this one's memory."""
+    _prctl(PR_SET_DUMPABLE, 0)
+
+
+def new_namespaces() -> None:
+    """Pid, mount, ipc, uts and net namespaces of one's own; the pid namespace holds for the next fork."""
+    if _libc.unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET):
+        _fail("unshare")
+
+
+def private_mounts(limits: Limits) -> None:
+    """A bounded /tmp and /dev/shm of one's own, and a /proc that shows nobody."""
+    _mount("none", "/", "", MS_REC | MS_PRIVATE, "")
+    kept = {name: Path("/proc", name).read_bytes() for name in ("cpuinfo", "meminfo")}
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.tmp},nr_inodes=4096,mode=1777")
+    _mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.tmp},nr_inodes=256,mode=1777")
+    _mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=1m,nr_inodes=16,mode=755")
+    for name, content in kept.items():
+        Path("/proc", name).write_bytes(content)
+    _mount(
+        "tmpfs",
+        "/proc",
+        "tmpfs",
+        MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+        "size=1m,nr_inodes=16",
+    )
+
+
+def no_capabilities() -> None:
+    """Drop every capability, for good."""
+    for capability in range(LAST_CAPABILITY + 1):
+        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
+            break  # beyond the last capability this kernel knows
+    _libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    if _libc.capset(header, (ctypes.c_uint32 * 6)()):
+        _fail("capset")
+
+
+def set_limits(limits: Limits, address_space: int) -> None:
+    """Kernel limits of this process: the second line, behind the conductor's own watch. `address_space`: bytes already mapped."""
+    memory = address_space + limits.memory
+    for which, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_FSIZE, limits.tmp),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+    ):
+        resource.setrlimit(which, (value, value))
+
+
+def mapped_bytes() -> int:
+    """How much address space this process has mapped."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
+    if _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode()):
+        _fail(f"mount {target}")
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, value, 0, 0, 0):
+        _fail(f"prctl {option}")
+
+
+def _fail(what: str) -> None:
+    number = ctypes.get_errno()
+    raise IsolationFailed(number, f"{what}: {os.strerror(number)}")

@@ -1,0 +1,271 @@
+"""Outside the jail, on the conductor's side: starts bubblewrap with the warm process in it, and hands out workers, one fork each."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+
+import ffnlab
+from autograder.jail import wire
+from autograder.jail.limits import Limits
+from ffnlab import plain
+
+HERE = Path(__file__).resolve().parent  # …/autograder/jail
+LAB = Path(ffnlab.__file__).resolve().parent
+START_SECONDS = 120.0
+POLL_SECONDS = 0.1
+
+
+class JailBroken(RuntimeError):
+    """The jail can't be started or has died: our fault, never the student's. One line, with what to do."""
+
+
+class Overrun(Exception):
+    """A submission went beyond a limit, or its process died; `str()` says which in a student's words."""
+
+
+def command(control: int, limits: Limits) -> list[str]:
+    """The bubblewrap command line: what is mounted, what is shared (nothing), what runs."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise JailBroken("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
+    mounted: list[str] = ["--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        link = Path("/", name)
+        if link.is_symlink():
+            mounted += ["--symlink", os.readlink(link), str(link)]
+        elif link.is_dir():
+            mounted += ["--ro-bind", str(link), str(link)]
+    for path in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
+        mounted += ["--ro-bind-try", path, path]
+    for prefix in dict.fromkeys(str(Path(p).resolve()) for p in (sys.base_prefix, sys.prefix)):
+        if not prefix.startswith("/usr/") and prefix != "/usr":
+            mounted += ["--ro-bind", prefix, prefix]
+    mounted += ["--ro-bind", str(LAB), str(LAB), "--tmpfs", str(LAB / "answers")]
+    mounted += ["--ro-bind", str(LAB / "answers" / "__init__.py"), str(LAB / "answers" / "__init__.py")]
+    mounted += ["--ro-bind", str(HERE), str(HERE)]
+    program = (
+        "import sys; sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
+        "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
+        "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])))"
+    )
+    environment = {
+        "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
+        "MPLCONFIGDIR": "/tmp/matplotlib", "IPYTHONDIR": "/tmp/ipython", "MPLBACKEND": "agg", "TORCHINDUCTOR_CACHE_DIR": "/tmp",
+        "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    settings = [part for name, value in environment.items() for part in ("--setenv", name, value)]
+    return [
+        bwrap, "--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc", "--unshare-pid", "--unshare-net",
+        "--unshare-uts", "--unshare-cgroup-try", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
+        *settings, *mounted, "--proc", "/proc", "--dev", "/dev", "--size", str(limits.tmp), "--tmpfs", "/tmp",
+        "--remount-ro", str(LAB / "answers"), "--remount-ro", "/dev", "--remount-ro", "/",
+        "--chdir", "/tmp", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN",
+        str(Path(sys.prefix) / "bin" / "python"), "-I", "-B", "-c", program, str(HERE.parent.parent), str(LAB.parent),
+        str(control), json.dumps(asdict(limits)),
+    ]  # fmt: skip
+
+
+class Jail:
+    """One warm process under bubblewrap. Use as a context manager; `worker()` gives a fresh fork for one submission."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._control, inside = socket.socketpair()
+        self._lock = threading.Lock()
+        try:
+            self._process = subprocess.Popen(
+                command(inside.fileno(), self.limits),
+                pass_fds=[inside.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+        finally:
+            inside.close()
+        self._lines = self._control.makefile("rb")
+        self._control.settimeout(START_SECONDS)
+        try:
+            first = self._lines.readline(200)
+        except OSError:
+            first = b""
+        if first != b"ready\n":
+            self._process.kill()
+            said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
+            last = said.splitlines()[-1] if said else "it did not start in time"
+            self._control.close()
+            raise JailBroken(f"the jail does not start: {last} (`autograder doctor` tells more)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the warm process and all that it started."""
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+
+    @contextlib.contextmanager
+    def worker(self) -> Iterator[Worker]:
+        """A fresh fork; when the context ends, it and everything it started end."""
+        worker = self.fork()
+        try:
+            yield worker
+        finally:
+            worker.kill()
+
+    def fork(self, deadline: float | None = None) -> Worker:
+        """A fresh fork. `deadline`: when, by time.monotonic(), its submission must be done.
+
+        Raises:
+            JailBroken: the warm process is gone, or the fork could not be isolated.
+        """
+        ours, theirs = socket.socketpair()
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+                answer = self._lines.readline(500).decode(errors="replace").strip()
+            except OSError as error:
+                raise JailBroken(f"the jail's warm process is gone ({error})") from None
+            finally:
+                theirs.close()
+        if not answer.isdigit():
+            ours.close()
+            raise JailBroken(f"a worker could not be isolated: {answer or 'the warm process is gone'}")
+        return Worker(ours, self._host_process(int(answer)), self.limits, deadline)
+
+    def _host_process(self, inner: int) -> psutil.Process | None:
+        """The process that the warm process knows by number `inner`, as this machine knows it."""
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(self._process.pid).children(recursive=True):
+                with contextlib.suppress(OSError, psutil.Error):
+                    numbers = _namespace_numbers(process.pid)
+                    if len(numbers) >= 2 and numbers[-2:] == [inner, 1]:
+                        return process
+        return None
+
+
+def _namespace_numbers(pid: int) -> list[int]:
+    """A process's numbers, from the outermost pid namespace to its own."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("NSpid:"):
+            return [int(number) for number in line.split()[1:]]
+    return []
+
+
+class Worker:
+    """One fork, seen from outside: asks it to run cells and to answer probes, and holds it to its limits."""
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        process: psutil.Process | None,
+        limits: Limits,
+        deadline: float | None = None,
+    ) -> None:
+        self._channel = channel
+        self._process = process
+        self._limits = limits
+        self._deadline = deadline or time.monotonic() + limits.submission_seconds
+        self._baseline = _memory(process) if process else 0  # what a fork inherits and never touches again
+
+    def run(self, source: str) -> dict[str, Any]:
+        """Run one cell: its outputs, its error, its seconds. Raises Overrun."""
+        return self._ask({"do": "run", "source": source})
+
+    def probe(self, exercise: str, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """What the student's answer does on the inputs. Raises Overrun."""
+        return self._ask({"do": "probe", "exercise": exercise, "inputs": inputs})
+
+    def kill(self) -> None:
+        """End the process; with it, as the first of its pid namespace, ends everything it started."""
+        if self._process is not None:
+            with contextlib.suppress(psutil.Error, ProcessLookupError):
+                self._process.send_signal(signal.SIGKILL)
+        self._channel.close()
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        seconds = min(self._limits.cell_seconds, self._deadline - time.monotonic())
+        if seconds <= 0:
+            raise Overrun(f"The submission took longer than {self._limits.submission_seconds:g} s in all.")
+        watch = _Watch(self._process, self._limits, self._baseline)
+        try:
+            with watch:
+                self._channel.settimeout(seconds)
+                wire.send(self._channel, request)
+                return wire.receive(self._channel, seconds)
+        except wire.Late:
+            raise Overrun(f"It ran longer than {seconds:.3g} s and was stopped.") from None
+        except wire.Closed:
+            raise Overrun(watch.reason or "The process that ran it ended without a word.") from None
+        except plain.Malformed as error:
+            raise Overrun(f"What it sent back can't be read: {error}.") from None
+
+
+class _Watch:
+    """While a request is served: sums the memory and counts the processes of the fork, and kills it beyond the limits."""
+
+    def __init__(self, process: psutil.Process | None, limits: Limits, baseline: int) -> None:
+        self._process, self._limits, self._baseline = process, limits, baseline
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.reason = ""
+
+    def __enter__(self) -> Self:
+        if self._process is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _look(self) -> None:
+        assert self._process is not None
+        while not self._done.wait(POLL_SECONDS):
+            with contextlib.suppress(psutil.Error):
+                family = [self._process, *self._process.children(recursive=True)]
+                threads = sum(_threads(process) for process in family)
+                memory = sum(max(0, _memory(process) - self._baseline) for process in family)
+                if threads > self._limits.processes:
+                    self.reason = f"It started more than {self._limits.processes} processes or threads and was stopped."
+                elif memory > self._limits.memory:
+                    self.reason = f"It used more than {self._limits.memory // 2**20:,} MiB of memory and was stopped."
+                if self.reason:
+                    self._process.send_signal(signal.SIGKILL)
+                    return
+
+
+def _threads(process: psutil.Process) -> int:
+    try:
+        return int(process.num_threads())
+    except psutil.Error:
+        return 0
+
+
+def _memory(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss - process.memory_info().shared)
+    except psutil.Error:
+        return 0

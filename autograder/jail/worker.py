@@ -1,0 +1,106 @@
+"""Inside the jail: runs the cells of one submission in an IPython shell and answers probes. It knows no truth and judges nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import time
+import warnings
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+from autograder.jail import wire
+from ffnlab import exercises, plain
+from ffnlab.exercise import failure
+
+SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")
+
+
+def shell() -> InteractiveShell:
+    """The IPython shell in which cells run: no history, no colours."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "NoColor"
+    config.InteractiveShell.xmode = "Plain"
+    ip = InteractiveShell.instance(config=config)
+    ip._showtraceback = lambda *_: None  # type: ignore[method-assign]  # errors travel as data, not as text
+    return ip
+
+
+def serve(channel: socket.socket, max_output: int) -> None:
+    """Answer requests until the conductor goes away."""
+    while True:
+        try:
+            request = wire.receive(channel)
+        except (wire.Closed, plain.Malformed):
+            return
+        try:
+            answer = _answer(request, max_output)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            answer = {"broken": failure(error)}
+        try:
+            wire.send(channel, answer)
+        except wire.Closed:
+            return
+        except Exception as error:  # what student code left behind can't be packed
+            wire.send(channel, {"broken": plain.Failure(type(error).__name__, "the result can't be sent")})
+
+
+def _answer(request: dict[str, Any], max_output: int) -> dict[str, Any]:
+    if request["do"] == "run":
+        return run(request["source"], max_output)
+    if request["do"] == "probe":
+        return probe(request["exercise"], request["inputs"], max_output)
+    if request["do"] == "ping":
+        return {"pong": True}
+    raise ValueError(f"unknown request {request['do']!r}")
+
+
+def run(source: str, max_output: int) -> dict[str, Any]:
+    """Run one cell. Returns its outputs (as nbformat's, texts bounded), its error if it ended in one, and its seconds."""
+    ip = InteractiveShell.instance()
+    start = time.perf_counter()
+    with capture_output() as captured:
+        result = ip.run_cell(source, store_history=True)
+    seconds = time.perf_counter() - start
+    error = result.error_before_exec or result.error_in_exec
+    outputs: list[dict[str, Any]] = []
+    for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr)):
+        if text:
+            outputs.append({"output_type": "stream", "name": name, "text": _bounded(text, max_output)})
+    outputs += [_rich(shown, max_output) for shown in captured.outputs[:50]]
+    return {"outputs": outputs, "error": failure(error) if error else None, "seconds": seconds}
+
+
+def _rich(shown: Any, max_output: int) -> dict[str, Any]:
+    data = {
+        str(kind): _bounded(content, max_output)
+        for kind, content in dict(shown.data).items()
+        if isinstance(content, str) and str(kind) in SHOWN
+    }
+    return {"output_type": "display_data", "data": data}
+
+
+def _bounded(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + "\n… (cut)"
+
+
+def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str, Any]:
+    """What the answer called `name` does on each of the inputs, and what it printed; `defined` says whether there is one."""
+    ip = InteractiveShell.instance()
+    if name not in ip.user_ns:
+        return {"defined": False, "observations": [], "printed": ""}
+    exercise = exercises.find(name)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        observations = [exercise.observe(ip.user_ns[name], case) for case in inputs]
+    return {
+        "defined": True,
+        "observations": observations,
+        "printed": _bounded(printed.getvalue(), max_output),
+    }

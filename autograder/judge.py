@@ -1,0 +1,64 @@
+"""The judge: from keys and seeds to markings, and from what was observed to a verdict. Trusted; never in the process that runs student code."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from functools import cache
+
+from autograder import keys
+from autograder.key import Answer, Key, KeyProblem
+from ffnlab.check import examine
+from ffnlab.exercise import Exercise, public_seed
+from ffnlab.plain import Failure
+from ffnlab.verdict import Marking, Observation, Verdict, marking_of
+
+HIDDEN_CASES = 3
+
+
+def public_seeds(exercise: Exercise) -> tuple[int, ...]:
+    """The seeds that the shipped answers and `check` use."""
+    return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
+
+
+def hidden_seeds(exercise: Exercise, secret: bytes, attempt: int = 0) -> tuple[int, ...]:
+    """The seeds of the draws that decide the grade: HMAC(secret, exercise, case), the same for every student and every regrade."""
+    cases = max(exercise.cases, HIDDEN_CASES) if exercise.cases > 1 else 1
+
+    def seed(case: int) -> int:
+        text = f"{exercise.name}/{case}/{attempt}".encode()
+        return int.from_bytes(hmac.digest(secret, text, hashlib.sha256)[:8], "big")
+
+    return tuple(seed(case) for case in range(cases))
+
+
+def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[Observation]:
+    """What a trusted answer does, in this process."""
+    return [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
+
+
+@cache
+def marking(name: str, seeds: tuple[int, ...]) -> Marking:
+    """The marking of the exercise `name` on the inputs drawn from `seeds`: what the truth and every known mistake do there.
+
+    Raises:
+        KeyProblem: the truth itself raises.
+    """
+    key = keys.find(name)
+    truth = observe(key.exercise, key.the_truth.answer, seeds)
+    for case in truth:
+        for aspect, seen in case.items():
+            if isinstance(seen, Failure):
+                raise KeyProblem(f"the truth of {name} raises in “{aspect}”: {seen.type}: {seen.message}")
+    mistakes = [(kept.mistake, kept.message, observe(key.exercise, kept.answer, seeds)) for kept in key.mistakes]
+    return marking_of(key.exercise, truth, mistakes)
+
+
+def judge_here(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:
+    """The verdict on an answer that may run in this process: one of ours."""
+    return examine(key.exercise, marking(key.exercise.name, seeds), answer, list(seeds))[0]
+
+
+def kept_answers(key: Key) -> list[Answer]:
+    """The right answers and the mistakes of a key, in that order."""
+    return key.rights + key.mistakes

@@ -1,0 +1,136 @@
+"""The marking guide of one exercise: what is right, other right answers, and the mistakes that people make, each kept as code.
+
+Written by authors in `autograder/keys/`, one module per notebook. Trusted code: it never runs beside a student's.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import textwrap
+import tokenize
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ffnlab.exercise import Exercise
+
+T = TypeVar("T")
+
+
+class KeyProblem(Exception):
+    """A marking guide that can't be used: which one, and why."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One kept answer: what a student would type, as an object and as source.
+
+    kind: "truth", "right" or "mistake". message: what names a mistake, or what is special about a right answer.
+    form_of: for another way to type a mistake, the name of that mistake.
+    """
+
+    exercise: str
+    name: str
+    kind: str
+    message: str
+    answer: Any
+    source: str
+    form_of: str = ""
+
+    @property
+    def mistake(self) -> str:
+        """The name under which verdicts know this mistake."""
+        return self.form_of or self.name
+
+
+@dataclass
+class Key:
+    """The marking guide of `exercise`.
+
+    truth: an independent, obviously right and slow computation, called by the same probes.
+    right: what a student may type instead. mistake: what a student may get wrong, with the message that names it.
+    """
+
+    exercise: Exercise
+    answers: list[Answer] = field(default_factory=list)
+
+    def truth(self, answer: T) -> T:
+        """Decorate the independent computation that decides what is right."""
+        self._add("truth", "", answer)
+        return answer
+
+    def right(self, remark: str) -> Callable[[T], T]:
+        """Decorate another right answer; `remark` says in what it differs."""
+        return self._adder("right", remark)
+
+    def mistake(self, message: str) -> Callable[[T], T]:
+        """Decorate a wrong answer; `message` tells the student the likely cause."""
+        return self._adder("mistake", message)
+
+    def form(self, mistake: Callable[..., Any]) -> Callable[[T], T]:
+        """Decorate another way to type a mistake that is kept already; verdicts give it that one's name and message."""
+        first = next((kept for kept in self.mistakes if kept.answer is mistake), None)
+        if first is None:
+            raise KeyProblem(f"the key of {self.exercise.name} has no mistake {mistake!r} to give another form of")
+        return self._adder("mistake", first.message, first.name)
+
+    def value(self, kind: str, name: str, message: str, answer: Any) -> None:
+        """Keep an answer that is a plain value, such as a question's letter."""
+        source = f"{self.exercise.name} = {answer!r}"
+        self.answers.append(Answer(self.exercise.name, name, kind, message, answer, source))
+
+    @property
+    def the_truth(self) -> Answer:
+        truths = [answer for answer in self.answers if answer.kind == "truth"]
+        if len(truths) != 1:
+            raise KeyProblem(f"the key of {self.exercise.name} has {len(truths)} truths instead of one")
+        return truths[0]
+
+    @property
+    def rights(self) -> list[Answer]:
+        return [answer for answer in self.answers if answer.kind == "right"]
+
+    @property
+    def mistakes(self) -> list[Answer]:
+        return [answer for answer in self.answers if answer.kind == "mistake"]
+
+    def _adder(self, kind: str, message: str, form_of: str = "") -> Callable[[T], T]:
+        def add(answer: T) -> T:
+            self._add(kind, message, answer, form_of)
+            return answer
+
+        return add
+
+    def _add(self, kind: str, message: str, answer: Any, form_of: str = "") -> None:
+        name: str = answer.__name__
+        if any(name == other.name for other in self.answers):
+            raise KeyProblem(f"the key of {self.exercise.name} has two answers called {name}")
+        source = as_typed(inspect.getsource(answer), name, self.exercise.name)
+        self.answers.append(Answer(self.exercise.name, name, kind, message, answer, source, form_of))
+
+
+def question(exercise: Exercise, right: str, wrong: dict[str, str]) -> Key:
+    """The key of a multiple-choice question: the right letter, and for every other letter why it is wrong."""
+    key = Key(exercise)
+    key.value("truth", "truth", "", right)
+    for name, typed in (("letter", right), ("lower_case", right.lower()), ("with_spaces", f" {right} ")):
+        key.value("right", name, name.replace("_", " "), typed)
+    for letter, message in wrong.items():
+        key.value("mistake", f"option_{letter}", message, letter)
+    return key
+
+
+def as_typed(source: str, name: str, exercise: str) -> str:
+    """The source of a kept answer as a student would type it: without its decorators, under the exercise's name."""
+    source = textwrap.dedent(source)
+    node = ast.parse(source).body[0]
+    assert isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    lines = source.splitlines(keepends=True)[node.lineno - 1 :]
+    tokens = tokenize.generate_tokens(io.StringIO("".join(lines)).readline)
+    places = [token.start for token in tokens if token.type == tokenize.NAME and token.string == name]
+    for row, column in reversed(places):
+        line = lines[row - 1]
+        lines[row - 1] = line[:column] + exercise + line[column + len(name) :]
+    return "".join(lines).rstrip() + "\n"

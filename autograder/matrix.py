@@ -1,0 +1,61 @@
+"""The matrix: every kept answer of every exercise against the checks, on public and hidden draws. It tells whether the marking guide holds.
+
+Right answers must earn full marks; each mistake must lose marks and get its own message; no two mistakes may do the same; the stub is "not attempted".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autograder import judge
+from autograder.key import Answer, Key
+from ffnlab.verdict import Outcome, Verdict
+
+Seeds = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kept answer on one set of draws. `problem` is empty where the verdict is what it must be."""
+
+    answer: Answer
+    draws: str
+    verdict: Verdict
+    problem: str
+
+
+def stub(*arguments: object, **options: object) -> object:
+    """What an untouched exercise does."""
+    raise NotImplementedError
+
+
+def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[Row]:
+    """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
+    name = key.exercise.name
+    untouched = Answer(name, "stub", "stub", "", stub, "")
+    extra = [solution] if solution else []
+    kept = [untouched, *extra, *judge.kept_answers(key)]
+    return [
+        Row(answer, label, verdict, problem(answer, verdict))
+        for label, seeds in draws.items()
+        for answer in kept
+        for verdict in [judge.judge_here(key, answer.answer, seeds)]
+    ]
+
+
+def problem(answer: Answer, verdict: Verdict) -> str:
+    """What is wrong with the verdict on a kept answer; empty where nothing is."""
+    if answer.kind == "stub":
+        return "" if verdict.outcome is Outcome.NOT_ATTEMPTED else "the stub is not “not attempted”"
+    if answer.kind == "right":
+        return "" if verdict.outcome is Outcome.EARNED else f"a right answer loses marks: {verdict.message}"
+    if verdict.outcome is Outcome.EARNED or verdict.points >= verdict.max_points > 0:
+        return "the mistake earns full marks"
+    if verdict.mistake != answer.mistake:
+        return f"named as {verdict.mistake or 'nothing known'}"
+    return ""
+
+
+def holds(key: Key, seeds: Seeds) -> bool:
+    """Whether the matrix of one exercise holds on the given draws."""
+    return not any(row.problem for row in rows(key, {"draws": seeds}))

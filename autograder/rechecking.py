@@ -1,0 +1,30 @@
+"""`recheck`: what the hidden tests of a notebook call when plain nbgrader grades: the same verdict on the hidden draws.
+
+Our own engine never calls it. Here the student's code and the key share a process, which `nbgrader autograde` can't avoid.
+"""
+
+from __future__ import annotations
+
+import os
+
+from IPython.display import display
+
+from autograder import draws, judge
+from ffnlab import exercises, panel
+from ffnlab.check import NotEarned, examine
+from ffnlab.verdict import Outcome
+
+
+def recheck(name: str, answer: object) -> float:
+    """Judge `answer` on the hidden draws and show what was found. Returns the points, for nbgrader to read.
+
+    Raises:
+        NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
+    """
+    exercise = exercises.find(name)
+    seeds = draws.for_recheck(name)
+    verdict, printed = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
+    display(panel.of_verdict(verdict, exercise.understood, printed))
+    if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:
+        raise NotEarned(f"{name}: {verdict.message}")
+    return float(verdict.points)

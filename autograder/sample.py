@@ -1,0 +1,162 @@
+"""A sample class, made from the marking guide: right answers, named mistakes, untouched stubs, mixtures, and submissions that are broken in usual ways."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+
+from autograder import keys
+from autograder.house import Class, UserError, assignments, release
+from autograder.key import Key
+
+FIRST = [
+    "Ada",
+    "Ben",
+    "Chloé",
+    "Deniz",
+    "Emeka",
+    "Fatima",
+    "Goran",
+    "Hana",
+    "Ivo",
+    "Jun",
+    "Kaja",
+    "Luis",
+    "Mina",
+    "Noor",
+    "Olek",
+    "Priya",
+    "Quinn",
+    "Rosa",
+    "Sami",
+    "Tomo",
+    "Uma",
+    "Vera",
+    "Wei",
+    "Yara",
+    "Zoë",
+]
+
+Notebook = dict[str, Any]
+Answers = dict[str, str]
+
+
+def make(school: Class, students: int = 16, seed: int = 1) -> list[str]:
+    """Write a class of `students` submissions of every assignment below `school`; returns their names. The same seed gives the same class."""
+    if school.submitted.exists():
+        shutil.rmtree(school.submitted)
+    names = [
+        f"{FIRST[i % len(FIRST)].lower()}{i // len(FIRST) or ''}".translate(str.maketrans("éë", "ee"))
+        for i in range(students)
+    ]
+    for assignment in assignments():
+        if not release(assignment).is_file():
+            raise UserError(f"course/{assignment} has not been built: run `make build` first")
+        blank = json.loads(release(assignment).read_text(encoding="utf-8"))
+        guide = keys.of_notebook(assignment)
+        for index, name in enumerate(names):
+            rng = random.Random(f"{seed}/{assignment}/{index}")
+            folder = school.submitted / name / assignment
+            folder.mkdir(parents=True)
+            text = submission(blank, guide, index, rng)
+            (folder / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
+            (folder / "timestamp.txt").write_text(
+                f"2026-10-{1 + index % 28:02d} 10:{index % 60:02d}:00.000000 UTC", encoding="utf-8"
+            )
+    return names
+
+
+def submission(blank: Notebook, guide: list[Key], index: int, rng: random.Random) -> str:
+    """One student's notebook as text. The first few show one thing each; then come mixtures."""
+    if index == 0:
+        return _text(filled(blank, {key.exercise.name: rng.choice(key.rights).source for key in guide}))
+    if index == 1:
+        return _text(blank)
+    if index == 2:
+        return _text(filled(blank, {key.exercise.name: rng.choice(key.mistakes).source for key in guide}))
+    notebook = filled(blank, _mixture(guide, rng))
+    if index - 3 < len(ODD):
+        notebook = ODD[index - 3](notebook)
+    if index == 3 + len(ODD):
+        return _text(notebook)[: len(_text(notebook)) // 2]
+    return _text(notebook)
+
+
+def _mixture(guide: list[Key], rng: random.Random) -> Answers:
+    answers = {}
+    for key in guide:
+        kind = rng.choices(("right", "mistake", "untouched"), weights=(6, 3, 1))[0]
+        if kind == "right":
+            answers[key.exercise.name] = rng.choice(key.rights).source
+        elif kind == "mistake" and key.mistakes:
+            answers[key.exercise.name] = rng.choice(key.mistakes).source
+    return answers
+
+
+def filled(blank: Notebook, answers: Answers) -> Notebook:
+    """A notebook with these answers typed into the cells of their exercises."""
+    notebook = copy.deepcopy(blank)
+    for cell in notebook["cells"]:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id")
+        if name in answers and cell["cell_type"] == "code":
+            cell["source"] = answers[name]
+    return notebook
+
+
+def _deleted(notebook: Notebook) -> Notebook:
+    """The last exercise's cell was deleted."""
+    place = max(i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell))
+    del notebook["cells"][place]
+    return notebook
+
+
+def _duplicated(notebook: Notebook) -> Notebook:
+    """An exercise's cell was copied, with its metadata."""
+    place = next(i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell))
+    twin = copy.deepcopy(notebook["cells"][place]) | {"id": "a-copy"}
+    notebook["cells"].insert(place + 1, twin)
+    return notebook
+
+
+def _reordered(notebook: Notebook) -> Notebook:
+    """Two exercises' cells have changed places."""
+    places = [i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell)][:2]
+    if len(places) == 2:
+        one, other = places
+        cells = notebook["cells"]
+        cells[one], cells[other] = cells[other], cells[one]
+    return notebook
+
+
+def _ungraded(notebook: Notebook) -> Notebook:
+    """The `grade` flag of a check was switched off."""
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade") and not _is_solution(cell):
+            cell["metadata"]["nbgrader"]["grade"] = False
+            break
+    return notebook
+
+
+def _warns(notebook: Notebook) -> Notebook:
+    """An extra cell warns, and one draws a progress bar on stderr."""
+    source = "import sys, warnings\nwarnings.warn('look out')\nprint('50%', file=sys.stderr)"
+    extra = nbformat.v4.new_code_cell(source)
+    notebook["cells"].insert(4, {**extra})
+    return notebook
+
+
+ODD: list[Callable[[Notebook], Notebook]] = [_deleted, _duplicated, _reordered, _ungraded, _warns]
+
+
+def _is_solution(cell: dict[str, Any]) -> bool:
+    return bool(cell["metadata"].get("nbgrader", {}).get("solution")) and cell["cell_type"] == "code"
+
+
+def _text(notebook: Notebook) -> str:
+    return json.dumps(notebook, indent=1, ensure_ascii=False)

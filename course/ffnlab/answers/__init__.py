@@ -1,0 +1,63 @@
+"""The shipped answers: for the public inputs, what the right answer and each known mistake do. Made by `make build`, one file per notebook.
+
+They let `check` name a mistake on the student's machine. They hold outputs, never code; hidden inputs decide the grade.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from ffnlab import exercises, plain
+from ffnlab.verdict import Known, Marking
+
+FOLDER = Path(__file__).parent
+
+
+class NoAnswers(LookupError):
+    """The shipped answers of an exercise are not installed."""
+
+
+def load(name: str) -> Marking:
+    """The public marking of the exercise `name`.
+
+    Raises:
+        NoAnswers: the file of its notebook is missing or lacks it.
+    """
+    content = _file(exercises.notebook_of(name))
+    if name not in content:
+        raise NoAnswers(f"the shipped answers of {name} are missing; install the course again")
+    entry = content[name]
+    return Marking(entry["cases"], [Known(*mistake) for mistake in entry["mistakes"]])
+
+
+def dump(notebook: str, markings: dict[str, Marking]) -> bytes:
+    """The bytes of one notebook's file."""
+    content = {
+        name: {
+            "cases": list(marking.cases),
+            "mistakes": [(known.name, known.message, list(known.cases)) for known in marking.mistakes],
+        }
+        for name, marking in markings.items()
+    }
+    return plain.pack(content)
+
+
+def path(notebook: str, folder: Path = FOLDER) -> Path:
+    """Where a notebook's answers lie."""
+    return folder / f"{notebook}.safetensors"
+
+
+@cache
+def _file(notebook: str) -> dict[str, Any]:
+    try:
+        data = path(notebook).read_bytes()
+    except OSError:
+        raise NoAnswers(f"the shipped answers of {notebook} are missing; install the course again") from None
+    return cast(dict[str, Any], plain.unpack(data))
+
+
+def forget() -> None:
+    """Read the files again at the next `load`: they were made anew."""
+    _file.cache_clear()

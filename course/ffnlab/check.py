@@ -1,0 +1,87 @@
+"""`check` and `hint`: what a student calls. A check shows a panel, never raises, never writes to stderr, and returns the points as a float."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+
+from IPython.display import display
+
+from ffnlab import answers, exercises, panel, progress
+from ffnlab.exercise import Exercise, public_seed
+from ffnlab.verdict import Marking, Outcome, Verdict, judge
+
+MAX_PRINTED = 4000  # characters of a student's own output that a panel shows
+
+
+class NotEarned(AssertionError):
+    """Raised by `check` below full marks where FFNLAB_STRICT=1: a wrong solution turns a test run red."""
+
+
+def check(name: str, answer: object) -> float:
+    """Compare `answer` with the exercise called `name` on its public inputs, and show what was found.
+
+    Returns the points, a plain float, which nbgrader reads as partial credit from a cell's last line.
+
+    Raises:
+        NotEarned: only where the environment says FFNLAB_STRICT=1.
+    """
+    try:
+        exercise = exercises.find(name)
+        marking = answers.load(name)
+    except LookupError as error:
+        return _finish(panel.message(f"? {name}: not checked", f"{error.args[0]}.", Outcome.NOT_GRADED), name)
+    seeds = [public_seed(name, case) for case in range(exercise.cases)]
+    verdict, printed = examine(exercise, marking, answer, seeds)
+    progress.record(verdict)
+    more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
+    return _finish(panel.of_verdict(verdict, exercise.understood, printed, more), name, verdict)
+
+
+def examine(exercise: Exercise, marking: Marking, answer: object, seeds: list[int]) -> tuple[Verdict, str]:
+    """The verdict on `answer` for the inputs drawn from `seeds`, and what the answer's code printed or warned."""
+    with _captured() as printed:
+        observations = [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
+        verdict = judge(exercise, marking, observations)
+    return verdict, printed.getvalue()[:MAX_PRINTED]
+
+
+@contextlib.contextmanager
+def _captured() -> Iterator[io.StringIO]:
+    """Everything that student code prints, warns or draws as a progress bar, kept away from stderr."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        yield text
+
+
+def _finish(shown: panel.Panel, name: str, verdict: Verdict | None = None) -> float:
+    display(shown)
+    earned = verdict is not None and verdict.outcome is Outcome.EARNED
+    if os.environ.get("FFNLAB_STRICT") == "1" and not earned:
+        raise NotEarned(f"{name}: {verdict.message if verdict else shown.text}")
+    return float(verdict.points) if verdict else 0.0
+
+
+_shown: Counter[str] = Counter()  # how many hints of each exercise this session has seen
+
+
+def hint(name: str) -> None:
+    """Show the next hint for the exercise called `name`; after the last one, all of them again from the first."""
+    try:
+        hints = exercises.find(name).hints
+    except LookupError as error:
+        display(panel.message(f"? {name}", f"{error.args[0]}."))
+        return
+    if not hints:
+        display(panel.message(name, "This exercise has no hints."))
+        return
+    index = _shown[name] % len(hints)
+    _shown[name] += 1
+    left = len(hints) - index - 1
+    rest = f"Run the cell again for the next ({left} left)." if left else "That was the last one."
+    display(panel.message(f"Hint {index + 1} of {len(hints)}: {name}", f"{hints[index]} {rest}"))

@@ -1,0 +1,249 @@
+"""The public side of an exercise: how a student's answer is called, on what inputs, for how many points. No answers here.
+
+`check` (on the student's machine), the jailed worker and the judge all call `observe`; only the judge and the shipped answers know what is right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import math
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from ffnlab import plain
+from ffnlab.plain import Failure, Plain
+
+Probe = Callable[..., Any]
+T = TypeVar("T")
+
+
+class Draw:
+    """A seeded source of inputs. The same seed gives the same numbers on every machine and with every numpy.
+
+    Hence `RandomState`, whose streams are frozen: what is shipped was computed with another numpy than the student's.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.RandomState(np.random.PCG64(seed))
+
+    def normal(self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        """Normal numbers with mean 0 and standard deviation `scale`, as a tensor of the given shape."""
+        return torch.from_numpy(np.asarray(scale * self._rng.standard_normal(shape))).to(dtype)
+
+    def uniform(self, low: float, high: float) -> float:
+        return float(self._rng.uniform(low, high))
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from low to high, both included."""
+        return int(self._rng.randint(low, high + 1))
+
+    def distinct(self, count: int, low: int, high: int) -> list[int]:
+        """`count` different whole numbers from low to high, both included, in random order: sizes that can't be mixed up."""
+        found: list[int] = []
+        while len(found) < count:
+            number = self.integer(low, high)
+            if number not in found:
+                found.append(number)
+        return found
+
+    def one_of(self, options: Sequence[T]) -> T:
+        return options[self.integer(0, len(options) - 1)]
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One thing that is looked at, with its points: `probe(answer, **inputs)` returns plain data.
+
+    `facts`, where given, turns what the probe saw into what is compared (for answers that are not unique, or random): it runs on
+    the judging side, never beside a student's code, and states public properties only.
+    """
+
+    name: str
+    points: float
+    probe: Probe
+    facts: Callable[[Any], Any] | None
+    atol: float
+    rtol: float
+
+
+def public_seed(exercise: str, case: int) -> int:
+    """The seed of a draw that students see."""
+    return int.from_bytes(hashlib.sha256(f"public/{exercise}/{case}".encode()).digest()[:8], "big")
+
+
+@dataclass
+class Exercise:
+    """How one exercise is called.
+
+    name: the name that the student defines, and the grade_id of the cell in which they do.
+    draw: `draw(rng, case)` makes the inputs as plain data; nothing in them gives the answer away.
+    where: the section to read again.
+    understood: what a student who earned it has understood, in one sentence.
+    hints: from a nudge to nearly the code.
+    """
+
+    name: str
+    draw: Callable[[Draw, int], dict[str, Any]] = lambda rng, case: {}
+    where: str = ""
+    understood: str = ""
+    hints: tuple[str, ...] = ()
+    cases: int = 2
+    aspects: list[Aspect] = field(default_factory=list)
+
+    def aspect(
+        self,
+        name: str,
+        points: float,
+        facts: Callable[[Any], Any] | None = None,
+        atol: float = 1e-9,
+        rtol: float = 1e-9,
+    ) -> Callable[[Probe], Probe]:
+        """Decorate the probe of one aspect."""
+
+        def register(probe: Probe) -> Probe:
+            self.aspects.append(Aspect(name, points, probe, facts, atol, rtol))
+            return probe
+
+        return register
+
+    @property
+    def points(self) -> float:
+        return math.fsum(aspect.points for aspect in self.aspects)
+
+    def inputs(self, seed: int, case: int) -> dict[str, Any]:
+        """The inputs that the given seed draws for one case."""
+        return self.draw(Draw(seed), case)
+
+    def observe(self, answer: object, inputs: dict[str, Any]) -> dict[str, Plain]:
+        """Every aspect of `answer` on fresh copies of `inputs`, as plain data. Only computes; an exception is an output too."""
+        return {aspect.name: _observe(aspect, answer, inputs) for aspect in self.aspects}
+
+
+def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
+    if answer is ...:
+        return Failure("NotImplementedError")
+    try:
+        copy = {name: _fresh(value) for name, value in inputs.items()}
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():  # a check leaves the notebook's seed alone
+            torch.manual_seed(0)
+            return plain.of(aspect.probe(answer, **copy))
+    except (Exception, SystemExit) as error:
+        return failure(error)
+
+
+def _fresh(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_fresh(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _fresh(item) for key, item in value.items()}
+    return value
+
+
+def failure(error: BaseException) -> Failure:
+    """An exception as plain data: its type, its message, and the line of the student's code that it came from."""
+    line = ""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if _is_students(frame.filename):
+            source = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
+            line = f"line {frame.lineno}: {source}"
+            break
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    return Failure(type(error).__name__, message[:500], line[:300])
+
+
+def _is_students(filename: str) -> bool:
+    """Whether a file name is that of a notebook cell."""
+    return "ipykernel_" in filename or filename.startswith(("<ipython-input", "<cell", "<answer"))
+
+
+class NotAsAsked(ValueError):
+    """What a probe raises where an answer has not the form that was asked for. The student reads the message as it is."""
+
+
+class NotAnOption(NotAsAsked):
+    """The answer to a question is not one of its letters."""
+
+
+def question(name: str, options: str = "ABC", points: float = 1.0, where: str = "", understood: str = "") -> Exercise:
+    """A multiple-choice question: the answer is a letter; case, and space around it, count for nothing."""
+    exercise = Exercise(name, where=where, understood=understood, cases=1)
+    letters = ", ".join(options[:-1]) + f" or {options[-1]}"
+
+    @exercise.aspect("choice", points)
+    def choice(answer: object) -> str:
+        letter = answer.strip().upper() if isinstance(answer, str) else ""
+        if len(letter) != 1 or letter not in options:
+            raise NotAnOption(f"The answer is one letter in quotes: {letters}.")
+        return letter
+
+    return exercise
+
+
+# What several probes need.
+
+
+def attempt(call: Callable[[], Any]) -> Any:
+    """What `call` returns, or its exception as plain data, so that one probe can look at several things.
+
+    A stub's NotImplementedError passes through.
+    """
+    try:
+        return plain.of(call())
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        return failure(error)
+
+
+def on_each(call: Callable[[torch.Tensor], Any], **inputs: torch.Tensor) -> dict[str, Any]:
+    """What `call` makes of each input, by the input's label, and whether it leaves them as they were."""
+    outputs: dict[str, Any] = {}
+    kept = True
+    for label, given in inputs.items():
+        before = given.clone()
+        outputs[label] = attempt(lambda given=given: call(given))  # type: ignore[misc]
+        kept = kept and torch.equal(given, before)
+    return outputs | {"the input is left as it was": kept}
+
+
+def gradients(compute: Callable[..., Any], **leaves: torch.Tensor) -> dict[str, torch.Tensor | None]:
+    """The gradient of a weighted sum of `compute(**leaves)` with respect to each leaf; None where it does not arrive."""
+    for leaf in leaves.values():
+        leaf.requires_grad_()
+    weighted_sum(compute(**leaves)).backward()  # type: ignore[no-untyped-call]
+    return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+
+
+def weighted_sum(output: Any) -> torch.Tensor:
+    """A scalar in which every entry of a tensor has its own weight, so that no gradient is right by symmetry."""
+    if not isinstance(output, torch.Tensor):
+        raise NotAsAsked(f"{described(output)} instead of a tensor")
+    weights = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).reshape(output.shape)
+    return (output * weights).sum()
+
+
+def described(value: object) -> str:
+    """What came back where something else was asked for, in a few words."""
+    return "None came back (is a `return` missing?)" if value is None else f"a {type(value).__name__} came back"
+
+
+def raised(call: Callable[[], Any]) -> str:
+    """The name of the exception that `call` raises, or "nothing". A stub's NotImplementedError passes through."""
+    try:
+        call()
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"

@@ -1,0 +1,49 @@
+"""The exercises of the course, one module per notebook: how each is called, on what inputs, for how many points. No answers."""
+
+from __future__ import annotations
+
+import difflib
+from types import ModuleType
+
+from ffnlab.exercise import Exercise
+from ffnlab.exercises import feed_forward, start_here
+
+NOTEBOOKS: dict[str, ModuleType] = {
+    "00_start_here": start_here,
+    "02_feed_forward": feed_forward,
+}
+
+
+class UnknownExercise(LookupError):
+    """No exercise has this name; the message suggests the nearest."""
+
+
+def of_notebook(notebook: str) -> list[Exercise]:
+    """The exercises of one notebook, in its order."""
+    return [value for value in vars(NOTEBOOKS[notebook]).values() if isinstance(value, Exercise)]
+
+
+def every() -> dict[str, Exercise]:
+    """All exercises by name."""
+    return {exercise.name: exercise for notebook in NOTEBOOKS for exercise in of_notebook(notebook)}
+
+
+def find(name: str) -> Exercise:
+    """The exercise called `name`.
+
+    Raises:
+        UnknownExercise: there is none.
+    """
+    exercises = every()
+    if name not in exercises:
+        near = difflib.get_close_matches(str(name), exercises, n=1)
+        raise UnknownExercise(
+            f"there is no exercise called {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+        )
+    return exercises[name]
+
+
+def notebook_of(name: str) -> str:
+    """The notebook in which the exercise `name` stands."""
+    find(name)
+    return next(notebook for notebook in NOTEBOOKS if any(e.name == name for e in of_notebook(notebook)))

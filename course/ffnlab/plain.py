@@ -1,0 +1,197 @@
+"""Plain data: what a probe may return, what travels between the jail and the judge, what the shipped answers are made of.
+
+None, bool, int, float, str, lists, tuples and dicts of them, tensors, `Failure` (an exception) and `Opaque` (anything else, by its type's name).
+Nothing is ever unpickled: bytes are one safetensors file whose metadata hold the structure as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import safetensors.torch
+import torch
+
+MAX_DEPTH = 12
+MAX_NODES = 20_000
+MAX_TEXT = 20_000
+MAX_TENSOR_BYTES = 32 * 2**20
+MAX_BYTES = 64 * 2**20
+
+DTYPES = {
+    torch.float64, torch.float32, torch.float16, torch.bfloat16,
+    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception: its type's name, its message, and (not compared) where in the student's code it was raised."""
+
+    type: str
+    message: str = ""
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that is not plain data: only its type's name is kept."""
+
+    type: str
+
+
+Plain: TypeAlias = (
+    "bool | int | float | str | torch.Tensor | Failure | Opaque | list[Any] | tuple[Any, ...] | dict[str, Any] | None"
+)
+
+
+class Malformed(ValueError):
+    """Bytes that are not a packed plain value, or are too large."""
+
+
+def of(value: object) -> Plain:
+    """`value` as plain data: exact types only, so that a subclass with clever methods is what it stores and nothing more."""
+    return _of(value, 0, [0])
+
+
+def _of(value: Any, depth: int, nodes: list[int]) -> Plain:
+    nodes[0] += 1
+    if depth > MAX_DEPTH or nodes[0] > MAX_NODES:
+        return Opaque("too large a value")
+    kind = type(value)
+    if value is None or kind is bool:
+        return value  # type: ignore[no-any-return]
+    if value is ...:
+        return Failure("NotImplementedError")
+    if kind is Failure:
+        return Failure(str(value.type)[:200], str(value.message)[:500], str(value.line)[:300])
+    if kind is Opaque:
+        return Opaque(str(value.type)[:200])
+    if issubclass(kind, torch.Tensor):
+        return _tensor(value)
+    if issubclass(kind, np.bool_):
+        return bool(value)
+    if issubclass(kind, np.integer):
+        return int(value)
+    if issubclass(kind, np.floating):
+        return float(value)
+    if issubclass(kind, int):
+        number = int.__int__(value)
+        return number if number.bit_length() <= 512 else Opaque("a very large int")
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if issubclass(kind, str):
+        return str.__str__(value)[:MAX_TEXT]
+    if issubclass(kind, tuple):
+        return tuple(_of(item, depth + 1, nodes) for item in tuple.__iter__(value))
+    if issubclass(kind, list):
+        return [_of(item, depth + 1, nodes) for item in list.__iter__(value)]
+    if issubclass(kind, dict):
+        return {_key(key): _of(item, depth + 1, nodes) for key, item in dict.items(value)}
+    return Opaque(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:200])
+
+
+def _key(key: object) -> str:
+    return str.__str__(key)[:200] if isinstance(key, str) else f"<{type(key).__name__}>"
+
+
+def _tensor(value: torch.Tensor) -> Plain:
+    with torch._C.DisableTorchFunctionSubclass():
+        value = torch.Tensor.as_subclass(value, torch.Tensor)
+        if value.layout != torch.strided or value.dtype not in DTYPES or value.device.type != "cpu":
+            return Opaque(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
+        if value.numel() * value.element_size() > MAX_TENSOR_BYTES:
+            return Opaque("a very large tensor")
+        copy = torch.empty(value.shape, dtype=value.dtype)
+        copy.copy_(value.detach())
+        return copy
+
+
+def pack(value: Plain) -> bytes:
+    """One plain value as bytes."""
+    tensors: dict[str, torch.Tensor] = {}
+    structure = json.dumps(_encode(value, tensors), ensure_ascii=True)
+    return safetensors.torch.save(tensors, metadata={"plain": structure})
+
+
+def _encode(value: Plain, tensors: dict[str, torch.Tensor]) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return {"int": str(value)}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, torch.Tensor):
+        name = str(len(tensors))
+        tensors[name] = value.detach().contiguous().clone()
+        return {"tensor": name}
+    if isinstance(value, Failure):
+        return {"failure": [value.type, value.message, value.line]}
+    if isinstance(value, Opaque):
+        return {"opaque": value.type}
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(item, tensors) for item in value]}
+    if isinstance(value, list):
+        return {"list": [_encode(item, tensors) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[key, _encode(item, tensors)] for key, item in value.items()]}
+    raise TypeError(f"not plain data: {type(value).__name__}")
+
+
+def unpack(data: bytes) -> Plain:
+    """The plain value in `data`.
+
+    Raises:
+        Malformed: the bytes are not what `pack` makes, or exceed a limit.
+    """
+    if len(data) > MAX_BYTES:
+        raise Malformed(f"{len(data):,} bytes are more than {MAX_BYTES:,}")
+    try:
+        (length,) = struct.unpack("<Q", data[:8])
+        if length > len(data):
+            raise Malformed("the header is longer than the data")
+        header = json.loads(data[8 : 8 + length])
+        structure = json.loads(header["__metadata__"]["plain"])
+        tensors = safetensors.torch.load(data)
+        return _decode(structure, tensors, 0, [0])
+    except Malformed:
+        raise
+    except (RecursionError, Exception) as error:
+        raise Malformed(f"not plain data: {type(error).__name__}") from None
+
+
+def _decode(node: Any, tensors: dict[str, torch.Tensor], depth: int, nodes: list[int]) -> Plain:
+    nodes[0] += 1
+    if depth > MAX_DEPTH + 4 or nodes[0] > 8 * MAX_NODES:
+        raise Malformed("too deep or too many values")
+    if node is None or isinstance(node, (bool, str)):
+        return node
+    if not isinstance(node, dict) or len(node) != 1:
+        raise Malformed("an unknown kind of value")
+    ((tag, body),) = node.items()
+
+    def inner(item: Any) -> Plain:
+        return _decode(item, tensors, depth + 1, nodes)
+
+    if tag == "int" and isinstance(body, str) and len(body) < 200:
+        return int(body)
+    if tag == "float" and isinstance(body, str):
+        return float.fromhex(body)
+    if tag == "tensor" and isinstance(body, str):
+        if tensors[body].dtype not in DTYPES:
+            raise Malformed("a tensor of an unexpected dtype")
+        return tensors[body]
+    if tag == "failure" and isinstance(body, list) and all(isinstance(text, str) for text in body):
+        return Failure(*body)
+    if tag == "opaque" and isinstance(body, str):
+        return Opaque(body)
+    if tag == "tuple" and isinstance(body, list):
+        return tuple(inner(item) for item in body)
+    if tag == "list" and isinstance(body, list):
+        return [inner(item) for item in body]
+    if tag == "dict" and isinstance(body, list) and all(isinstance(key, str) for key, _ in body):
+        return {key: inner(item) for key, item in body}
+    raise Malformed("an unknown kind of value")

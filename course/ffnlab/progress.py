@@ -1,0 +1,102 @@
+"""What a student has earned so far: a small file beside the notebooks, never part of a submission, and the table `progress()` makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from IPython.display import display
+
+from ffnlab import exercises
+from ffnlab.panel import MARKS, Panel, box
+from ffnlab.verdict import Outcome, Verdict
+
+FILE = ".progress.json"
+
+
+def folder() -> Path | None:
+    """The course's folder: the nearest one, from here upwards, that holds `00_start_here`; None outside a course."""
+    here = Path.cwd()
+    return next((place for place in (here, *here.parents) if (place / "00_start_here").is_dir()), None)
+
+
+def record(verdict: Verdict) -> None:
+    """Keep a verdict, if this is a course's folder that can be written. The best result so far stays."""
+    course = folder()
+    if course is None:
+        return
+    kept = read(course)
+    before = kept.get(verdict.exercise, {})
+    if verdict.outcome is Outcome.NOT_ATTEMPTED or before.get("points", -1) > verdict.points:
+        return
+    kept[verdict.exercise] = {"outcome": verdict.outcome.value, "points": verdict.points}
+    try:
+        draft = course / f"{FILE}.{os.getpid()}"
+        draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        draft.replace(course / FILE)
+    except OSError:
+        return
+
+
+def read(course: Path) -> dict[str, Any]:
+    """What is kept; nothing where the file is missing or broken."""
+    try:
+        kept = json.loads((course / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {k: v for k, v in kept.items() if isinstance(v, dict)} if isinstance(kept, dict) else {}
+
+
+def progress() -> None:
+    """Show what is earned, tried and open, notebook by notebook."""
+    course = folder()
+    kept = read(course) if course else {}
+    text, rows = [], []
+    earned_all = points_all = 0.0
+    for notebook in exercises.NOTEBOOKS:
+        listed = exercises.of_notebook(notebook)
+        earned = sum(_points(kept, e.name) for e in listed)
+        points = sum(e.points for e in listed)
+        earned_all, points_all = earned_all + earned, points_all + points
+        text.append(f"{notebook}  {_bar(earned, points)}  {earned:g} of {points:g} points")
+        rows.append(
+            f'<tr><th colspan="3" style="text-align:left;padding:.55em 1em .1em 0">{escape(notebook)}</th>'
+            f'<td style="text-align:right;padding:.55em 0 .1em"><code style="background:none">{_bar(earned, points)}</code>'
+            f" {earned:g} of {points:g}</td></tr>"
+        )
+        for exercise in listed:
+            mark, word = MARKS[_outcome(kept, exercise.name)]
+            score = f"{_points(kept, exercise.name):g} of {exercise.points:g}"
+            text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")
+            rows.append(
+                f"<tr><td>{mark}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
+                f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
+            )
+    head = f"Your progress: {earned_all:g} of {points_all:g} points"
+    note = "" if course else "Nothing is kept here: this notebook does not lie in the course's folder."
+    body = (
+        f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
+        f"<div>{note}</div>"
+    )
+    outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED
+    display(Panel(box(outcome, head, body), "\n".join([head, *text, *([note] if note else [])])))
+
+
+def _bar(earned: float, points: float, width: int = 12) -> str:
+    full = round(width * earned / points) if points else 0
+    return "█" * full + "░" * (width - full)
+
+
+def _outcome(kept: dict[str, Any], name: str) -> Outcome:
+    try:
+        return Outcome(kept[name]["outcome"])
+    except (KeyError, ValueError, TypeError):
+        return Outcome.NOT_ATTEMPTED
+
+
+def _points(kept: dict[str, Any], name: str) -> float:
+    points = kept.get(name, {}).get("points", 0.0)
+    return float(points) if isinstance(points, (int, float)) else 0.0

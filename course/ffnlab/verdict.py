@@ -1,0 +1,405 @@
+"""The verdict on one answer: what it did, compared with what is right and with every known mistake.
+
+Called by `check` (with the shipped answers, on public inputs) and by the judge (with the marking guide, on hidden inputs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import torch
+
+from ffnlab.exercise import Aspect, Exercise, failure
+from ffnlab.plain import Failure, Opaque, Plain
+
+Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
+
+
+class Outcome(StrEnum):
+    """How an exercise ended. `not graded` is the grader's fault, never the student's."""
+
+    EARNED = "earned"
+    NOT_EARNED = "not earned"
+    NOT_ATTEMPTED = "not attempted"
+    NOT_GRADED = "not graded"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A known wrong answer: the message that names it, and what it does in each case."""
+
+    name: str
+    message: str
+    cases: Sequence[Observation]
+
+
+@dataclass(frozen=True)
+class Marking:
+    """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case."""
+
+    cases: Sequence[Observation]
+    mistakes: Sequence[Known] = ()
+
+
+@dataclass(frozen=True)
+class AspectVerdict:
+    name: str
+    points: float
+    max_points: float
+    seen: str = ""  # what was wrong; empty where the aspect is right
+
+
+@dataclass(frozen=True)
+class Verdict:
+    exercise: str
+    outcome: Outcome
+    aspects: tuple[AspectVerdict, ...]
+    mistake: str | None = None  # the name of the known mistake
+    cause: str = ""  # its message
+    where: str = ""  # what to read again
+
+    @property
+    def points(self) -> float:
+        return round(sum(aspect.points for aspect in self.aspects), 6)
+
+    @property
+    def max_points(self) -> float:
+        return round(sum(aspect.max_points for aspect in self.aspects), 6)
+
+    @property
+    def seen(self) -> str:
+        """What was wrong first, in one sentence."""
+        return next((aspect.seen for aspect in self.aspects if aspect.seen), "")
+
+    @property
+    def message(self) -> str:
+        """All that a student is told, in one line."""
+        if self.outcome is Outcome.EARNED:
+            return f"Earned {self.points:g} of {self.max_points:g}."
+        if self.outcome is Outcome.NOT_ATTEMPTED:
+            return "Not attempted yet."
+        return " ".join(part for part in (self.seen, self.cause) if part)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as JSON data."""
+        return asdict(self) | {
+            "outcome": self.outcome.value,
+            "points": self.points,
+            "max_points": self.max_points,
+            "message": self.message,
+        }
+
+
+def facts(exercise: Exercise, observation: Observation) -> Observation:
+    """What is compared of an observation. Facts that can't be computed from it (a wrong shape, say) are themselves a failure."""
+
+    def of(aspect: Aspect) -> Plain:
+        seen = observation.get(aspect.name, Failure("Missing", "nothing was observed"))
+        if aspect.facts is None or isinstance(seen, Failure):
+            return seen
+        try:
+            return aspect.facts(seen)
+        except Exception as error:
+            found = failure(error)
+            return Failure("Unusable", f"{describe(seen)} ({found.type}: {found.message})")
+
+    return {aspect.name: of(aspect) for aspect in exercise.aspects}
+
+
+def marking_of(
+    exercise: Exercise,
+    truth: Sequence[Observation],
+    mistakes: Sequence[tuple[str, str, Sequence[Observation]]],
+) -> Marking:
+    """A marking from raw observations of the truth and of (name, message, observations) for each mistake."""
+    return Marking(
+        cases=[facts(exercise, case) for case in truth],
+        mistakes=[Known(name, message, [facts(exercise, case) for case in cases]) for name, message, cases in mistakes],
+    )
+
+
+def judge(exercise: Exercise, marking: Marking, observations: Sequence[Observation]) -> Verdict:
+    """The verdict on what an answer was observed to do, case by case, on the marking's inputs."""
+    seen = [facts(exercise, case) for case in observations]
+    if _untouched(seen):
+        return not_attempted(exercise)
+    aspects, wrong = [], []
+    for aspect in exercise.aspects:
+        found = _first_difference(aspect, seen, marking.cases)
+        if found:
+            wrong.append(aspect)
+        aspects.append(AspectVerdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
+    if not wrong:
+        return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
+    known = _name_mistake(exercise, marking, seen)
+    return Verdict(
+        exercise.name,
+        Outcome.NOT_EARNED,
+        tuple(aspects),
+        mistake=known.name if known else None,
+        cause=known.message if known else "",
+        where=exercise.where,
+    )
+
+
+def not_attempted(exercise: Exercise) -> Verdict:
+    return _without_points(exercise, Outcome.NOT_ATTEMPTED, "")
+
+
+def not_earned(exercise: Exercise, seen: str, cause: str = "") -> Verdict:
+    """No points, for a reason outside the answer's outputs: its cell did not run, or it took too long."""
+    return _without_points(exercise, Outcome.NOT_EARNED, seen, cause)
+
+
+def not_graded(exercise: Exercise, reason: str) -> Verdict:
+    """Our fault: costs no point until a person has looked."""
+    return _without_points(exercise, Outcome.NOT_GRADED, reason)
+
+
+def _without_points(exercise: Exercise, outcome: Outcome, seen: str, cause: str = "") -> Verdict:
+    aspects = tuple(AspectVerdict(aspect.name, 0.0, aspect.points, seen) for aspect in exercise.aspects)
+    where = exercise.where if outcome is Outcome.NOT_EARNED else ""
+    return Verdict(exercise.name, outcome, aspects, cause=cause, where=where)
+
+
+def _untouched(seen: Sequence[Observation]) -> bool:
+    return all(
+        isinstance(value, Failure) and value.type == "NotImplementedError" for case in seen for value in case.values()
+    )
+
+
+def _first_difference(aspect: Aspect, seen: Sequence[Observation], right: Sequence[Observation]) -> str:
+    for mine, theirs in zip(seen, right, strict=True):
+        found = difference(mine[aspect.name], theirs[aspect.name], aspect.atol, aspect.rtol)
+        if found:
+            return found
+    return ""
+
+
+def _name_mistake(exercise: Exercise, marking: Marking, seen: Sequence[Observation]) -> Known | None:
+    """The known mistake that explains most of what is wrong, weighed by points.
+
+    A mistake explains an aspect if the answer does the same there, in every case. An answer may have this mistake and another one
+    besides: then the aspects in which both are wrong need not all agree, but one must, and in numbers: an exception of the same
+    kind, or the same True or False, is too little to go by. An answer that is right where the mistake is wrong has not made it.
+    """
+    wrong = [aspect for aspect in exercise.aspects if _first_difference(aspect, seen, marking.cases)]
+
+    def explained(known: Known) -> tuple[float, int, bool]:
+        its = [aspect for aspect in exercise.aspects if _first_difference(aspect, known.cases, marking.cases)]
+        if any(aspect not in wrong for aspect in its):
+            return (0.0, 0, False)
+        same = [aspect for aspect in its if not _first_difference(aspect, seen, known.cases)]
+        if len(same) < len(its):
+            same = [aspect for aspect in same if any(_has_numbers(case[aspect.name]) for case in known.cases)]
+        return (sum(aspect.points for aspect in same), len(same), len(same) == len(its))
+
+    best = max(marking.mistakes, key=explained, default=None)
+    return best if best and explained(best)[1] else None
+
+
+def _has_numbers(value: Plain) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_numbers, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_numbers, value))
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and bool(value.any())
+
+
+COARSE = {
+    torch.float32: 1e-5,
+    torch.float16: 1e-2,
+    torch.bfloat16: 1e-1,
+}  # no aspect's tolerance is below that of its dtype
+
+# Comparison. `difference` says in one sentence what differs; it never shows an expected tensor.
+
+
+def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = "") -> str:
+    """What differs first between two plain values, or an empty string."""
+    at = f"{path}: " if path else ""
+    if isinstance(right, Failure):
+        if isinstance(seen, Failure):
+            return "" if _same_failure(seen, right) else at + _raised(seen)
+        return f"{at}an exception was expected here"
+    if isinstance(seen, Failure):
+        return at + _raised(seen)
+    if isinstance(right, torch.Tensor):
+        return _tensor_difference(seen, right, atol, rtol, at)
+    if isinstance(right, (bool, int, float)):
+        return _number_difference(seen, right, atol, rtol, at)
+    if isinstance(right, dict):
+        return _dict_difference(seen, right, atol, rtol, path)
+    if isinstance(right, (list, tuple)):
+        if type(seen) is not type(right):
+            return f"{at}{describe(seen)} instead of a {type(right).__name__}"
+        assert isinstance(seen, (list, tuple))
+        if len(seen) != len(right):
+            return f"{at}{len(seen)} values instead of {len(right)}"
+        for index, (mine, theirs) in enumerate(zip(seen, right, strict=True)):
+            found = difference(mine, theirs, atol, rtol, f"{path}[{index}]")
+            if found:
+                return found
+        return ""
+    if right is None:
+        return "" if seen is None else f"{at}{describe(seen)} where nothing was expected"
+    same = type(seen) is type(right) and seen == right
+    return "" if same else f"{at}{describe(seen)} is not right"
+
+
+def _same_failure(one: Failure, other: Failure) -> bool:
+    return one.type == other.type and normalised(one.message) == normalised(other.message)
+
+
+def normalised(message: str) -> str:
+    """An exception's message without what changes from run to run: numbers, shapes, addresses, the names of the student's own things."""
+    message = re.sub(r"0x[0-9a-fA-F]+", "#", message)
+    message = re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"", "'…'", message)
+    message = re.sub(r"\[[^\[\]]*\]", "[…]", message)
+    message = re.sub(r"\b\w+Backward\d*\b", "…Backward", message)
+    message = re.sub(r"\b[\w.<>]+\(\)", "…()", message)
+    return re.sub(r"\d+", "#", message).strip()
+
+
+def _raised(error: Failure) -> str:
+    if error.type == "NotImplementedError":
+        return "This part still raises NotImplementedError."
+    if error.type == "Unusable":
+        return f"What came back can't be used: {error.message}."
+    if error.type in ("NotAsAsked", "NotAnOption"):
+        return error.message
+    text = f"{error.type}: {error.message}" if error.message else error.type
+    return f"Your code raised {text}" + (f" ({error.line})." if error.line else ".")
+
+
+def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: float, path: str) -> str:
+    at = f"{path}: " if path else ""
+    if not isinstance(seen, dict):
+        return f"{at}{describe(seen)} instead of a dict"
+    missing, extra = [k for k in right if k not in seen], [k for k in seen if k not in right]
+    if missing:
+        return f"{at}{_quoted(missing)} is missing"
+    if extra:
+        return f"{at}{_quoted(extra)} should not be there"
+    for key, theirs in right.items():
+        found = difference(seen[key], theirs, atol, rtol, key if not path else f"{path}, {key}")
+        if found:
+            return found
+    return ""
+
+
+def _quoted(names: Sequence[str]) -> str:
+    shown = ", ".join(f"“{name[:40]}”" for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+def _number_difference(seen: Plain, right: bool | int | float, atol: float, rtol: float, at: str) -> str:
+    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
+        seen = seen.item()
+    if not isinstance(seen, (bool, int, float)):
+        return f"{at}{describe(seen)} instead of a number"
+    if isinstance(seen, bool) != isinstance(right, bool):
+        return f"{at}{describe(seen)} instead of {'True or False' if isinstance(right, bool) else 'a number'}"
+    if isinstance(right, bool):
+        if seen == right:
+            return ""
+        return f"this does not hold: {at.removesuffix(': ')}" if right and at else f"{at}{seen} is not right"
+    if isinstance(right, int):
+        if isinstance(seen, float):
+            return f"{at}the float {seen:g} instead of a whole number (int)"
+        return "" if seen == right else f"{at}{seen:,} is not right"
+    if seen != seen or right != right:
+        return "" if seen != seen and right != right else f"{at}{seen:g} is not right"
+    if seen == right or abs(seen - right) <= atol + rtol * abs(right):
+        return ""
+    hint = ""
+    if right and abs(seen + right) <= atol + rtol * abs(right):
+        hint = "; only its sign is wrong"
+    return f"{at}{seen:.6g} is not right{hint}"
+
+
+def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: float, at: str) -> str:
+    if not isinstance(seen, torch.Tensor):
+        return f"{at}{describe(seen)} instead of a tensor{_forgot(seen) if not at else ''}"
+    if seen.shape != right.shape:
+        turned = seen.ndim == 2 and seen.T.shape == right.shape and _close(seen.T, right, atol, rtol)
+        return (
+            f"{at}shape {list(seen.shape)} instead of {list(right.shape)}"
+            f"{'; the values are right but transposed' if turned else ''}"
+        )
+    if seen.dtype != right.dtype:
+        return f"{at}dtype {_dtype(seen)} instead of {_dtype(right)}"
+    least = COARSE.get(right.dtype, 0.0)
+    atol, rtol = max(atol, least), max(rtol, least)
+    if _close(seen, right, atol, rtol):
+        return ""
+    clues = _clues(seen, right, atol, rtol)
+    return f"{at}{_first_entry(seen, right, atol, rtol)}{'; ' + '; '.join(clues[:2]) if clues else ''}"
+
+
+def _forgot(seen: Plain) -> str:
+    return " (is a `return` missing?)" if seen is None else ""
+
+
+def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> bool:
+    if seen.dtype != right.dtype:
+        return False
+    return torch.allclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
+
+
+def _first_entry(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> str:
+    wrong = ~torch.isclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
+    share = f"{int(wrong.sum())} of {wrong.numel()} entries"
+    if wrong.ndim == 0:
+        return f"the value is off by {float(seen.double() - right.double()):+.3g}"
+    first = tuple(int(index) for index in wrong.nonzero()[0])
+    off = float(seen[first].double() - right[first].double())
+    place = f"[{', '.join(map(str, first))}]"
+    return f"{share} differ, the first at {place}, by {off:+.3g}" if off == off else f"{share} differ, first {place}"
+
+
+def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> list[str]:
+    mine, theirs = seen.double(), right.double()
+    clues = []
+    if not bool(torch.isfinite(mine).all()) and bool(torch.isfinite(theirs).all()):
+        return ["there are NaN or infinite values"]
+    if not bool(mine.any()):
+        clues.append("all values are zero")
+    elif _close(-mine, theirs, atol, rtol):
+        clues.append("every sign is flipped")
+    else:
+        scale = float((mine * theirs).sum() / (mine * mine).sum())
+        if abs(scale - 1) > 1e-6 and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
+            clues.append(f"everything is {1 / scale:.4g} times too large")
+        shift = (theirs - mine).flatten()
+        if shift.numel() > 1 and bool((shift - shift[0]).abs().max() <= 1e3 * atol) and abs(float(shift[0])) > atol:
+            clues.append("every entry is off by the same amount")
+    square = mine.ndim == 2 and mine.shape[0] == mine.shape[1] and mine.shape[0] > 1
+    if square and _close(mine.T, theirs, atol, rtol):
+        clues.append("the matrix is transposed")
+    return clues
+
+
+def describe(value: Plain) -> str:
+    """A plain value in a few words."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, Failure):
+        return f"the exception {value.type}"
+    if isinstance(value, Opaque):
+        return f"an object of type {value.type}"
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if isinstance(value, (bool, int, float)):
+        return f"the {type(value).__name__} {value!r}"
+    return f"a {type(value).__name__} with {len(value)} values"
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
