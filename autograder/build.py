@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import tempfile
@@ -133,7 +134,7 @@ def execute(assignment: str) -> Any:
         os.environ.update(FFNLAB_STRICT="1", PYTHONHASHSEED="0")
         try:
             client = NotebookClient(
-                notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False, store_widget_state=False,
+                notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False, store_widget_state=False, extra_arguments=["--log-level=40"],
                 resources={"metadata": {"path": folder}},
             )  # fmt: skip
             client.execute()
@@ -165,16 +166,30 @@ def student_notebook(assignment: str) -> Any:
         config = Config(course_config())
         config.CourseDirectory.update(root=name, source_directory="solutions", release_directory="course")
         config.CourseDirectory.assignment_id = assignment
-        config.GenerateAssignment.no_database = True
+        config.CourseDirectory.db_url = f"sqlite:///{folder / 'gradebook.db'}"
         converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
-        converter.log.setLevel("ERROR")
+        said = _listen(converter)
         try:
             converter.start()
         except (Exception, SystemExit) as error:
-            raise UserError(f"nbgrader can't make the student's notebook of {assignment}: {error}") from None
+            reason = said[1] if len(said) > 1 else str(error)
+            raise UserError(f"nbgrader can't make the student's notebook of {assignment}: {reason}") from None
         notebook = nbformat.read(folder / "course" / assignment / f"{assignment}.ipynb", as_version=4)
     notebook.metadata.pop("celltoolbar", None)
     return notebook
+
+
+def _listen(converter: GenerateAssignment) -> list[str]:
+    """Keep nbgrader's errors, last line of each, instead of printing its log."""
+    said: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage().strip().splitlines()[-1][:300] if record.getMessage().strip() else "")
+
+    converter.log = logging.getLogger("autograder.nbgrader")
+    converter.log.handlers, converter.log.propagate = [Keep(logging.ERROR)], False
+    return said
 
 
 def course_config() -> Config:

@@ -236,6 +236,18 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
+@app.command()
+def bench(
+    assignment: Annotated[str, typer.Argument(help="The assignment.")] = "02_feed_forward",
+    students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 60,
+    plain: Annotated[int, typer.Option(min=1, help="How many plain nbgrader grades.")] = 6,
+) -> None:
+    """Measure: plain nbgrader against this engine, same class, same machine, one run."""
+    from autograder import bench as benches
+
+    benches.run(Console(), assignment, students, plain)
+
+
 def _class(folder: Path | None) -> Class:
     if folder is not None and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")

@@ -22,8 +22,10 @@ class NotEarned(AssertionError):
     """Raised by `check` below full marks where FFNLAB_STRICT=1: a wrong solution turns a test run red."""
 
 
-def check(name: str, answer: object) -> float:
+def check(name: str, answer: object, on_purpose: bool = False) -> float:
     """Compare `answer` with the exercise called `name` on its public inputs, and show what was found.
+
+    on_purpose: this answer is wrong on purpose, to see what a check says; it is not recorded and strict runs let it pass.
 
     Returns the points, a plain float, which nbgrader reads as partial credit from a cell's last line.
 
@@ -37,9 +39,13 @@ def check(name: str, answer: object) -> float:
         return _finish(panel.message(f"? {name}: not checked", f"{error.args[0]}.", Outcome.NOT_GRADED), name)
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     verdict, printed = examine(exercise, marking, answer, seeds)
-    progress.record(verdict)
     more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
-    return _finish(panel.of_verdict(verdict, exercise.understood, printed, more), name, verdict)
+    shown = panel.of_verdict(verdict, exercise.understood, printed, more)
+    if on_purpose:
+        display(shown)
+        return verdict.points
+    progress.record(verdict)
+    return _finish(shown, name, verdict)
 
 
 def examine(exercise: Exercise, marking: Marking, answer: object, seeds: list[int]) -> tuple[Verdict, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ffnlab import plain
 from ffnlab.exercise import Aspect, Exercise, failure
 from ffnlab.plain import Failure, Opaque, Plain
 
@@ -102,7 +103,7 @@ def facts(exercise: Exercise, observation: Observation) -> Observation:
         if aspect.facts is None or isinstance(seen, Failure):
             return seen
         try:
-            return aspect.facts(seen)
+            return plain.of(aspect.facts(seen))
         except Exception as error:
             found = failure(error)
             return Failure("Unusable", f"{describe(seen)} ({found.type}: {found.message})")
@@ -247,8 +248,9 @@ def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = 
         return ""
     if right is None:
         return "" if seen is None else f"{at}{describe(seen)} where nothing was expected"
-    same = type(seen) is type(right) and seen == right
-    return "" if same else f"{at}{describe(seen)} is not right"
+    if type(seen) is type(right) and seen == right:
+        return ""
+    return f"{at}{f'“{seen[:40]}”' if isinstance(seen, str) else describe(seen)} is not right"
 
 
 def _same_failure(one: Failure, other: Failure) -> bool:

@@ -1,0 +1,45 @@
+"""What several tests share: a warm jail, a class made from the marking guide, and what is skipped where bubblewrap is missing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Jail
+
+ROOT = Path(__file__).resolve().parent.parent
+needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+
+
+@pytest.fixture(scope="session")
+def jail() -> Iterator[Jail]:
+    """One warm jail with the usual limits, for all tests."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    with Jail(Limits()) as warm:
+        yield warm
+
+
+@pytest.fixture(scope="session")
+def strict_jail() -> Iterator[Jail]:
+    """A warm jail with limits so low that a test reaches them in seconds."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    tight = Limits(
+        cell_seconds=5.0, submission_seconds=60.0, memory=512 * 2**20, processes=32, tmp=8 * 2**20, output=10_000
+    )
+    with Jail(tight) as warm:
+        yield warm
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run in the project's folder and never in strict mode, unless they say so."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("FFNLAB_STRICT", raising=False)
+    monkeypatch.delenv("AUTOGRADER_GRADING", raising=False)

@@ -1,0 +1,156 @@
+"""The jail: what student code can't reach, what its limits cost, and that a worker says what happened in a student's words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.jail import wire
+from autograder.jail.sandbox import Jail, Overrun
+from ffnlab.plain import Failure, Malformed
+
+
+def said(jail: Jail, source: str) -> str:
+    """What a cell prints in a fresh worker; an error is shown too."""
+    with jail.worker() as worker:
+        answer = worker.run(source)
+    text = "".join(output.get("text", "") for output in answer["outputs"])
+    return text + (f"{answer['error'].type}: {answer['error'].message}" if answer["error"] else "")
+
+
+def test_a_cell_runs_and_its_output_comes_back(jail: Jail) -> None:
+    assert said(jail, "print(6 * 7)") == "42\n"
+
+
+def test_an_error_is_named_with_its_line(jail: Jail) -> None:
+    with jail.worker() as worker:
+        error = worker.run("x = 1\nx / 0")["error"]
+    assert error == Failure("ZeroDivisionError", "division by zero", error.line)
+    assert error.line == "line 2: x / 0"
+
+
+def test_a_probe_returns_plain_data(jail: Jail) -> None:
+    with jail.worker() as worker:
+        worker.run("def hello_shape(x):\n    return x.shape")
+        seen = worker.probe("hello_shape", [{"x": torch.zeros(2, 3, 4)}])
+    assert seen["observations"] == [{"shape": (2, 3, 4)}]
+
+
+def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
+    with jail.worker() as worker:
+        assert worker.probe("hello_shape", [{"x": torch.zeros(1)}])["defined"] is False
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import autograder.keys",
+        "import autograder.judge",
+        "from ffnlab import answers; answers.load('hello_shape')",
+        "open('/etc/passwd')",
+        "import os; os.listdir(os.path.expanduser('~root/.ssh'))",
+        "import socket; socket.create_connection(('127.0.0.1', 22), 1)",
+        "import os, sys; open(os.path.join(sys.prefix, 'x'), 'w')",
+        "import ffnlab, os; open(os.path.join(os.path.dirname(ffnlab.__file__), 'x'), 'w')",
+        "import ffnlab.answers, os; open(os.path.join(ffnlab.answers.__path__[0], 'x'), 'w')",
+        "open('/x', 'w')",
+        "open('/dev/x', 'w')",
+        "import os; os.kill(2, 9)",
+        "open('/proc/1/environ')",
+        "input()",
+    ],
+)
+def test_what_student_code_cannot_reach_raises_in_its_own_process(jail: Jail, source: str) -> None:
+    with jail.worker() as worker:
+        assert isinstance(worker.run(source)["error"], Failure)
+        assert worker.run("print('still here')")["error"] is None
+
+
+def test_the_allowed_twin_writes_in_tmp_and_reads_the_course(jail: Jail) -> None:
+    source = "open('/tmp/mine', 'w').write('x')\nimport ffnlab.exercises\nprint(open('/tmp/mine').read())"
+    assert said(jail, source) == "x\n"
+
+
+def test_no_submission_sees_what_another_left_behind(jail: Jail) -> None:
+    said(
+        jail,
+        "open('/tmp/mine', 'w').write('x'); open('/dev/shm/mine', 'w').write('x'); import torch; torch.answer = 42",
+    )
+    assert said(
+        jail, "import os, torch\nprint(os.listdir('/tmp'), os.listdir('/dev/shm'), hasattr(torch, 'answer'))"
+    ) == ("[] [] False\n")
+
+
+def test_nothing_of_the_graders_environment_is_there(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = said(jail, "import os\nprint(sorted(os.environ))\nprint(os.getuid(), os.getpid())")
+    assert "1000 1\n" in text
+    assert "SSH" not in text and "GIT" not in text and "TOKEN" not in text
+
+
+def test_the_solutions_and_the_keys_are_not_mounted(jail: Jail) -> None:
+    root = Path(__file__).resolve().parent.parent
+    places = [str(root / name) for name in ("solutions", "autograder/keys", "autograder/judge.py", "grading", ".git")]
+    assert said(jail, f"import os\nprint([os.path.exists(p) for p in {places!r}])") == f"{[False] * len(places)}\n"
+
+
+def test_endless_loops_end(strict_jail: Jail) -> None:
+    with strict_jail.worker() as worker, pytest.raises(Overrun, match="longer than 5 s"):
+        worker.run("while True:\n    try:\n        while True: pass\n    except BaseException: pass")
+
+
+def test_a_fork_bomb_ends(strict_jail: Jail) -> None:
+    with strict_jail.worker() as worker, pytest.raises(Overrun):
+        worker.run("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass")
+    assert said(strict_jail, "print('next')") == "next\n"
+
+
+def test_a_memory_bomb_ends(strict_jail: Jail) -> None:
+    text = ""
+    try:
+        with strict_jail.worker() as worker:
+            text = worker.run("hoard = []\nwhile True: hoard.append(bytearray(2**24))")["error"].type
+    except Overrun as overrun:
+        text = str(overrun)
+    assert "Memory" in text or "memory" in text
+
+
+def test_a_full_disk_costs_only_the_one_who_filled_it(strict_jail: Jail) -> None:
+    assert "OSError" in said(strict_jail, "with open('/tmp/big', 'wb') as f:\n    while True: f.write(b'x' * 2**20)")
+    assert said(strict_jail, "open('/tmp/small', 'w').write('x'); print('ok')") == "ok\n"
+
+
+def test_a_flood_of_output_is_cut(strict_jail: Jail) -> None:
+    text = said(strict_jail, "print('x' * 10**6)")
+    assert len(text) < 11_000 and text.endswith("(cut)")
+
+
+def test_a_process_that_ends_itself_is_an_overrun_not_a_crash_of_ours(jail: Jail) -> None:
+    with jail.worker() as worker, pytest.raises(Overrun, match="ended without a word"):
+        worker.run("import os; os._exit(3)")
+
+
+def test_a_detached_child_does_not_outlive_its_submission(jail: Jail) -> None:
+    mark = "a-child-of-a-test"
+    with jail.worker() as worker:
+        worker.run(f"import subprocess\nsubprocess.Popen(['sleep', '300', '{mark}'], start_new_session=True)")
+    import psutil
+
+    assert not [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
+
+
+def test_garbage_on_the_wire_is_refused() -> None:
+    import socket
+
+    one, other = socket.socketpair()
+    one.sendall(b"\xff\xff\xff\xff")
+    with pytest.raises(Malformed):
+        wire.receive(other, 1)
+    one.sendall(b"\x00\x00\x00\x08garbage!")
+    with pytest.raises(Malformed):
+        wire.receive(other, 1)
+    one.close()
+    with pytest.raises(wire.Closed):
+        wire.receive(other, 1)
+    other.close()
