@@ -47,6 +47,9 @@ def grade(
     from autograder import classroom, sample
 
     console = Console()
+    for name in assignment or []:
+        if name not in assignments():
+            raise UserError(f"there is no assignment called {name!r}; there are: {', '.join(assignments())}")
     school = _class(grading)
     if school.is_empty() and grading is None:
         school = Class(root() / "grading" / "sample")
@@ -271,11 +274,19 @@ def _shown(path: Path) -> str:
 
 def main() -> None:
     """Run the command line: what a user can mend is one line on stderr and exit status 2."""
+    try:
+        app()
+    except Exception as error:
+        if not _can_be_mended(error):
+            raise
+        sys.stderr.write(f"autograder: {error}\n")
+        sys.exit(2)
+
+
+def _can_be_mended(error: Exception) -> bool:
+    if isinstance(error, UserError):
+        return True
     from autograder.jail.sandbox import JailBroken
     from autograder.key import KeyProblem
 
-    try:
-        app()
-    except (UserError, KeyProblem, JailBroken) as error:
-        sys.stderr.write(f"autograder: {error}\n")
-        sys.exit(2)
+    return isinstance(error, (JailBroken, KeyProblem))

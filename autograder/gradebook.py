@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -74,6 +75,8 @@ class Book:
         # nbgrader runs `alembic` by name when it makes a gradebook; our environment need not be active.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         logging.getLogger("alembic").setLevel(logging.WARNING)
+        # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
+        warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")
         try:
             self._gradebook = Gradebook(school.db_url)
             _metadata.create_all(self._gradebook.engine)

@@ -7,8 +7,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ffnlab import exercises
-
 NAME = re.compile(r"[A-Za-z0-9_.@+-]{1,200}")
 
 
@@ -74,4 +72,6 @@ def source(assignment: str) -> Path:
 
 def assignments() -> list[str]:
     """The notebooks of the course that exist."""
+    from ffnlab import exercises  # brings torch: `--help` needs neither
+
     return [name for name in exercises.NOTEBOOKS if source(name).is_file()]

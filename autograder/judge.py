@@ -8,7 +8,7 @@ from functools import cache
 
 from autograder import keys
 from autograder.key import Answer, Key, KeyProblem
-from ffnlab.check import examine
+from ffnlab.check import captured, examine
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.plain import Failure
 from ffnlab.verdict import Marking, Observation, Verdict, marking_of
@@ -34,7 +34,8 @@ def hidden_seeds(exercise: Exercise, secret: bytes, attempt: int = 0) -> tuple[i
 
 def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[Observation]:
     """What a trusted answer does, in this process."""
-    return [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
+    with captured():
+        return [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
 
 
 @cache

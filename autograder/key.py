@@ -8,11 +8,16 @@ from __future__ import annotations
 import ast
 import inspect
 import io
+import math
 import textwrap
 import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import nn
 
 from ffnlab.exercise import Exercise
 
@@ -79,7 +84,13 @@ class Key:
     def value(self, kind: str, name: str, message: str, answer: Any) -> None:
         """Keep an answer that is a plain value, such as a question's letter."""
         source = f"{self.exercise.name} = {answer!r}"
-        self.answers.append(Answer(self.exercise.name, name, kind, message, answer, source))
+        self._keep(Answer(self.exercise.name, name, kind, message, answer, source))
+
+    def typed(self, kind: str, name: str, message: str, source: str, form_of: str = "") -> None:
+        """Keep an answer by its source alone, as a student would type it: handy for variants of one class."""
+        namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept"}
+        exec(compile(source, f"<kept: {self.exercise.name}, {name}>", "exec"), namespace)
+        self._keep(Answer(self.exercise.name, name, kind, message, namespace[self.exercise.name], source, form_of))
 
     @property
     def the_truth(self) -> Answer:
@@ -105,10 +116,13 @@ class Key:
 
     def _add(self, kind: str, message: str, answer: Any, form_of: str = "") -> None:
         name: str = answer.__name__
-        if any(name == other.name for other in self.answers):
-            raise KeyProblem(f"the key of {self.exercise.name} has two answers called {name}")
         source = as_typed(inspect.getsource(answer), name, self.exercise.name)
-        self.answers.append(Answer(self.exercise.name, name, kind, message, answer, source, form_of))
+        self._keep(Answer(self.exercise.name, name, kind, message, answer, source, form_of))
+
+    def _keep(self, answer: Answer) -> None:
+        if any(answer.name == other.name for other in self.answers):
+            raise KeyProblem(f"the key of {self.exercise.name} has two answers called {answer.name}")
+        self.answers.append(answer)
 
 
 def question(exercise: Exercise, right: str, wrong: dict[str, str]) -> Key:

@@ -32,7 +32,8 @@ def stub(*arguments: object, **options: object) -> object:
 def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[Row]:
     """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
     name = key.exercise.name
-    untouched = Answer(name, "stub", "stub", "", stub, "")
+    is_value = not callable(key.the_truth.answer)
+    untouched = Answer(name, "stub", "stub", "", ... if is_value else stub, "")
     extra = [solution] if solution else []
     kept = [untouched, *extra, *judge.kept_answers(key)]
     return [

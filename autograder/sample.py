@@ -49,6 +49,9 @@ Answers = dict[str, str]
 
 def make(school: Class, students: int = 16, seed: int = 1) -> list[str]:
     """Write a class of `students` submissions of every assignment below `school`; returns their names. The same seed gives the same class."""
+    for assignment in assignments():
+        if not release(assignment).is_file():
+            raise UserError(f"course/{assignment} has not been built: run `make build` first")
     if school.submitted.exists():
         shutil.rmtree(school.submitted)
     names = [
@@ -56,8 +59,6 @@ def make(school: Class, students: int = 16, seed: int = 1) -> list[str]:
         for i in range(students)
     ]
     for assignment in assignments():
-        if not release(assignment).is_file():
-            raise UserError(f"course/{assignment} has not been built: run `make build` first")
         blank = json.loads(release(assignment).read_text(encoding="utf-8"))
         guide = keys.of_notebook(assignment)
         for index, name in enumerate(names):

@@ -1,1 +1,1323 @@
-"""The marking guide of notebook 02."""
+"""The marking guide of notebook 02, The FFN, from formula to module.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import feed_forward as exercises
+
+# ffn_forward
+
+ffn_forward = Key(exercises.ffn_forward)
+
+
+@ffn_forward.truth
+def one_neuron_at_a_time(x, W1, b1, W2, b2, act):
+    """No matrix product: each neuron reads its weighted sum, bends it, and writes its row of W2 into the output."""
+    output = b2.expand(x.shape)
+    for j in range(W1.shape[1]):
+        read = b1[j]
+        for i in range(W1.shape[0]):
+            read = read + x[..., i] * W1[i, j]
+        output = output + act(read).unsqueeze(-1) * W2[j]
+    return output
+
+
+@ffn_forward.right("einsum")
+def with_einsum(x, W1, b1, W2, b2, act):
+    hidden = act(torch.einsum("...d,df->...f", x, W1) + b1)
+    return torch.einsum("...f,fd->...d", hidden, W2) + b2
+
+
+@ffn_forward.right("F.linear, which wants the transposes")
+def with_f_linear(x, W1, b1, W2, b2, act):
+    return F.linear(act(F.linear(x, W1.T, b1)), W2.t(), b2)
+
+
+@ffn_forward.right("a loop over tokens")
+def token_by_token(x, W1, b1, W2, b2, act):
+    rows = []
+    for token in x.reshape(-1, x.shape[-1]):
+        hidden = act(W1.T @ token + b1)
+        rows.append(W2.T @ hidden + b2)
+    return torch.stack(rows).reshape(x.shape)
+
+
+@ffn_forward.right("in place, on fresh tensors only")
+def in_place(x, W1, b1, W2, b2, act):
+    hidden = torch.matmul(x, W1)
+    hidden += b1
+    out = torch.matmul(act(hidden), W2)
+    out += b2
+    return out
+
+
+@ffn_forward.right("a non-contiguous result")
+def transposed_twice(x, W1, b1, W2, b2, act):
+    hidden = act((W1.mT @ x.unsqueeze(-1)).squeeze(-1) + b1)
+    return (hidden.unsqueeze(-2) @ W2).transpose(-1, -2).squeeze(-1) + b2
+
+
+@ffn_forward.mistake(
+    "The activation comes too late: it is applied to the output, after W2. The bend belongs between the two products, on the d_ff hidden numbers."
+)
+def activation_after_second_product(x, W1, b1, W2, b2, act):
+    return act((x @ W1 + b1) @ W2 + b2)
+
+
+@ffn_forward.mistake(
+    "The activation is applied to x, before W1. A neuron bends what it has read: the weighted sum, with its bias."
+)
+def activation_on_the_input(x, W1, b1, W2, b2, act):
+    return (act(x) @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "The activation is missing, so the two products collapse into one linear map. Where in the formula does `act` stand?"
+)
+def no_activation(x, W1, b1, W2, b2, act):
+    return (x @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "b1 is missing. A published tutorial writes `hidden = x @ W1` as well; each neuron needs its own threshold, added before the activation."
+)
+def b1_missing(x, W1, b1, W2, b2, act):
+    return act(x @ W1) @ W2 + b2
+
+
+@ffn_forward.mistake("b2 is missing: it is added once, at the very end, to every token.")
+def b2_missing(x, W1, b1, W2, b2, act):
+    return act(x @ W1 + b1) @ W2
+
+
+@ffn_forward.mistake("Both biases are missing: b1 goes in before the activation, b2 after the second product.")
+def no_biases(x, W1, b1, W2, b2, act):
+    return act(x @ W1) @ W2
+
+
+@ffn_forward.mistake(
+    "b1 is added after the activation. It is the threshold at which a neuron bends, so it must be inside: before `act` looks."
+)
+def b1_after_the_activation(x, W1, b1, W2, b2, act):
+    return (act(x @ W1) + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "A weight is transposed, or the two are swapped. Here W1 is [d_model, d_ff] and W2 is [d_ff, d_model], used as `x @ W1`; "
+    "nn.Linear and F.linear work with the transposes."
+)
+def weights_transposed(x, W1, b1, W2, b2, act):
+    return act(x @ W1.T + b1) @ W2.T + b2
+
+
+@ffn_forward.mistake(
+    "There is an activation too many: the output, with b2 in it, is bent a second time. The last step of the FFN is linear."
+)
+def b2_inside_the_activation(x, W1, b1, W2, b2, act):
+    return act(act(x @ W1 + b1) @ W2 + b2)
+
+
+@ffn_forward.mistake("ReLU is built in: `act` is an argument and may be any function. Call what you were handed.")
+def relu_hard_coded(x, W1, b1, W2, b2, act):
+    return torch.relu(x @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake("GELU is built in: `act` is an argument and may be any function. Call what you were handed.")
+def gelu_hard_coded(x, W1, b1, W2, b2, act):
+    return F.gelu(x @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "x is added to the output. The residual connection is the block's business, around the FFN; here only FFN(x) is asked."
+)
+def residual_added(x, W1, b1, W2, b2, act):
+    return x + act(x @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "The tokens are averaged. An FFN never mixes positions: every token keeps a row of its own, and the output has the shape of x."
+)
+def tokens_averaged(x, W1, b1, W2, b2, act):
+    return (act(x @ W1 + b1) @ W2 + b2).mean(dim=-2)
+
+
+@ffn_forward.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+def no_return(x, W1, b1, W2, b2, act):
+    hidden = act(x @ W1 + b1)
+    hidden @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "The values are right, but cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could be trained through it."
+)
+def cut_off_from_the_graph(x, W1, b1, W2, b2, act):
+    with torch.no_grad():
+        return act(x @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "`torch.mm` takes two matrices and nothing else. `@` (torch.matmul) works on the last dimension and leaves any others alone."
+)
+def matrices_only(x, W1, b1, W2, b2, act):
+    return torch.mm(act(torch.mm(x, W1) + b1), W2) + b2
+
+
+@ffn_forward.mistake(
+    "`.view` refuses an x whose memory is not in order, such as a transposed one. `.reshape` copies where it must; and `x @ W1` needs neither."
+)
+def view_instead_of_reshape(x, W1, b1, W2, b2, act):
+    tokens = x.view(-1, x.shape[-1])
+    return (act(tokens @ W1 + b1) @ W2 + b2).view(x.shape)
+
+
+@ffn_forward.mistake(
+    "x itself is changed (an operator such as `+=` or a method with a trailing underscore works in place). The caller still needs x, for the residual."
+)
+def x_overwritten(x, W1, b1, W2, b2, act):
+    out = act(x @ W1 + b1) @ W2 + b2
+    x.data.copy_(out)
+    return out
+
+
+# ffn_trace
+
+ffn_trace = Key(exercises.ffn_trace)
+
+
+@ffn_trace.truth
+def neuron_by_neuron(x, W1, b1, W2, b2):
+    """Each neuron's three numbers on their own; GELU from its tanh formula (Hendrycks & Gimpel 2016), no matrix product."""
+    pre, act = [], []
+    out = b2.expand(x.shape)
+    for j in range(W1.shape[1]):
+        read = b1[j]
+        for i in range(W1.shape[0]):
+            read = read + x[..., i] * W1[i, j]
+        bent = read / 2 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (read + 0.044715 * read * read * read)))
+        out = out + bent.unsqueeze(-1) * W2[j]
+        pre.append(read)
+        act.append(bent)
+    return {"pre": torch.stack(pre, -1), "act": torch.stack(act, -1), "out": out}
+
+
+@ffn_trace.right("the formula written out")
+def formula_written_out(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = 0.5 * pre * (1 + torch.tanh(math.sqrt(2 / math.pi) * (pre + 0.044715 * pre**3)))
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.right("a dict filled station by station")
+def station_by_station(x, W1, b1, W2, b2):
+    trace = {}
+    trace["out"] = None
+    trace["pre"] = torch.einsum("...d,df->...f", x, W1) + b1
+    trace["act"] = nn.GELU(approximate="tanh")(trace["pre"])
+    trace["out"] = torch.matmul(trace["act"], W2) + b2
+    return trace
+
+
+@ffn_trace.right("F.linear and dict()")
+def with_dict(x, W1, b1, W2, b2):
+    pre = F.linear(x, W1.T, b1)
+    act = F.gelu(pre, approximate="tanh")
+    return dict(pre=pre, act=act, out=F.linear(act, W2.T, b2))
+
+
+@ffn_trace.right("a clone kept as the trace")
+def clones(x, W1, b1, W2, b2):
+    h = torch.matmul(x, W1).add_(b1)
+    saved = h.clone()
+    h = F.gelu(h, approximate="tanh")
+    return {"out": h @ W2 + b2, "act": h.clone(), "pre": saved}
+
+
+@ffn_trace.mistake(
+    "pre and act are the same: pre is taken after the activation. The first station is what the neurons have read, before the bend."
+)
+def pre_taken_after_the_activation(x, W1, b1, W2, b2):
+    pre = F.gelu(x @ W1 + b1, approximate="tanh")
+    return {"pre": pre, "act": pre, "out": pre @ W2 + b2}
+
+
+@ffn_trace.mistake(
+    "The activation overwrote pre: `act = pre` makes no copy, so changing one in place (`*=`, a trailing underscore) changes both. "
+    "Compute act as a new tensor."
+)
+def pre_overwritten_in_place(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = pre
+    act *= 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (pre + 0.044715 * pre**3)))
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake(
+    "This is the exact GELU, with erf, which `F.gelu` computes unless told otherwise. GPT-2 uses the tanh approximation: `F.gelu` has an argument for it."
+)
+def exact_gelu(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre)
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("This is ReLU; the trace asks for GELU in its tanh form, which lets small negative values through.")
+def relu_instead_of_gelu(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = torch.relu(pre)
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake(
+    "This is the sigmoid approximation of GELU, x·sigmoid(1.702·x). It differs from the tanh form by up to 0.02."
+)
+def sigmoid_gelu(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = pre * torch.sigmoid(1.702 * pre)
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("The key “pre” is missing. The trace has three stations: pre, act and out.")
+def pre_missing(x, W1, b1, W2, b2):
+    act = F.gelu(x @ W1 + b1, approximate="tanh")
+    return {"act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("The key “act” is missing. The trace has three stations: pre, act and out.")
+def act_missing(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    return {"pre": pre, "out": F.gelu(pre, approximate="tanh") @ W2 + b2}
+
+
+@ffn_trace.mistake("The key “out” is missing. The trace has three stations: pre, act and out.")
+def out_missing(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    return {"pre": pre, "act": F.gelu(pre, approximate="tanh")}
+
+
+@ffn_trace.mistake(
+    "There is a fourth key, x. Exactly pre, act and out are asked: whoever reads the trace loops over its keys."
+)
+def extra_key(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"x": x, "pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake(
+    "The three tensors come back as a tuple. A dict is asked, so that nobody has to remember their order."
+)
+def tuple_instead_of_dict(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return pre, act, act @ W2 + b2
+
+
+@ffn_trace.mistake(
+    "x is added to out. The trace ends with what the FFN writes; the residual connection stands outside of it."
+)
+def out_with_residual(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"pre": pre, "act": act, "out": x + act @ W2 + b2}
+
+
+@ffn_trace.mistake(
+    "The stations are detached from the graph, so no gradient can flow through what you recorded. Keep the tensors as they are."
+)
+def detached(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    out = act @ W2 + b2
+    return {"pre": pre.detach(), "act": act.detach(), "out": out.detach()}
+
+
+@ffn_trace.mistake(
+    "pre and act are detached, though out is not: a copy made with `.detach()` or `.data` can be looked at, but nothing learns through it."
+)
+def stations_detached(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"pre": pre.detach(), "act": act.detach(), "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("out is made from pre, so the activation is recorded but never used. Which station does W2 read?")
+def out_from_pre(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"pre": pre, "act": act, "out": pre @ W2 + b2}
+
+
+@ffn_trace.mistake("b1 is missing from pre: a neuron reads x @ W1 and adds its own threshold.")
+def pre_without_b1(x, W1, b1, W2, b2):
+    pre = x @ W1
+    act = F.gelu(pre + b1, approximate="tanh")
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("b2 is missing from out.")
+def out_without_b2(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"pre": pre, "act": act, "out": act @ W2}
+
+
+@ffn_trace.mistake("The dict is made but not handed back: the last line of the function needs a `return`.")
+def trace_not_returned(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    trace = {"pre": pre, "act": act, "out": act @ W2 + b2}  # noqa: F841
+
+
+# PositionwiseFeedForward
+
+PositionwiseFeedForward = Key(exercises.PositionwiseFeedForward)
+
+FUNCTIONS = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu}
+
+
+@PositionwiseFeedForward.truth
+class Written(nn.Module):
+    """Neuron by neuron from the weights, with dropout drawn by hand; the activations by their definitions."""
+
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        super().__init__()
+        named = {
+            "relu": lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
+            "gelu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+            "silu": lambda x: x / (1 + torch.exp(-x)),
+        }
+        if not callable(activation) and activation not in named:
+            raise ValueError(f"unknown activation {activation!r}")
+        self.act = activation if callable(activation) else named[activation]
+        self.d_model, self.d_ff, self.p = d_model, d_ff, dropout
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        output = self.linear2.bias.expand(x.shape)
+        for j in range(self.d_ff):
+            read = (x * self.linear1.weight[j]).sum(-1) + self.linear1.bias[j]
+            hidden = self.act(read)
+            if self.training:
+                kept = torch.rand(hidden.shape, dtype=x.dtype) >= self.p
+                hidden = hidden * kept / (1 - self.p)
+            output = output + hidden.unsqueeze(-1) * self.linear2.weight[:, j]
+        return output
+
+    def extra_repr(self):
+        return f"{self.d_model} -> {self.d_ff}"
+
+
+@PositionwiseFeedForward.right("nn.Dropout and modules for the activations")
+class WithModules(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        super().__init__()
+        self.d_model = d_model
+        self.d_ff = d_ff
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(p=dropout)
+        if activation == "relu":
+            self.activation = nn.ReLU()
+        elif activation == "gelu":
+            self.activation = nn.GELU()
+        elif activation == "silu":
+            self.activation = nn.SiLU()
+        elif callable(activation):
+            self.activation = activation
+        else:
+            raise ValueError("unknown activation: " + str(activation))
+
+    def forward(self, x):
+        x = self.linear1(x)
+        x = self.activation(x)
+        x = self.dropout(x)
+        return self.linear2(x)
+
+    def extra_repr(self):
+        return f"d_model={self.d_model}, d_ff={self.d_ff}"
+
+
+@PositionwiseFeedForward.right("F.dropout that asks for the mode")
+class WithFDropout(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        super().__init__()
+        if isinstance(activation, str):
+            try:
+                activation = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}[activation]
+            except KeyError:
+                raise ValueError(f"unknown activation {activation!r}") from None
+        elif not callable(activation):
+            raise ValueError("activation must be a name or a callable")
+        self.act, self.p = activation, dropout
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        hidden = self.act(self.linear1(x))
+        hidden = F.dropout(hidden, self.p, training=self.training)
+        return self.linear2(hidden)
+
+    def extra_repr(self):
+        d_ff, d_model = self.linear1.weight.shape
+        return f"d_model={d_model}, d_ff={d_ff}, p={self.p}"
+
+
+@PositionwiseFeedForward.right("a Sequential around the two named layers")
+class WithSequential(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        super().__init__()
+        named = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+
+        class Apply(nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.function = function
+
+            def forward(self, x):
+                return self.function(x)
+
+        if callable(activation):
+            middle = Apply(activation)
+        elif activation in named:
+            middle = named[activation]()
+        else:
+            raise ValueError(activation)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.net = nn.Sequential(self.linear1, middle, nn.Dropout(dropout), self.linear2)
+
+    def forward(self, x):
+        return self.net(x)
+
+    def extra_repr(self):
+        return f"{self.linear1.in_features}→{self.linear1.out_features}→{self.linear2.out_features}"
+
+
+@PositionwiseFeedForward.right("matrix products with the layers' parameters, getattr for the activation")
+class WithGetattr(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff, bias=True)
+        self.linear2 = nn.Linear(d_ff, d_model, bias=True)
+        self.drop = nn.Dropout(dropout)
+        self.sizes = (d_model, d_ff)
+        if callable(activation):
+            self.f = activation
+        else:
+            if activation not in ("relu", "gelu", "silu"):
+                raise ValueError("bad activation")
+            self.f = getattr(F, activation)
+
+    def forward(self, x):
+        pre = torch.matmul(x, self.linear1.weight.transpose(0, 1)) + self.linear1.bias
+        hidden = self.drop(self.f(pre))
+        return torch.matmul(hidden, self.linear2.weight.transpose(0, 1)) + self.linear2.bias
+
+    def extra_repr(self):
+        return "d_model=" + str(self.sizes[0]) + ", d_ff=" + str(self.sizes[1])
+
+
+def _variant(name, message, **changes):
+    """A wrong class that differs from a right one in a few lines, typed out in full."""
+    PositionwiseFeedForward.typed("mistake", name, message, CLASS.format(**(DEFAULTS | changes)))
+
+
+CLASS = """class PositionwiseFeedForward({base}):
+    def __init__(self, d_model, d_ff, {signature}):
+        {start}
+        self.d_model, self.d_ff = d_model, d_ff
+        {layers}
+        {drop}
+        functions = {{"relu": F.relu, "gelu": F.gelu, "silu": F.silu}}
+        {settle}
+
+    def forward(self, x):
+        {forward}
+
+    {repr}
+"""
+DEFAULTS = {
+    "base": "nn.Module",
+    "signature": 'dropout=0.1, activation="relu"',
+    "start": "super().__init__()",
+    "layers": "self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)",
+    "drop": "self.dropout = nn.Dropout(dropout)",
+    "settle": """if not callable(activation) and activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = activation if callable(activation) else functions[activation]""",
+    "forward": "return self.linear2(self.dropout(self.activation(self.linear1(x))))",
+    "repr": """def extra_repr(self):
+        return f"d_model={self.d_model}, d_ff={self.d_ff}\"""",
+}
+
+_variant(
+    "linear2_copied_from_linear1",
+    "linear2 has the widths of linear1: copied, and not turned round. The second layer contracts: from d_ff back to d_model.",
+    layers="self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff)",
+)
+_variant(
+    "widths_swapped",
+    "Both layers are the wrong way round. nn.Linear takes (in, out): the first goes from d_model to d_ff, the second back.",
+    layers="self.linear1, self.linear2 = nn.Linear(d_ff, d_model), nn.Linear(d_model, d_ff)",
+)
+_variant(
+    "other_names",
+    "The layers have other names than the exercise asks. It needs `linear1` and `linear2`, so that weights can be copied in from elsewhere.",
+    layers="self.w_1, self.w_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)",
+    forward="return self.w_2(self.dropout(self.activation(self.w_1(x))))",
+)
+_variant(
+    "layers_without_bias",
+    "The layers have no biases: `bias=False` belongs to other models. The FFN of the 2017 paper has b1 and b2.",
+    layers="self.linear1, self.linear2 = nn.Linear(d_model, d_ff, bias=False), nn.Linear(d_ff, d_model, bias=False)",
+)
+_variant(
+    "weights_as_plain_tensors",
+    "The weights are plain tensors: `parameters()` is empty, so an optimiser would have nothing to train. nn.Linear (or nn.Parameter) registers them.",
+    layers="""self.W1, self.b1 = torch.randn(d_model, d_ff), torch.zeros(d_ff)
+        self.W2, self.b2 = torch.randn(d_ff, d_model), torch.zeros(d_model)""",
+    forward="return self.dropout(self.activation(x @ self.W1 + self.b1)) @ self.W2 + self.b2",
+)
+_variant(
+    "no_super_init",
+    "`super().__init__()` is missing. An nn.Module must be set up before layers can be assigned to it: it is the first line of `__init__`.",
+    start="pass",
+)
+_variant(
+    "not_a_module",
+    "The class does not inherit from nn.Module, so PyTorch knows nothing of its layers: `class PositionwiseFeedForward(nn.Module):`.",
+    base="object",
+)
+_variant(
+    "activation_missing",
+    "The activation is never called in `forward`: without it the two layers collapse into one linear map.",
+    forward="return self.linear2(self.dropout(self.linear1(x)))",
+)
+_variant(
+    "activation_on_the_output",
+    "The activation is applied to the output, after linear2. It belongs between the two layers.",
+    forward="return self.activation(self.linear2(self.dropout(self.linear1(x))))",
+)
+_variant(
+    "activation_name_ignored",
+    "The argument `activation` is never looked at: it is ReLU whatever one asks for. Choose the function in `__init__`, from the argument.",
+    settle="self.activation = F.relu",
+)
+_variant(
+    "callable_not_accepted",
+    "A callable is refused: only names are looked up. A function such as torch.tanh is a legal `activation` too; `callable(activation)` tells.",
+    settle="""if activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = functions[activation]""",
+)
+_variant(
+    "names_not_accepted",
+    "Names are not looked up: the text itself is called like a function. 'relu', 'gelu' and 'silu' stand for F.relu, F.gelu and F.silu.",
+    settle="self.activation = activation",
+)
+_variant(
+    "tanh_gelu",
+    "'gelu' here gives the tanh approximation. Unless tanh is said, the name means the exact form with erf, which is what `F.gelu` computes by default.",
+    settle="""functions["gelu"] = lambda h: F.gelu(h, approximate="tanh")
+        if not callable(activation) and activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = activation if callable(activation) else functions[activation]""",
+)
+_variant(
+    "silu_without_the_factor",
+    "'silu' here gives sigmoid(x). SiLU is x·sigmoid(x): a gate that lets x itself through.",
+    settle="""functions["silu"] = torch.sigmoid
+        if not callable(activation) and activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = activation if callable(activation) else functions[activation]""",
+)
+_variant(
+    "default_activation_gelu",
+    "Without the argument the activation must be ReLU; yours is GELU. Look at the default in the signature.",
+    signature='dropout=0.1, activation="gelu"',
+)
+_variant(
+    "key_error",
+    "An unknown name ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown activation.",
+    settle="self.activation = activation if callable(activation) else functions[activation]",
+)
+_variant(
+    "error_too_late",
+    "The unknown name is noticed only when the module is called. Look it up in `__init__`: whoever makes the mistake should hear of it there.",
+    settle="self.name, self.functions = activation, functions",
+    forward="""if not callable(self.name) and self.name not in self.functions:
+            raise ValueError(f"unknown activation: {self.name}")
+        activation = self.name if callable(self.name) else self.functions[self.name]
+        return self.linear2(self.dropout(activation(self.linear1(x))))""",
+)
+_variant(
+    "unknown_name_becomes_gelu",
+    "An unknown name is silently taken for some default: with a typo such as 'sulu' a whole training run would use the wrong function. Raise ValueError.",
+    settle="self.activation = activation if callable(activation) else functions.get(activation, F.gelu)",
+)
+_variant(
+    "dropout_on_the_output",
+    "Dropout is applied to the output, where it also drops b2. Here it belongs on the hidden layer: after the activation, before linear2.",
+    forward="return self.dropout(self.linear2(self.activation(self.linear1(x))))",
+)
+_variant(
+    "dropout_before_the_activation",
+    "Dropout comes before the activation, so what remains is bent after it has been scaled up. Put it behind the activation.",
+    forward="return self.linear2(self.activation(self.dropout(self.linear1(x))))",
+)
+_variant(
+    "dropout_on_the_input",
+    "Dropout is applied to x. Here it belongs on the hidden layer: after the activation, before linear2.",
+    forward="return self.linear2(self.activation(self.linear1(self.dropout(x))))",
+)
+_variant(
+    "dropout_twice",
+    "There are two dropouts, on the hidden layer and on the output. Here only the hidden layer has one.",
+    forward="return self.dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))",
+)
+_variant(
+    "dropout_never_used",
+    "Dropout has no effect: two calls in training mode give the same. It is made, or its probability is taken, but `forward` never applies it.",
+    forward="return self.linear2(self.activation(self.linear1(x)))",
+)
+_variant(
+    "dropout_always_on",
+    "Dropout stays on in eval mode: `F.dropout` without `training=self.training` can't know the mode. nn.Dropout follows it by itself.",
+    drop="self.p = dropout",
+    forward="return self.linear2(F.dropout(self.activation(self.linear1(x)), self.p))",
+)
+_variant(
+    "dropout_not_scaled",
+    "The hidden values that remain are not scaled up by 1/(1 − p), so in training mode everything is smaller on average than in eval mode.",
+    drop="self.p = dropout",
+    forward="""hidden = self.activation(self.linear1(x))
+        if self.training:
+            hidden = hidden * (torch.rand_like(hidden) >= self.p)
+        return self.linear2(hidden)""",
+)
+_variant(
+    "dropout_keeps_p",
+    "p is taken for the share that stays. It is the share that is dropped: p = 0.1 sets one hidden value in ten to zero.",
+    drop="self.dropout = nn.Dropout(1 - dropout if 0 < dropout < 1 else dropout)",
+)
+_variant(
+    "default_dropout_half",
+    "Without the argument p must be 0.1. Look at the default in the signature: nn.Dropout's own is 0.5.",
+    signature='dropout=0.5, activation="relu"',
+)
+_variant(
+    "dropout_probability_ignored",
+    "The argument `dropout` is never handed on: nn.Dropout() without an argument drops half, whatever one asks for.",
+    drop="self.dropout = nn.Dropout()",
+)
+_variant(
+    "residual_inside",
+    "x is added to the output. The residual connection is the block's business, around this module.",
+    forward="return x + self.linear2(self.dropout(self.activation(self.linear1(x))))",
+)
+_variant(
+    "extra_repr_missing",
+    "`extra_repr` is missing, so printing the module shows its layers but not its two sizes. It returns a text with d_model and d_ff.",
+    repr="",
+)
+_variant(
+    "extra_repr_without_values",
+    '`extra_repr` returns the words d_model and d_ff but not their values. An f-string puts values into a text: f"d_model={...}".',
+    repr="""def extra_repr(self):
+        return "d_model, d_ff\"""",
+)
+_variant(
+    "extra_repr_prints",
+    "`extra_repr` prints instead of returning: PyTorch wants the text handed back.",
+    repr="""def extra_repr(self):
+        print(f"d_model={self.d_model}, d_ff={self.d_ff}")""",
+)
+_variant(
+    "forward_returns_nothing",
+    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    forward="self.linear2(self.dropout(self.activation(self.linear1(x))))",
+)
+_variant(
+    "batches_flattened",
+    "`.view(-1, d_model)` in `forward` loses the shape, or refuses an x whose memory is not in order. nn.Linear takes any leading dimensions as they are.",
+    forward="return self.linear2(self.dropout(self.activation(self.linear1(x.reshape(-1, self.d_model)))))",
+)
+
+# collapse_linear
+
+collapse_linear = Key(exercises.collapse_linear)
+
+
+@collapse_linear.truth
+def sums_over_neurons(W1, b1, W2, b2):
+    """Each neuron's share: what it reads times what it writes, summed over all neurons."""
+    W, b = torch.zeros_like(W1[:, :1] * W2[:1]), b2
+    for j in range(W1.shape[1]):
+        W = W + W1[:, j].unsqueeze(1) * W2[j].unsqueeze(0)
+        b = b + b1[j] * W2[j]
+    return W, b
+
+
+@collapse_linear.right("einsum")
+def by_einsum(W1, b1, W2, b2):
+    return torch.einsum("df,fe->de", W1, W2), torch.einsum("f,fe->e", b1, W2) + b2
+
+
+@collapse_linear.right("asks the linear map what it does with zero and with each unit vector")
+def by_asking(W1, b1, W2, b2):
+    def linear_ffn(x):
+        return (x @ W1 + b1) @ W2 + b2
+
+    d = W1.shape[0]
+    b = linear_ffn(torch.zeros(d, dtype=W1.dtype))
+    W = linear_ffn(torch.eye(d, dtype=W1.dtype)) - b
+    return W, b
+
+
+@collapse_linear.right("torch.mm, and a list instead of a tuple")
+def by_mm(W1, b1, W2, b2):
+    W = torch.mm(W1, W2)
+    b = torch.mm(b1.unsqueeze(0), W2).squeeze(0) + b2
+    return [W, b]
+
+
+@collapse_linear.right("F.linear and a transposed product, not contiguous")
+def by_transposes(W1, b1, W2, b2):
+    return (W2.T @ W1.T).T, F.linear(b1, W2.T, b2)
+
+
+@collapse_linear.mistake(
+    "The two matrices are multiplied in the wrong order: x meets W1 first, so W1 stands on the left. The shape [d_ff, d_ff] gives it away."
+)
+def order_reversed(W1, b1, W2, b2):
+    return W2 @ W1, b1 @ W2 + b2
+
+
+@collapse_linear.mistake(
+    "b1 and b2 are added, but they live in different spaces: b1 has d_ff numbers, b2 d_model. b1 must go through W2 first."
+)
+def biases_added(W1, b1, W2, b2):
+    return W1 @ W2, b1 + b2
+
+
+@collapse_linear.mistake("b2 is missing from b: it survives unchanged, beside what W2 makes of b1.")
+def b2_forgotten(W1, b1, W2, b2):
+    return W1 @ W2, b1 @ W2
+
+
+@collapse_linear.mistake(
+    "b is b2 alone: b1 is forgotten. It is added before W2, so what arrives at the output is b1 @ W2."
+)
+def b1_forgotten(W1, b1, W2, b2):
+    return W1 @ W2, b2
+
+
+@collapse_linear.mistake(
+    "A ReLU is left in. The question is what remains when the activation is the identity; with a bend in it there is no single W."
+)
+def activation_kept(W1, b1, W2, b2):
+    return torch.relu(W1) @ W2, torch.relu(b1) @ W2 + b2
+
+
+@collapse_linear.mistake(
+    "W is transposed. The convention here is x @ W, as for W1 and W2; nn.Linear's is the other one."
+)
+def result_transposed(W1, b1, W2, b2):
+    return (W1 @ W2).T, b1 @ W2 + b2
+
+
+@collapse_linear.mistake("Only W comes back. A pair (W, b) is asked: the bias collapses too.")
+def only_the_matrix(W1, b1, W2, b2):
+    return W1 @ W2
+
+
+@collapse_linear.mistake("The pair is the wrong way round: first W, then b.")
+def pair_reversed(W1, b1, W2, b2):
+    return b1 @ W2 + b2, W1 @ W2
+
+
+@collapse_linear.mistake(
+    "The result is float32 whatever came in: a fresh tensor such as torch.zeros(...) has its own dtype. Keep that of W1."
+)
+def dtype_lost(W1, b1, W2, b2):
+    W, b = torch.zeros(W1.shape[0], W1.shape[0]), torch.zeros(W1.shape[0])
+    W += W1 @ W2
+    b += b1 @ W2 + b2
+    return W, b
+
+
+@collapse_linear.mistake("W and b are right, but cut off from the graph: no gradient reaches W1, b1, W2 and b2.")
+def graph_cut(W1, b1, W2, b2):
+    return (W1 @ W2).detach(), (b1 @ W2 + b2).detach()
+
+
+@collapse_linear.mistake("Nothing comes back: the last line needs `return W, b`.")
+def pair_not_returned(W1, b1, W2, b2):
+    W = W1 @ W2  # noqa: F841
+    b = b1 @ W2 + b2  # noqa: F841
+
+
+# DeepFFN
+
+DeepFFN = Key(exercises.DeepFFN)
+
+
+@DeepFFN.truth
+class Listed(nn.Module):
+    """Every weight on its own, every product written as a sum over what a neuron reads."""
+
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        if n_hidden < 1:
+            raise ValueError("n_hidden must be at least 1")
+        named = {
+            "relu": lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
+            "gelu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+            "silu": lambda x: x / (1 + torch.exp(-x)),
+        }
+        self.act = activation if callable(activation) else named[activation]
+        widths = [d_model] + [d_ff] * n_hidden + [d_model]
+        pairs = [(widths[i], widths[i + 1]) for i in range(n_hidden + 1)]
+        self.weights = nn.ParameterList([torch.zeros(out, into) for into, out in pairs])
+        self.biases = nn.ParameterList([torch.zeros(out) for _, out in pairs])
+
+    def forward(self, x):
+        for place, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            x = torch.stack([(x * weight[j]).sum(-1) + bias[j] for j in range(len(bias))], dim=-1)
+            if place < len(self.weights) - 1:
+                x = self.act(x)
+        return x
+
+
+@DeepFFN.right("one ModuleList of all layers")
+class OneList(nn.Module):
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        if n_hidden < 1:
+            raise ValueError("at least one hidden layer")
+        names = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = activation if callable(activation) else names[activation]
+        sizes = [d_model] + n_hidden * [d_ff] + [d_model]
+        self.layers = nn.ModuleList(nn.Linear(sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1))
+
+    def forward(self, x):
+        for layer in self.layers[:-1]:
+            x = self.activation(layer(x))
+        return self.layers[-1](x)
+
+
+@DeepFFN.right("an nn.Sequential with activation modules")
+class AsSequential(nn.Module):
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        if n_hidden <= 0:
+            raise ValueError(n_hidden)
+
+        class Act(nn.Module):
+            def forward(self, x):
+                return activation(x)
+
+        made = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}.get(activation, Act)
+        steps = [nn.Linear(d_model, d_ff), made()]
+        for _ in range(n_hidden - 1):
+            steps += [nn.Linear(d_ff, d_ff), made()]
+        steps.append(nn.Linear(d_ff, d_model))
+        self.steps = nn.Sequential(*steps)
+
+    def forward(self, x):
+        return self.steps(x)
+
+
+@DeepFFN.right("layers as attributes made with setattr")
+class WithSetattr(nn.Module):
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        assert_ok = isinstance(n_hidden, int) and n_hidden >= 1
+        if not assert_ok:
+            raise ValueError("n_hidden")
+        self.n = n_hidden
+        self.act = getattr(F, activation) if isinstance(activation, str) else activation
+        self.last = nn.Linear(d_ff, d_model)
+        self.first = nn.Linear(d_model, d_ff)
+        for i in range(1, n_hidden):
+            setattr(self, f"middle{i}", nn.Linear(d_ff, d_ff))
+
+    def forward(self, x):
+        hidden = self.act(self.first(x))
+        for i in range(1, self.n):
+            hidden = self.act(getattr(self, f"middle{i}")(hidden))
+        return self.last(hidden)
+
+
+DEEP = """class DeepFFN(nn.Module):
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        {guard}
+        {settle}
+        {layers}
+        self.last = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        {forward}
+"""
+DEEP_DEFAULTS = {
+    "guard": """if n_hidden < 1:
+            raise ValueError("n_hidden must be at least 1")""",
+    "settle": """functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = activation if callable(activation) else functions[activation]""",
+    "layers": """widths = [d_model] + [d_ff] * (n_hidden - 1)
+        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])""",
+    "forward": """for layer in self.hidden:
+            x = self.activation(layer(x))
+        return self.last(x)""",
+}
+
+
+def _deep(name, message, **changes):
+    DeepFFN.typed("mistake", name, message, DEEP.format(**(DEEP_DEFAULTS | changes)))
+
+
+_deep(
+    "plain_list",
+    "The hidden layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
+    layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
+        self.hidden = [nn.Linear(width, d_ff, dtype=torch.float64) for width in widths]""",
+)
+_deep(
+    "one_layer_too_many",
+    "There is one hidden layer too many. n_hidden counts all layers of width d_ff: the first comes from d_model, and n_hidden − 1 more follow.",
+    layers="""widths = [d_model] + [d_ff] * n_hidden
+        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])""",
+)
+_deep(
+    "one_layer_too_few",
+    "There is one hidden layer too few. For n_hidden = 2 there are two layers of width d_ff: one from d_model, one from d_ff.",
+    layers="""widths = [d_model] + [d_ff] * (n_hidden - 2)
+        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])""",
+)
+_deep(
+    "activation_after_the_last_layer",
+    "The last layer is followed by an activation. The output of an FFN is linear in its last hidden layer: no bend at the end.",
+    forward="""for layer in self.hidden:
+            x = self.activation(layer(x))
+        return self.activation(self.last(x))""",
+)
+_deep(
+    "one_shared_layer",
+    "All middle layers are one and the same: `[layer] * k`, or one layer called in a loop, shares its weights. Make a new nn.Linear for each.",
+    layers="""middle = nn.Linear(d_ff, d_ff)
+        self.hidden = nn.ModuleList([nn.Linear(d_model, d_ff)] + [middle] * (n_hidden - 1))""",
+)
+_deep(
+    "middle_layers_of_d_model",
+    "The hidden layers have the wrong width: between the first and the last layer everything is d_ff wide.",
+    layers="""self.hidden = nn.ModuleList([nn.Linear(d_model, d_model) for _ in range(n_hidden - 1)])
+        self.hidden.append(nn.Linear(d_model, d_ff))""",
+)
+_deep(
+    "zero_hidden_layers_accepted",
+    "n_hidden = 0 is accepted without a word. Fewer than one hidden layer is no FFN: raise ValueError when the object is made.",
+    guard="pass",
+)
+_deep(
+    "guard_only_for_zero",
+    "Zero is refused but a negative n_hidden is not. Ask whether it is below 1.",
+    guard="""if n_hidden == 0:
+            raise ValueError("n_hidden must not be 0")""",
+)
+_deep(
+    "assert_instead_of_value_error",
+    "A bad n_hidden ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
+    guard="assert n_hidden >= 1",
+)
+_deep(
+    "activation_only_once",
+    "Only one of the hidden layers is followed by the activation. Without a bend between them, neighbouring layers collapse into one.",
+    forward="""for layer in self.hidden:
+            x = layer(x)
+        return self.last(self.activation(x))""",
+)
+_deep(
+    "no_activation_at_all",
+    "The activation is never called, so the whole stack is one linear map however deep it is.",
+    forward="""for layer in self.hidden:
+            x = layer(x)
+        return self.last(x)""",
+)
+_deep(
+    "relu_whatever_is_asked",
+    "The argument `activation` is never looked at: it is ReLU whatever one asks for.",
+    settle="self.activation = F.relu",
+)
+_deep(
+    "only_callables",
+    "Names are not looked up: the text itself is called like a function. 'relu', 'gelu' and 'silu' stand for F.relu, F.gelu and F.silu.",
+    settle="self.activation = activation",
+)
+_deep(
+    "only_names",
+    "A callable is refused: only names are looked up. A function such as torch.tanh is a legal `activation` too.",
+    settle="""functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = functions[activation]""",
+)
+_deep(
+    "skip_connections",
+    "The hidden layers are bridged by skip connections. None is asked here: every layer's output replaces its input.",
+    forward="""x = self.activation(self.hidden[0](x))
+        for layer in self.hidden[1:]:
+            x = x + self.activation(layer(x))
+        return self.last(x)""",
+)
+_deep(
+    "deep_forward_returns_nothing",
+    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    forward="""for layer in self.hidden:
+            x = self.activation(layer(x))
+        self.last(x)""",
+)
+
+# NormFFN
+
+NormFFN = Key(exercises.NormFFN)
+
+
+@NormFFN.truth
+class ByDefinition(nn.Module):
+    """Mean and variance written as sums over the d_ff hidden numbers of one token (Ba, Kiros & Hinton 2016)."""
+
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        named = {
+            "relu": lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
+            "gelu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+            "silu": lambda x: x / (1 + torch.exp(-x)),
+        }
+        self.act = activation if callable(activation) else named[activation]
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.gain, self.shift = nn.Parameter(torch.ones(d_ff)), nn.Parameter(torch.zeros(d_ff))
+
+    def forward(self, x):
+        weight, n = self.linear1.weight, len(self.gain)
+        hidden = [self.act((x * weight[j]).sum(-1) + self.linear1.bias[j]) for j in range(n)]
+        mean = sum(hidden) / n
+        variance = sum((h - mean) ** 2 for h in hidden) / n
+        output = self.linear2.bias.expand(x.shape)
+        for j in range(n):
+            normed = (hidden[j] - mean) / torch.sqrt(variance + 1e-5) * self.gain[j] + self.shift[j]
+            output = output + normed.unsqueeze(-1) * self.linear2.weight[:, j]
+        return output
+
+
+@NormFFN.right("a Sequential around the named layers")
+class NormSequential(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.middle_norm = nn.LayerNorm([d_ff])
+        self.act = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu}.get(activation, activation)
+
+    def forward(self, x):
+        hidden = self.linear1(x)
+        hidden = self.act(hidden)
+        hidden = self.middle_norm(hidden)
+        return self.linear2(hidden)
+
+
+@NormFFN.right("the norm written out, with parameters of its own")
+class NormByHand(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.g = nn.Parameter(torch.ones(d_ff))
+        self.b = nn.Parameter(torch.zeros(d_ff))
+        self.f = getattr(F, activation) if isinstance(activation, str) else activation
+
+    def forward(self, x):
+        h = self.f(self.linear1(x))
+        h = h - h.mean(-1, keepdim=True)
+        h = h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + 1e-5)
+        return self.linear2(self.g * h + self.b)
+
+
+@NormFFN.right("F.layer_norm")
+class NormFunctional(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.bias = nn.Parameter(torch.zeros(d_ff))
+        self.weight = nn.Parameter(torch.ones(d_ff))
+        if activation == "relu":
+            self.activation = F.relu
+        elif activation == "gelu":
+            self.activation = F.gelu
+        elif activation == "silu":
+            self.activation = F.silu
+        else:
+            self.activation = activation
+
+    def forward(self, x):
+        hidden = self.activation(self.linear1(x))
+        return self.linear2(F.layer_norm(hidden, hidden.shape[-1:], self.weight, self.bias))
+
+
+NORM = """class NormFFN(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        {norm}
+        {settle}
+
+    def forward(self, x):
+        {forward}
+"""
+NORM_DEFAULTS = {
+    "norm": "self.norm = nn.LayerNorm(d_ff)",
+    "settle": """functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = activation if callable(activation) else functions[activation]""",
+    "forward": "return self.linear2(self.norm(self.activation(self.linear1(x))))",
+}
+BY_HAND = """self.gain = nn.Parameter(torch.ones(d_ff))
+        self.shift = nn.Parameter(torch.zeros(d_ff))"""
+
+
+def _norm(name, message, form_of="", **changes):
+    NormFFN.typed("mistake", name, message, NORM.format(**(NORM_DEFAULTS | changes)), form_of)
+
+
+_norm(
+    "norm_of_d_model_in_the_middle",
+    "The norm is as wide as the model: nn.LayerNorm(d_model) can't take the hidden layer, which has d_ff numbers per token.",
+    norm="self.norm = nn.LayerNorm(d_model)",
+)
+_norm(
+    "norm_on_the_output",
+    "The norm stands behind linear2, on the output. Here it is inside: on the d_ff hidden numbers, between the activation and linear2.",
+    norm="self.norm = nn.LayerNorm(d_model)",
+    forward="return self.norm(self.linear2(self.activation(self.linear1(x))))",
+)
+_norm(
+    "norm_on_the_input",
+    "The norm stands before linear1, on x: that is a pre-norm block. Here it is inside, on the d_ff hidden numbers.",
+    norm="self.norm = nn.LayerNorm(d_model)",
+    forward="return self.linear2(self.activation(self.linear1(self.norm(x))))",
+)
+_norm(
+    "norm_before_the_activation",
+    "The norm comes before the activation. Here it comes after: what linear2 reads has mean 0 before gain and bias.",
+    forward="return self.linear2(self.activation(self.norm(self.linear1(x))))",
+)
+_norm(
+    "over_the_tokens",
+    "The mean and the variance are taken over the tokens (dim −2). Then tokens influence each other; LayerNorm works on each token's own d_ff numbers.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = (h - h.mean(-2, keepdim=True)) / torch.sqrt(h.var(-2, unbiased=False, keepdim=True) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "unbiased_variance",
+    "The variance is divided by d_ff − 1: `.var()` and `.std()` do so unless told otherwise. LayerNorm divides by d_ff.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = (h - h.mean(-1, keepdim=True)) / torch.sqrt(h.var(-1, keepdim=True) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "eps_outside_the_root",
+    "eps is added to the standard deviation instead of the variance: it belongs under the root. The difference is small, and it shows.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = (h - h.mean(-1, keepdim=True)) / (h.std(-1, unbiased=False, keepdim=True) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "mean_not_subtracted",
+    "The mean is not subtracted: this is RMSNorm. LayerNorm centres the hidden numbers before it scales them.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "batch_norm",
+    "This is BatchNorm1d: it normalises each neuron over the batch, so tokens depend on each other, and it takes dimension 1 for the features.",
+    norm="self.norm = nn.BatchNorm1d(d_ff)",
+)
+NO_PARAMETERS = (
+    "Gain and bias are missing from `parameters()`: the norm learns nothing. `elementwise_affine=False` switches them off, F.layer_norm needs them "
+    "handed in, and a plain tensor is seen by no optimiser (nn.Parameter registers it)."
+)
+_norm(
+    "without_gain_and_bias",
+    NO_PARAMETERS,
+    norm="self.norm = nn.LayerNorm(d_ff, elementwise_affine=False)",
+)
+_norm(
+    "gain_as_plain_tensors",
+    NO_PARAMETERS,
+    form_of="without_gain_and_bias",
+    norm="self.gain, self.shift = torch.ones(d_ff, dtype=torch.float64), torch.zeros(d_ff, dtype=torch.float64)",
+    forward="""h = self.activation(self.linear1(x))
+        return self.linear2(F.layer_norm(h, h.shape[-1:], self.gain, self.shift))""",
+)
+_norm(
+    "no_norm",
+    "There is no norm in `forward`: it is made, but never called.",
+    forward="return self.linear2(self.activation(self.linear1(x)))",
+)
+_norm(
+    "norm_without_activation",
+    "The activation is missing. A norm bends too, but it does not replace the activation: first act, then normalise.",
+    forward="return self.linear2(self.norm(self.linear1(x)))",
+)
+_norm(
+    "norm_ffn_relu_only",
+    "The argument `activation` is never looked at: it is ReLU whatever one asks for.",
+    settle="self.activation = F.relu",
+)
+_norm(
+    "norm_ffn_returns_nothing",
+    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    forward="self.linear2(self.norm(self.activation(self.linear1(x))))",
+)
+
+# Questions
+
+quiz_rank = question(
+    exercises.quiz_rank,
+    right="C",
+    wrong={
+        "A": "True, but not the tightest: if d_ff is smaller than d_model, everything passes through d_ff numbers, and the rank can't be larger than that.",
+        "B": "True, but not the tightest: W has d_model rows and columns, so with d_ff = 4·d_model its rank stops at d_model.",
+    },
+)
+
+quiz_bias = question(
+    exercises.quiz_bias,
+    right="B",
+    wrong={
+        "A": "Neuron j writes h_j · W2[j], which is zero when the neuron is silent. b2 is added even when all of them are.",
+        "C": "Those are the entries of b1: one threshold per hidden neuron. b2 has d_model entries and is added to the output.",
+    },
+)
+
+quiz_dropout = question(
+    exercises.quiz_dropout,
+    right="A",
+    wrong={
+        "B": "`eval()` sets a flag, self.training, on the module and its sub-modules. A bare `F.dropout` never looks at it: "
+        "its `training` argument is True by default.",
+        "C": "Nothing warns you. The outputs are random in eval mode, and you find out when two runs on the same input disagree.",
+    },
+)

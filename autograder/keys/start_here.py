@@ -37,6 +37,43 @@ def swapped(x):
     return B, d, T
 
 
+@hello_shape.mistake("Only one number comes back. `len(x)` and `x.shape[0]` are B alone; T and d are asked as well.")
+def length_only(x):
+    return len(x)
+
+
+@hello_shape.mistake(
+    "These numbers are the sizes of one particular x. Other inputs have other sizes: read them from the x that you are handed."
+)
+def hard_coded(x):
+    return 2, 14, 6
+
+
+@hello_shape.mistake("A text comes back. Three integers are asked, so that one can calculate with them.")
+def as_text(x):
+    return str(tuple(x.shape))
+
+
+@hello_shape.mistake("A list comes back. A tuple is asked: `x.shape` is one already, and `tuple(...)` makes one.")
+def as_list(x):
+    return list(x.shape)
+
+
+@hello_shape.mistake("The shape is printed, but not handed back: `print` shows, `return` answers.")
+def printed(x):
+    print(x.shape)
+
+
+@hello_shape.mistake("This is how many numbers x holds, B·T·d. Three sizes are asked, one for each dimension.")
+def number_of_entries(x):
+    return x.numel()
+
+
+@hello_shape.mistake("This is how many dimensions x has. Three sizes are asked, one for each dimension.")
+def number_of_dimensions(x):
+    return x.ndim
+
+
 quiz_hidden = question(
     exercises.quiz_hidden,
     right="B",

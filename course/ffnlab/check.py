@@ -50,14 +50,14 @@ def check(name: str, answer: object, on_purpose: bool = False) -> float:
 
 def examine(exercise: Exercise, marking: Marking, answer: object, seeds: list[int]) -> tuple[Verdict, str]:
     """The verdict on `answer` for the inputs drawn from `seeds`, and what the answer's code printed or warned."""
-    with _captured() as printed:
+    with captured() as printed:
         observations = [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
         verdict = judge(exercise, marking, observations)
     return verdict, printed.getvalue()[:MAX_PRINTED]
 
 
 @contextlib.contextmanager
-def _captured() -> Iterator[io.StringIO]:
+def captured() -> Iterator[io.StringIO]:
     """Everything that student code prints, warns or draws as a progress bar, kept away from stderr."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), warnings.catch_warnings():

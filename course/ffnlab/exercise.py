@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import linecache
 import math
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -122,7 +124,19 @@ class Exercise:
 
     def observe(self, answer: object, inputs: dict[str, Any]) -> dict[str, Plain]:
         """Every aspect of `answer` on fresh copies of `inputs`, as plain data. Only computes; an exception is an output too."""
-        return {aspect.name: _observe(aspect, answer, inputs) for aspect in self.aspects}
+        with _one_thread():
+            return {aspect.name: _observe(aspect, answer, inputs) for aspect in self.aspects}
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Inputs are small: several threads would spend their time waiting for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
@@ -206,15 +220,15 @@ def attempt(call: Callable[[], Any]) -> Any:
         return failure(error)
 
 
-def on_each(call: Callable[[torch.Tensor], Any], **inputs: torch.Tensor) -> dict[str, Any]:
-    """What `call` makes of each input, by the input's label, and whether it leaves them as they were."""
+def on_each(call: Callable[[torch.Tensor], Any], inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """What `call` makes of each labelled input, and whether it leaves them as they were."""
     outputs: dict[str, Any] = {}
     kept = True
-    for label, given in inputs.items():
-        before = given.clone()
-        outputs[label] = attempt(lambda given=given: call(given))  # type: ignore[misc]
-        kept = kept and torch.equal(given, before)
-    return outputs | {"the input is left as it was": kept}
+    for label, original in inputs.items():
+        given = original.clone()  # keeps the strides of a transposed tensor
+        outputs[label] = attempt(partial(call, given))
+        kept = kept and torch.equal(given, original)
+    return outputs | {"x is left as it was": kept}
 
 
 def gradients(compute: Callable[..., Any], **leaves: torch.Tensor) -> dict[str, torch.Tensor | None]:
@@ -238,12 +252,24 @@ def described(value: object) -> str:
     return "None came back (is a `return` missing?)" if value is None else f"a {type(value).__name__} came back"
 
 
-def raised(call: Callable[[], Any]) -> str:
-    """The name of the exception that `call` raises, or "nothing". A stub's NotImplementedError passes through."""
+def blank(output: Any) -> torch.Tensor:
+    """Zeros of the shape and dtype of a tensor, where only these are looked at."""
+    if not isinstance(output, torch.Tensor):
+        raise NotAsAsked(f"{described(output)} instead of a tensor")
+    return torch.zeros(output.shape, dtype=output.dtype)
+
+
+def raised(call: Callable[[], Any], expected: type[Exception] = ValueError) -> str:
+    """The name of the exception that `call` raises, or "nothing"; a subclass counts as the expected one.
+
+    A stub's NotImplementedError passes through.
+    """
     try:
         call()
     except NotImplementedError:
         raise
+    except expected:
+        return expected.__name__
     except Exception as error:
         return type(error).__name__
     return "nothing"

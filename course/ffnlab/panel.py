@@ -83,9 +83,9 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
 def _reasons_text(verdict: Verdict) -> list[str]:
     lines = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
     if verdict.cause:
-        lines.append(f"  Likely cause: {verdict.cause}")
+        lines.append(f"  {_cause_title(verdict)}: {verdict.cause}")
     if verdict.where:
-        lines.append(f"  Where to look: {verdict.where}")
+        lines.append(f"  Where to look: {_capital(verdict.where)}")
     return lines
 
 
@@ -96,20 +96,32 @@ def _reasons_html(verdict: Verdict) -> str:
     )
     html = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
     if verdict.cause:
-        html += f'<div style="margin:.35em 0"><b>Likely cause.</b> {_text(verdict.cause)}</div>'
+        html += f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
     if verdict.where:
-        html += f"<div><b>Where to look.</b> {_text(verdict.where)}</div>"
+        html += f"<div><b>Where to look.</b> {_text(_capital(verdict.where))}</div>"
     return html
 
 
 def _shown(verdict: Verdict) -> list[AspectVerdict]:
     """One line an aspect; where the same thing is wrong everywhere, one line says it. A question's single aspect says nothing new."""
     wrong = {aspect.seen for aspect in verdict.aspects if aspect.seen}
-    if len(verdict.aspects) == 1 and verdict.cause and verdict.aspects[0].name == "choice":
+    if _is_question(verdict) and verdict.cause:
         return []
     if len(wrong) == 1 and all(aspect.seen for aspect in verdict.aspects):
         return [AspectVerdict("", verdict.points, verdict.max_points, wrong.pop())]
     return list(verdict.aspects)
+
+
+def _is_question(verdict: Verdict) -> bool:
+    return [aspect.name for aspect in verdict.aspects] == ["choice"]
+
+
+def _cause_title(verdict: Verdict) -> str:
+    return "Why not" if _is_question(verdict) else "Likely cause"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _aspect(aspect: AspectVerdict) -> str:

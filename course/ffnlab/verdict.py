@@ -5,6 +5,7 @@ Called by `check` (with the shipped answers, on public inputs) and by the judge 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +32,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """A known wrong answer: the message that names it, and what it does in each case."""
+    """A known wrong answer: the message that names it, and what it does in each case, in the aspects in which it is wrong."""
 
     name: str
     message: str
@@ -65,11 +66,11 @@ class Verdict:
 
     @property
     def points(self) -> float:
-        return round(sum(aspect.points for aspect in self.aspects), 6)
+        return round(math.fsum(aspect.points for aspect in self.aspects), 6)
 
     @property
     def max_points(self) -> float:
-        return round(sum(aspect.max_points for aspect in self.aspects), 6)
+        return round(math.fsum(aspect.max_points for aspect in self.aspects), 6)
 
     @property
     def seen(self) -> str:
@@ -117,10 +118,14 @@ def marking_of(
     mistakes: Sequence[tuple[str, str, Sequence[Observation]]],
 ) -> Marking:
     """A marking from raw observations of the truth and of (name, message, observations) for each mistake."""
-    return Marking(
-        cases=[facts(exercise, case) for case in truth],
-        mistakes=[Known(name, message, [facts(exercise, case) for case in cases]) for name, message, cases in mistakes],
-    )
+    right = [facts(exercise, case) for case in truth]
+
+    def known(name: str, message: str, cases: Sequence[Observation]) -> Known:
+        seen = [facts(exercise, case) for case in cases]
+        wrong = [aspect.name for aspect in exercise.aspects if _first_difference(aspect, seen, right)]
+        return Known(name, message, [{aspect: case[aspect] for aspect in wrong} for case in seen])
+
+    return Marking(right, [known(*mistake) for mistake in mistakes])
 
 
 def judge(exercise: Exercise, marking: Marking, observations: Sequence[Observation]) -> Verdict:
@@ -191,7 +196,7 @@ def _name_mistake(exercise: Exercise, marking: Marking, seen: Sequence[Observati
     wrong = [aspect for aspect in exercise.aspects if _first_difference(aspect, seen, marking.cases)]
 
     def explained(known: Known) -> tuple[float, int, bool]:
-        its = [aspect for aspect in exercise.aspects if _first_difference(aspect, known.cases, marking.cases)]
+        its = [aspect for aspect in exercise.aspects if aspect.name in known.cases[0]]
         if any(aspect not in wrong for aspect in its):
             return (0.0, 0, False)
         same = [aspect for aspect in its if not _first_difference(aspect, seen, known.cases)]

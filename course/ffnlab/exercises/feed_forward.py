@@ -1,1 +1,636 @@
-"""Notebook 02, The FFN, from formula to module."""
+"""Notebook 02, The FFN, from formula to module: how each exercise is called, and on what inputs. No answers.
+
+Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by accident.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    blank,
+    described,
+    gradients,
+    on_each,
+    question,
+    raised,
+    weighted_sum,
+)
+
+SIGMAS = 7  # how far chance may lead us
+
+# Element-wise functions that a student is handed. None of them is one that an FFN usually has, so a hard-coded one shows.
+CALLABLES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "arc tangent": torch.atan,
+    "sine": torch.sin,
+    "softplus": F.softplus,
+    "tanh": torch.tanh,
+}
+
+
+def _sizes(rng: Draw) -> tuple[int, int, int, int, int]:
+    """A, B, T, d_model, d_ff: all different; d_ff may be the smaller of the last two."""
+    A, B, T = rng.distinct(3, 2, 5)
+    d_model, d_ff = rng.distinct(2, 6, 10)
+    return A, B, T, d_model, d_ff
+
+
+def _weights(rng: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
+    return {
+        "W1": rng.normal(d_model, d_ff, scale=0.6),
+        "b1": rng.normal(d_ff),
+        "W2": rng.normal(d_ff, d_model, scale=0.6),
+        "b2": rng.normal(d_model),
+    }
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """x [A, B, T, d_model], the four parameters, and the name of a callable: what most exercises here need."""
+    A, B, T, d_model, d_ff = _sizes(rng)
+    x = rng.normal(A, B, T, d_model)
+    return {"x": x} | _weights(rng, d_model, d_ff) | {"act": rng.one_of(sorted(CALLABLES))}
+
+
+def _draw_without_act(rng: Draw, case: int) -> dict[str, Any]:
+    return {name: value for name, value in _draw(rng, case).items() if name != "act"}
+
+
+def _leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """x [A, B, T, d_model] and parts of it, by what is special about them."""
+    return {
+        "x of shape [T, d_model]": x[0, 0],
+        "x with T = 1": x[0, :, :1],
+        "x of shape [A, B, T, d_model]": x,
+        "non-contiguous x": x[0].transpose(0, 1),
+    }
+
+
+# ffn_forward
+
+ffn_forward = Exercise(
+    "ffn_forward",
+    draw=_draw,
+    where="the section “One token by hand”.",
+    understood="Expand, bend, contract: the same two products and one activation for every token, whatever shape the tokens come in.",
+    hints=(
+        "Read the formula from the inside outwards. There are three steps: into the hidden layer, the activation, and back out.",
+        "`x @ W1` turns the last dimension, d_model, into d_ff and leaves all the others alone. What is added before `act` sees it?",
+        "`act` is a function that you are handed: call it, exactly once, on the hidden layer. What it returns still has d_ff numbers per token.",
+        "Name the hidden layer: `hidden = act(... + b1)`. The output is one more product, with W2, and one more bias.",
+    ),
+)
+
+
+@ffn_forward.aspect("values", points=2)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
+    return answer(x[0], W1, b1, W2, b2, CALLABLES[act])
+
+
+@ffn_forward.aspect("gradients", points=1)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
+    def compute(x: Any, **weights: Any) -> Any:
+        return answer(x, *weights.values(), CALLABLES[act])
+
+    return gradients(compute, x=x[0], W1=W1, b1=b1, W2=W2, b2=b2)
+
+
+@ffn_forward.aspect("any leading shape", points=1)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
+    weights = (W1, b1, W2, b2)
+
+    def call(given: Any) -> Any:
+        return answer(given, *(w.to(given.dtype) for w in weights), CALLABLES[act])
+
+    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()})
+
+
+# ffn_trace
+
+TRACED = {"pre": ("x", "W1", "b1"), "act": ("x", "W1", "b1"), "out": ("x", "W1", "b1", "W2", "b2")}
+
+ffn_trace = Exercise(
+    "ffn_trace",
+    draw=_draw_without_act,
+    where="the section “Trace one token”.",
+    understood="You can stop the FFN at each of its three stations and look: before the bend, after it, and at the output.",
+    hints=(
+        "It is `ffn_forward` with three named stations. Write one line per station, each from the one before.",
+        "`F.gelu` has an argument that chooses the tanh approximation. What does `F.gelu` do without it?",
+        'Collect the three tensors at the end, as they are: `{"pre": pre, ...}`. Whatever changes or detaches one of them changes what the trace shows.',
+    ),
+)
+
+
+def _entry(trace: Any, key: str) -> Any:
+    if not isinstance(trace, dict):
+        raise NotAsAsked(f"{described(trace)}; a dict with the keys pre, act and out was expected")
+    if key not in trace:
+        raise NotAsAsked(f"the key “{key}” is missing from the dict")
+    return trace[key]
+
+
+@ffn_trace.aspect("keys and shapes", points=0.5)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
+    def call(given: Any) -> Any:
+        trace = answer(given, W1, b1, W2, b2)
+        _entry(trace, "pre")
+        return {key: blank(value) for key, value in trace.items()}
+
+    return on_each(call, _leading_shapes(x))
+
+
+def _station(key: str, points: float) -> None:
+    @ffn_trace.aspect(key, points)
+    def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
+        return _entry(answer(x[0], W1, b1, W2, b2), key)
+
+
+for _key in TRACED:
+    _station(_key, 0.5)
+
+
+@ffn_trace.aspect("attached to the graph", points=1)
+def _(answer: Any, **inputs: Any) -> Any:
+    inputs["x"] = inputs["x"][0].clone()
+    for leaf in inputs.values():
+        leaf.requires_grad_()
+    trace = answer(*inputs.values())
+
+    def arrived(key: str, names: tuple[str, ...]) -> dict[str, Any]:
+        total = weighted_sum(_entry(trace, key))
+        found: tuple[Any, ...] = (None,) * len(names)
+        if total.requires_grad:
+            leaves = [inputs[name] for name in names]
+            found = torch.autograd.grad(total, leaves, retain_graph=True, allow_unused=True)
+        return {f"gradient of {name}": gradient for name, gradient in zip(names, found, strict=True)}
+
+    return {key: arrived(key, names) for key, names in TRACED.items()}
+
+
+# What the exercises on modules share.
+
+LINEARS = {"linear1": "nn.Linear(d_model, d_ff)", "linear2": "nn.Linear(d_ff, d_model)"}
+
+
+def _module(made: Any) -> nn.Module:
+    if not isinstance(made, nn.Module):
+        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
+    return made
+
+
+def _linear(module: nn.Module, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight and bias of an attribute that is nn.Linear, or like it.
+
+    Raises:
+        NotAsAsked: it is missing, or is something else.
+    """
+    layer = getattr(module, name, None)
+    if layer is None:
+        empty = next(module.parameters(), None) is None
+        note = "; the module has no parameters at all" if empty else ""
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}{note}")
+    weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+    if not isinstance(weight, torch.Tensor):
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is a {type(layer).__name__}")
+    if not isinstance(bias, torch.Tensor):
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it has no bias")
+    return weight, bias
+
+
+def _fill(module: nn.Module, name: str, W: torch.Tensor, b: torch.Tensor) -> None:
+    """Copy W [in, out] and b [out] into a linear layer, whose weight is [out, in]."""
+    weight, bias = _linear(module, name)
+    if weight.shape != W.T.shape or bias.shape != b.shape:
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; its weight has shape {list(weight.shape)}")
+    with torch.no_grad():
+        weight.copy_(W.T)
+        bias.copy_(b)
+
+
+def _filled(answer: Any, weights: tuple[Any, ...], *arguments: Any, **options: Any) -> nn.Module:
+    """A module made by the student's class, with the given W1, b1, W2, b2, in eval mode."""
+    W1, b1, W2, b2 = weights
+    module = _module(answer(*W1.shape, *arguments, **options)).to(W1.dtype)
+    _fill(module, "linear1", W1, b1)
+    _fill(module, "linear2", W2, b2)
+    return module.eval()
+
+
+def _same_shape(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    output = module(x)
+    if not isinstance(output, torch.Tensor):
+        raise NotAsAsked(f"{described(output)} instead of a tensor")
+    if output.shape != x.shape:
+        raise NotAsAsked(f"x of shape {list(x.shape)} came back with shape {list(output.shape)}")
+    return output
+
+
+def _arrives(gradient: torch.Tensor | None) -> bool:
+    return gradient is not None and bool(gradient.any()) and bool(gradient.isfinite().all())
+
+
+def _reached(module: nn.Module, x: torch.Tensor, parameters: dict[str, torch.Tensor]) -> dict[str, bool]:
+    """Which of x and the parameters a gradient reaches."""
+    x = x.clone().requires_grad_()
+    weighted_sum(module(x)).backward()  # type: ignore[no-untyped-call]
+    leaves = {"x": x} | parameters
+    return {f"a gradient reaches {name}": _arrives(leaf.grad) for name, leaf in leaves.items()}
+
+
+# PositionwiseFeedForward
+
+
+def _draw_module(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, with a dropout probability far from 0.1 and 0.5, a wide hidden layer of positive numbers, and widths of two digits."""
+    p = rng.uniform(0.25, 0.38)
+    hidden, spare = rng.integer(44, 52), 5
+    wide = {
+        "x": rng.normal(80, hidden + spare).abs() + 0.5,
+        "b1": rng.normal(hidden).abs() + 0.5,
+        "b2": rng.normal(hidden + spare).abs() + 1,
+    }
+    return _draw(rng, case) | {
+        "p": p if rng.integer(0, 1) else 1 - p,
+        "wide": wide,
+        "widths": rng.distinct(2, 20, 90),
+    }
+
+
+PositionwiseFeedForward = Exercise(
+    "PositionwiseFeedForward",
+    draw=_draw_module,
+    where="the section “From formula to module”.",
+    understood="Your class is the FFN of the 2017 paper as a part that can be trained, copied, saved, and put into a Transformer.",
+    hints=(
+        "Make the layers in `__init__`, after `super().__init__()`; use them in `forward`. "
+        "`print(PositionwiseFeedForward(6, 10))` shows what PyTorch has registered.",
+        "Settle the activation once, when the object is made: a callable is kept as it is, a name is looked up, and anything else raises "
+        "ValueError. A dict from name to function does the looking up.",
+        "Dropout acts on the hidden layer: after the activation, before `linear2`. "
+        "`nn.Dropout(dropout)` made in `__init__` follows `train()` and `eval()` by itself.",
+        "`forward` is one line with four calls inside each other; the innermost is `self.linear1(x)`. "
+        "`extra_repr` returns a text: an f-string with both widths.",
+    ),
+)
+
+
+@PositionwiseFeedForward.aspect("two linears with the right widths", points=1)
+def _(answer: Any, W1: Any, **_: Any) -> Any:
+    module = _module(answer(*W1.shape))
+    found: dict[str, Any] = {}
+    for name in LINEARS:
+        weight, bias = _linear(module, name)
+        found |= {f"{name}.weight": blank(weight), f"{name}.bias": blank(bias)}
+    return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
+
+
+@PositionwiseFeedForward.aspect("activation between", points=1)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str, **_: Any) -> Any:
+    def output(**options: Any) -> Any:
+        return attempt(lambda: _filled(answer, (W1, b1, W2, b2), dropout=0.0, **options)(x[0]))
+
+    by_name = {f"activation='{name}'": output(activation=name) for name in ("relu", "gelu", "silu")}
+    return {"without the argument": output()} | by_name | {f"a callable ({act})": output(activation=CALLABLES[act])}
+
+
+def _dropout_facts(seen: Any) -> dict[str, bool]:
+    """What holds for dropout on the hidden layer, whatever numbers chance picks. Hidden unit j is output j; the last outputs are b2 alone."""
+    p, b2 = seen["p"], seen["b2"]
+    evals, trains = seen["eval"], seen["train"]
+    units = len(seen["b1"])
+
+    def hidden(output: torch.Tensor, bias: torch.Tensor = b2) -> torch.Tensor:
+        return (output - bias)[:, :units]
+
+    def zeros(found: torch.Tensor) -> float:
+        return float((found.abs() < 1e-9).double().mean())
+
+    def about(share: float, expected: float) -> bool:
+        return abs(share - expected) <= SIGMAS * math.sqrt(expected * (1 - expected) / evals[0][:, :units].numel())
+
+    kept = hidden(trains[0]).abs() >= 1e-9
+    factors = (hidden(trains[0]) / hidden(evals[0]))[kept]
+    same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
+    nothing = torch.zeros_like(b2)
+    return {
+        "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
+        "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
+        "with dropout=0 training mode gives what eval mode gives": torch.allclose(*seen["p = 0"]),
+        "b2 is never dropped": all(torch.allclose(t[:, units:], b2[units:].expand(len(t), -1)) for t in trains),
+        "the share of hidden values that training sets to zero is p": about(zeros(hidden(trains[0])), p),
+        "with b2 = 0 the share of outputs at zero is p": about(zeros(hidden(seen["b2 = 0"], nothing)), p),
+        "all hidden values that remain grow by the same factor": same,
+        "that factor is 1/(1 − p)": same and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
+        "without the argument, p is 0.1": about(zeros(hidden(seen["default"], nothing)), 0.1),
+    }
+
+
+@PositionwiseFeedForward.aspect("dropout on the hidden layer", points=1, facts=_dropout_facts)
+def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
+    x, b1, b2 = wide["x"], wide["b1"], wide["b2"]
+    W1, W2 = torch.eye(len(b2), len(b1)).double(), torch.eye(len(b1), len(b2)).double()
+
+    def make(bias: torch.Tensor = b2, **options: Any) -> nn.Module:
+        return _filled(answer, (W1, b1, W2, bias), activation="silu", **options)
+
+    def twice(module: nn.Module) -> list[torch.Tensor]:
+        return [_same_shape(module, x) for _ in range(2)]
+
+    without = make(dropout=0.0)
+    return {
+        "p": p,
+        "b1": b1,
+        "b2": b2,
+        "eval": twice(make(dropout=p)),
+        "train": twice(make(dropout=p).train()),
+        "p = 0": [_same_shape(without.eval(), x), _same_shape(without.train(), x)],
+        "b2 = 0": _same_shape(make(torch.zeros_like(b2), dropout=p).train(), x),
+        "default": _same_shape(make(torch.zeros_like(b2)).train(), x),
+    }
+
+
+@PositionwiseFeedForward.aspect("shape kept", points=1)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    def call(given: Any) -> Any:
+        weights = tuple(w.to(given.dtype) for w in (W1, b1, W2, b2))
+        return blank(_filled(answer, weights)(given))
+
+    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()})
+
+
+@PositionwiseFeedForward.aspect("gradients", points=1)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    module = _filled(answer, (W1, b1, W2, b2), dropout=0.0)
+    parameters = {
+        f"{name}.{part}": tensor
+        for name in LINEARS
+        for part, tensor in zip(("weight", "bias"), _linear(module, name), strict=True)
+    }
+    return _reached(module, x[0], parameters)
+
+
+@PositionwiseFeedForward.aspect("unknown activation", points=0.5)
+def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
+    made: list[Any] = []
+    at_once = raised(lambda: made.append(answer(*W1.shape, activation="sulu")))
+    later = raised(lambda: _module(made[0])(x[0].float())) if made else "it is never called"
+    return {"what making it with activation='sulu' raises": at_once, "what calling it raises": later}
+
+
+def _repr_facts(seen: Any) -> dict[str, bool]:
+    text = seen["extra_repr"]
+    if not isinstance(text, str):
+        raise TypeError("extra_repr() should return a text")
+    return {"extra_repr() is not empty": bool(text.strip())} | {
+        f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", text) is not None
+        for name, number in zip(("d_model", "d_ff"), seen["widths"], strict=True)
+    }
+
+
+@PositionwiseFeedForward.aspect("extra_repr", points=0.5, facts=_repr_facts)
+def _(answer: Any, widths: list[int], **_: Any) -> Any:
+    return {"extra_repr": _module(answer(*widths)).extra_repr(), "widths": widths}
+
+
+# collapse_linear
+
+collapse_linear = Exercise(
+    "collapse_linear",
+    draw=_draw_without_act,
+    where="the section “Take the bend away”.",
+    understood="Without the bend, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
+    hints=(
+        "Write (x @ W1 + b1) @ W2 + b2 without brackets. Which terms contain x, and which do not?",
+        "What multiplies x is W; everything that remains when x is zero is b.",
+        "b1 stands inside the brackets, so it goes through W2 as well. Check the shapes: W [d_model, d_model], b [d_model].",
+    ),
+)
+
+
+def _pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; a pair (W, b) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (W, b) of tensors was expected, not a {type(result).__name__} of {len(result)}")
+    return result[0], result[1]
+
+
+@collapse_linear.aspect("W", points=1)
+def _(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    return _pair(answer(W1, b1, W2, b2))[0]
+
+
+@collapse_linear.aspect("b", points=1)
+def _(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    return _pair(answer(W1, b1, W2, b2))[1]
+
+
+@collapse_linear.aspect("float32 and gradients", points=1)
+def _(answer: Any, x: Any, **weights: Any) -> Any:
+    def both(**weights: Any) -> torch.Tensor:
+        return torch.cat([part.flatten() for part in _pair(answer(*weights.values()))])
+
+    single = _pair(answer(*(w.float() for w in weights.values())))
+    return {"W in float32": single[0], "b in float32": single[1]} | gradients(both, **weights)
+
+
+# DeepFFN
+
+
+def _draw_deep(rng: Draw, case: int) -> dict[str, Any]:
+    """Weights for any depth: every layer from d_ff to d_ff gets the same, so that their order does not matter."""
+    drawn = _draw(rng, case)
+    d_ff = len(drawn["b1"])
+    return drawn | {"W_mid": rng.normal(d_ff, d_ff, scale=0.5), "n_hidden": rng.integer(3, 5)}
+
+
+DeepFFN = Exercise(
+    "DeepFFN",
+    draw=_draw_deep,
+    where="the section “Deeper, and normalised”.",
+    understood="Depth is a list of layers that PyTorch knows about, with a bend after each hidden layer and none at the end.",
+    hints=(
+        "Count on paper for n_hidden = 1, 2 and 3: how many layers go from d_model to d_ff, from d_ff to d_ff, from d_ff to d_model?",
+        "A Python list hides its layers from `parameters()`. Which container does not?",
+        "Each hidden layer needs a Linear of its own: make it anew in every turn of the loop. A product such as `[layer] * 3` holds one layer three times.",
+        "In `forward`, loop over the hidden layers: `x` becomes the activation of the layer's output. After the loop the last layer is called, alone.",
+    ),
+)
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return f"parameters of shape {list(tensor.shape)}"
+
+
+def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -> nn.Module:
+    """A student's DeepFFN in eval mode, its parameters filled by their shapes."""
+    W1, W2 = inputs["W1"], inputs["W2"]
+    by_shape = {_shape(t): t for t in (W1.T, inputs["W_mid"].T, W2.T, inputs["b1"], inputs["b2"])}
+    module = _module(answer(*W1.shape, n_hidden, activation)).double()
+    for parameter in module.parameters():
+        if _shape(parameter) not in by_shape:
+            raise NotAsAsked(f"{_shape(parameter)} were not expected for d_model = {len(W1)}, d_ff = {len(W2)}")
+        with torch.no_grad():
+            parameter.copy_(by_shape[_shape(parameter)])
+    return module.eval()
+
+
+@DeepFFN.aspect("layers and their widths", points=1)
+def _(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
+    def layers(n: int) -> Any:
+        found: dict[str, int] = {}
+        for parameter in _module(answer(*W1.shape, n, torch.tanh)).parameters():
+            found[_shape(parameter)] = found.get(_shape(parameter), 0) + 1
+        return found
+
+    return {f"n_hidden = {n}": attempt(lambda n=n: layers(n)) for n in (1, 2, n_hidden)}  # type: ignore[misc]
+
+
+@DeepFFN.aspect("values", points=1.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    def output(n: int, x: Any) -> Any:
+        return attempt(lambda: _deep(answer, inputs, n, CALLABLES[inputs["act"]])(x))
+
+    x, deep = inputs["x"][0], inputs["n_hidden"]
+    by_depth = {f"n_hidden = {n}": output(n, x) for n in (1, 2, deep)}
+    return by_depth | {f"n_hidden = {deep}, non-contiguous x": output(deep, x.transpose(0, 1))}
+
+
+@DeepFFN.aspect("activation by name", points=0.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    def output(name: str) -> Any:
+        return attempt(lambda: _deep(answer, inputs, 2, name)(inputs["x"][0]))
+
+    return {f"activation='{name}'": output(name) for name in ("relu", "gelu", "silu")}
+
+
+@DeepFFN.aspect("gradients", points=0.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    module = _deep(answer, inputs, inputs["n_hidden"], torch.tanh)
+    reached = _reached(module, inputs["x"][0], {str(i): p for i, p in enumerate(module.parameters())})
+    first = "a gradient reaches x"
+    return {first: reached.pop(first), "a gradient reaches every parameter": bool(reached) and all(reached.values())}
+
+
+@DeepFFN.aspect("n_hidden below 1", points=0.5)
+def _(answer: Any, W1: Any, **_: Any) -> Any:
+    return {
+        f"what making it with n_hidden={n} raises": raised(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
+        for n in (0, -2)
+    }
+
+
+# NormFFN
+
+
+def _draw_norm(rng: Draw, case: int) -> dict[str, Any]:
+    drawn = _draw(rng, case)
+    d_ff = len(drawn["b1"])
+    return drawn | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "shift": rng.normal(d_ff)}
+
+
+NormFFN = Exercise(
+    "NormFFN",
+    draw=_draw_norm,
+    where="the section “Deeper, and normalised”.",
+    understood="The norm stands behind the bend, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
+    hints=(
+        "Which tensor has d_ff numbers per token: x, the hidden layer, or the output? That is the one to be normalised.",
+        "The order is linear1, activation, norm, linear2. The norm needs to know the width of what it normalises.",
+        "`nn.LayerNorm` brings gain, bias and eps along. Give it the width of the hidden layer, and make it in `__init__`.",
+    ),
+)
+
+
+def _others(module: nn.Module) -> Iterator[torch.Tensor]:
+    """The parameters besides those of linear1 and linear2."""
+    linear = {id(tensor) for name in LINEARS for tensor in _linear(module, name)}
+    return (parameter for parameter in module.parameters() if id(parameter) not in linear)
+
+
+def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    """A student's NormFFN in eval mode, filled, and its gain and bias: of size d_ff, told apart by starting at one and at zero."""
+    module = _filled(answer, tuple(inputs[name] for name in ("W1", "b1", "W2", "b2")), *arguments)
+    found: dict[str, torch.Tensor] = {}
+    for parameter in _others(module):
+        if parameter.shape == inputs["gain"].shape:
+            found["gain" if bool((parameter == 1).all()) else "shift"] = parameter
+    with torch.no_grad():
+        for name, parameter in found.items():
+            parameter.copy_(inputs[name])
+    return module, found
+
+
+@NormFFN.aspect("gain and bias", points=1)
+def _(answer: Any, W1: Any, **_: Any) -> Any:
+    module = _module(answer(*W1.shape))
+    starts = {"some other number": 0, "one": 0, "zero": 0}
+    shapes: dict[str, int] = {}
+    for parameter in _others(module):
+        shapes[_shape(parameter)] = shapes.get(_shape(parameter), 0) + 1
+        all_of = {"zero": not bool(parameter.any()), "one": bool((parameter == 1).all())}
+        starts[next((start for start, so in all_of.items() if so), "some other number")] += 1
+    return {
+        "besides linear1 and linear2": shapes,
+        "how many of these start at": starts,
+    }
+
+
+@NormFFN.aspect("values", points=2)
+def _(answer: Any, **inputs: Any) -> Any:
+    def output(*arguments: Any) -> Any:
+        return attempt(lambda: _normed(answer, inputs, *arguments)[0](inputs["x"][0]))
+
+    return {
+        "without the argument": output(),
+        "activation='gelu'": output("gelu"),
+        f"a callable ({inputs['act']})": output(CALLABLES[inputs["act"]]),
+    }
+
+
+@NormFFN.aspect("any leading shape", points=0.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    module, _ = _normed(answer, inputs)
+    return on_each(module, _leading_shapes(inputs["x"]))
+
+
+@NormFFN.aspect("gradients", points=0.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    module, found = _normed(answer, inputs)
+    x = inputs["x"][0].clone().requires_grad_()
+    weighted_sum(module(x)).backward()  # type: ignore[no-untyped-call]
+    weight, bias = _linear(module, "linear1")
+    leaves = {"x": x, "linear1.weight": weight, "linear1.bias": bias, **found}
+    return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+
+
+# Questions. Their texts stand in the notebook.
+
+quiz_rank = question(
+    "quiz_rank",
+    where="the section “Take the bend away”.",
+    understood="The product W1 @ W2 can't have more rank than its thinnest part: min(d_model, d_ff).",
+)
+
+quiz_bias = question(
+    "quiz_bias",
+    where="the section “Trace one token”.",
+    understood="Each neuron writes its own vector into the output; b2 is there before any of them has written.",
+)
+
+quiz_dropout = question(
+    "quiz_dropout",
+    where="the section “Where dropout goes”.",
+    understood="Dropout is off in eval mode only if it is told the mode: nn.Dropout as a sub-module, or `training=self.training`.",
+)

@@ -1,0 +1,193 @@
+"""`python -m ffnlab.doctor`: what works on this machine, what does not, and the fix for it.
+
+Only the standard library at import time, so that it also runs where an installation is broken.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import io
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+COURSE = Path(__file__).resolve().parents[1]  # holds pyproject.toml where ffnlab is used in place
+REINSTALL = "remove the folder .venv, then run `python start.py`: it installs everything again"
+MODULES = {"ipython": "IPython"}  # packages whose module has a name of its own
+
+
+class Unwell(Exception):
+    """What is wrong, and what to do about it."""
+
+    def __init__(self, what: str, fix: str = REINSTALL) -> None:
+        super().__init__(what)
+        self.fix = fix
+
+
+def doctor() -> bool:
+    """Print an `[OK]` or `[FAIL]` line a check, a failure with its fix. Returns whether all is well."""
+    checks: list[Callable[[], str]] = [
+        python_version,
+        ffnlab_is_installed,
+        *(partial(package, requirement) for requirement in requirements()),
+        torch_computes,
+        matplotlib_draws,
+        sliders_are_installed,
+        kernel_is_found,
+        answers_are_there,
+        folder_is_a_course,
+    ]
+    return all([report(check) for check in checks])
+
+
+def report(check: Callable[[], str]) -> bool:
+    try:
+        print(f"[OK]   {check()}")
+        return True
+    except Unwell as problem:
+        print(f"[FAIL] {problem}\n       {problem.fix}")
+    except Exception as error:  # whatever a broken package raises
+        name = getattr(check, "__name__", "a check").replace("_", " ")
+        print(f"[FAIL] {name}: {in_one_line(error)}\n       {REINSTALL}")
+    return False
+
+
+def in_one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}"
+
+
+def python_version() -> str:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < (3, 11):  # noqa: UP036 - any Python may run this file in place
+        raise Unwell(
+            f"Python {version} is too old, the course needs 3.11",
+            "install a newer one from https://www.python.org/downloads, remove .venv, run `python start.py`",
+        )
+    return f"Python {version}"
+
+
+def ffnlab_is_installed() -> str:
+    try:
+        return f"ffnlab {importlib.metadata.version('ffnlab')}"
+    except importlib.metadata.PackageNotFoundError:
+        raise Unwell(
+            f"ffnlab is not installed in {sys.executable}",
+            "run `python start.py` in the course's folder; it makes an environment with all it needs",
+        ) from None
+
+
+def requirements() -> list[str]:
+    """What ffnlab needs, as its installation says, or else the pyproject.toml it lies beside."""
+    try:
+        return importlib.metadata.requires("ffnlab") or []
+    except importlib.metadata.PackageNotFoundError:
+        project = COURSE / "pyproject.toml"
+        if not project.is_file():
+            return []
+        import tomllib
+
+        needed: list[str] = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
+        return needed
+
+
+def package(requirement: str) -> str:
+    """Whether a package is there, can be imported, and is of a version in range."""
+    name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+    install = f'run `{sys.executable} -m pip install "{requirement}"`'
+    try:
+        version = importlib.metadata.version(name)
+        importlib.import_module(MODULES.get(name, name.replace("-", "_")))
+    except importlib.metadata.PackageNotFoundError:
+        raise Unwell(f"{name} is missing", install) from None
+    except Exception as error:  # whatever a broken package raises
+        raise Unwell(f"{name} is installed, but can't be imported: {in_one_line(error)}") from None
+    from packaging.requirements import Requirement
+
+    if not Requirement(requirement).specifier.contains(version, prereleases=True):
+        raise Unwell(f"{name} {version} is installed, but the course needs {requirement}", install)
+    return f"{name} {version}"
+
+
+def torch_computes() -> str:
+    import torch
+
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    (gradient,) = torch.autograd.grad((x @ x.T).sum(), x)
+    if gradient.tolist() != [[6.0, 10.0, 14.0]] * 2:  # twice the sum of the rows
+        raise Unwell("torch computes a wrong gradient")
+    return "torch computes"
+
+
+def matplotlib_draws() -> str:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure, picture = Figure(), io.BytesIO()
+    FigureCanvasAgg(figure)
+    figure.subplots().plot([0, 1], [0, 1])
+    figure.savefig(picture, format="png")
+    if not picture.getvalue().startswith(b"\x89PNG"):
+        raise Unwell("matplotlib draws no picture")
+    return "matplotlib draws"
+
+
+def sliders_are_installed() -> str:
+    from jupyter_core.paths import jupyter_path
+
+    extension = Path("labextensions", "@jupyter-widgets", "jupyterlab-manager", "package.json")
+    if not any((Path(folder) / extension).is_file() for folder in jupyter_path()):
+        raise Unwell("JupyterLab's part of ipywidgets (jupyterlab_widgets) is missing: no sliders")
+    return "JupyterLab can show sliders"
+
+
+def kernel_is_found() -> str:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        program = Path(KernelSpecManager().get_kernel_spec("python3").argv[0])
+    except NoSuchKernel:
+        raise Unwell("no Python kernel is found for notebooks") from None
+    if program.is_absolute() and program.parent != Path(sys.executable).parent:
+        raise Unwell(
+            f"notebooks would run in another Python, {program}",
+            f"run `{sys.executable} -m ipykernel install --sys-prefix`",
+        )
+    return "a kernel for notebooks is found"
+
+
+def answers_are_there() -> str:
+    from ffnlab import answers, exercises
+
+    missing = [notebook for notebook in exercises.NOTEBOOKS if not answers.path(notebook).is_file()]
+    if missing:
+        raise Unwell(
+            f"the shipped answers of {', '.join(missing)} are missing: no check can be made",
+            "get the course again; authors run `make build`",
+        )
+    return "the shipped answers are there"
+
+
+def folder_is_a_course() -> str:
+    here = Path.cwd()
+    if not any((place / "00_start_here").is_dir() for place in (here, *here.parents)):
+        raise Unwell(
+            f"{here} is not a folder of the course: progress would not be kept",
+            "change to the folder with start.py in it, or open JupyterLab with `python start.py`",
+        )
+    try:
+        tempfile.TemporaryFile(dir=here).close()
+    except OSError as error:
+        raise Unwell(
+            f"{here} can't be written: {error.strerror}",
+            "copy the course to a folder of your own and run `python start.py` there",
+        ) from None
+    return "this folder is the course's, and can be written"
+
+
+if __name__ == "__main__":
+    sys.exit(0 if doctor() else 1)

@@ -1,0 +1,526 @@
+"""The figures of notebook 02: one token's trace, a network to do by hand, the widening, and what is bent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from ffnlab import style, svg
+from ffnlab.figures.shared import D_MODEL, RATIOS, TOKENS, Weights, embeddings, weights
+from ffnlab.picture import Picture
+
+__all__ = [
+    "ACTIVATIONS",
+    "D_MODEL",
+    "RATIOS",
+    "TOKENS",
+    "Weights",
+    "bend",
+    "by_hand",
+    "by_hand_weights",
+    "embeddings",
+    "expand_contract",
+    "trace",
+    "weights",
+]
+
+ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "identity": lambda z: z,
+    "ReLU": torch.relu,
+    "GELU": F.gelu,
+    "SiLU": F.silu,
+}
+LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
+REACH = 3.0  # the value at the end of every bar axis in `trace`
+SHADE = 2.5  # the value with the fullest colour in `expand_contract`
+
+
+def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permute: bool = False) -> Picture:
+    """One token's way through the FFN: pre [d_ff], act [d_ff] and out [d_model] as bars from a common zero.
+
+    `position` is the token's place in the sentence as written; with `permute` the sentence is shuffled and
+    the token goes along. GELU is the erf form. The whole sentence is computed at once, one row is shown.
+    """
+    act = _named(activation)
+    _inside("position", position, len(TOKENS))
+    order = _shuffled() if permute else list(range(len(TOKENS)))
+    place = order.index(position)
+    pre, hidden, out = _forward(embeddings(dtype=torch.float64)[order], ratio, act, place)
+    token, d_ff = TOKENS[position], len(pre)
+    below = sum(value < 0 for value in pre)
+    silent = sum(value == 0 for value in hidden)
+
+    if permute:
+        before = _forward(embeddings(dtype=torch.float64), ratio, act, position)
+        gap = max(
+            abs(a - b)
+            for new, old in zip((pre, hidden, out), before, strict=True)
+            for a, b in zip(new, old, strict=True)
+        )
+        same = "stay the same" if gap < 1e-12 else f"change by {gap:.1e}"
+        title = f"“{token}” moves from {position} to {place}, its vectors {same}"
+        sentence = (
+            f"The sentence is shuffled and “{token}” stands at position {place} instead of {position}; "
+            f"its {d_ff} numbers before {activation}, {d_ff} after it and {D_MODEL} outputs {same}: "
+            f"an FFN does not see positions."
+        )
+    else:
+        negative = f"For “{token}”, {below} of {d_ff} hidden numbers are negative;"
+        if activation == "identity":
+            title = f"Identity: act is the same as pre for “{token}”"
+            sentence = f"{negative} without an activation they stay as they are, and act equals pre."
+        else:
+            title = f"{activation} silences {silent or 'none'} of {d_ff} neurons for “{token}”"
+            lowest = svg.label(min(hidden))
+            zeroed = "none is" if silent == 0 else f"{silent} are"
+            sentence = f"{negative} {activation} " + (
+                f"sets {silent} to exactly 0 and passes the other {d_ff - silent} unchanged."
+                if activation == "ReLU"
+                else f"keeps them small and negative, down to {lowest}, and {zeroed} exactly 0."
+            )
+        sentence += f" The outputs run from {svg.label(min(out))} to {svg.label(max(out))}."
+        twins = [n for n, other in enumerate(TOKENS) if other.lower() == token.lower() and n != position]
+        if twins:
+            sentence += f" Position {twins[0]} holds the same word: same vectors."
+
+    top, tall, wide, gap_x = 178.0, 288.0, 168.0, 48.0
+    panels = (
+        ("pre = x W1 + b1", pre, None),
+        (f"act = {activation}(pre)", hidden, pre),
+        ("out = act W2 + b2", out, None),
+    )
+    shapes = [_tape(order, place, position if permute else None, top=52)]
+    for index, (name, values, ghost) in enumerate(panels):
+        left = LEFT + index * (wide + gap_x)
+        shapes += [
+            svg.text(left + wide / 2, top - 30, name, size=14, bold=True, anchor="middle"),
+            svg.text(
+                left + wide / 2,
+                top - 13,
+                f"{len(values)} numbers, one bar each",
+                size=12,
+                fill=style.MUTED,
+                anchor="middle",
+            ),
+            _bars(left, top, wide, tall, values, ghost, written=index == 2),
+        ]
+        if index:
+            x, y = left - gap_x / 2, top + tall / 2
+            arrow = [(x - 4, y - 7), (x + 4, y), (x - 4, y + 7)]
+            shapes.append(svg.path(arrow, stroke=style.MUTED, width=2))
+    return Picture(title, sentence, svg.card(top + tall + 38, title, sentence, *shapes))
+
+
+def _forward(
+    x: torch.Tensor, ratio: float, act: Callable[[torch.Tensor], torch.Tensor], row: int
+) -> tuple[list[float], list[float], list[float]]:
+    w1, b1, w2, b2 = weights(ratio, x.shape[1], torch.float64)
+    pre = _affine(x, w1, b1)  # [T, d_ff]
+    hidden = act(pre)  # [T, d_ff]
+    out = _affine(hidden, w2, b2)  # [T, d_model]
+    return pre[row].tolist(), hidden[row].tolist(), out[row].tolist()
+
+
+def _affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """x @ weight + bias without a matrix multiplication: for these sizes, starting its threads takes longer than the sum."""
+    return (x[..., None] * weight).sum(-2) + bias
+
+
+def _shuffled() -> list[int]:
+    """The tokens' old positions in a new order in which no token keeps its place."""
+    return [9, 6, 12, 0, 7, 3, 10, 13, 1, 5, 2, 8, 4, 11]
+
+
+def _tape(order: list[int], place: int, was: int | None, top: float) -> str:
+    """The sentence as numbered boxes in two rows of seven, one filled; a dashed frame where it was before."""
+    pitch, wide, tall = (RIGHT - LEFT + 6) / 7, (RIGHT - LEFT + 6) / 7 - 6, 28.0
+    shapes = []
+    for slot, index in enumerate(order):
+        x, y = LEFT + slot % 7 * pitch, top + slot // 7 * (tall + 6)
+        here = slot == place
+        shapes += [
+            svg.rect(
+                x,
+                y,
+                wide,
+                tall,
+                radius=6,
+                fill=style.INK if here else style.TINT,
+                stroke=style.INK if slot == was else "none",
+                stroke_width=1.5,
+                dash="4 3" if slot == was else "",
+            ),
+            svg.text(x + 6, y + 18.5, str(slot), size=11, fill=style.RULE if here else style.MUTED),
+            svg.text(x + 23.5, y + 19, TOKENS[index], size=13.5, fill=style.PAPER if here else style.INK),
+        ]
+    return "".join(shapes)
+
+
+def _bars(
+    left: float,
+    top: float,
+    wide: float,
+    tall: float,
+    values: list[float],
+    ghost: list[float] | None,
+    written: bool,
+) -> str:
+    """Bars right (positive) and left (negative) of a zero line; an exact zero is a ring; `ghost` is pale."""
+    zero, unit = left + wide / 2, wide / 2 / REACH
+    pitch = min(tall / len(values), 24.0)
+    thick = pitch * 0.7
+    first = top + (tall - pitch * len(values)) / 2
+    ticks = [(wide / 2 + at * unit, svg.label(at)) for at in (-REACH, 0, REACH)]
+    shapes = [svg.line(left + at, top, left + at, top + tall, stroke=style.TINT) for at, _ in ticks]
+    for j, value in enumerate(values):
+        y = first + pitch * j + (pitch - thick) / 2
+        if ghost is not None:
+            shapes.append(_bar(zero, y, ghost[j] * unit, thick, style.GHOST, ""))
+        if value == 0:
+            shapes.append(
+                svg.circle(
+                    zero,
+                    y + thick / 2,
+                    min(thick / 2, 3.5),
+                    fill=style.PAPER,
+                    stroke=style.MUTED,
+                    tip=f"{j}: exactly 0",
+                )
+            )
+        else:
+            shapes.append(_bar(zero, y, value * unit, thick, style.signed(value), f"{j}: {svg.label(value, 3)}"))
+        if written:
+            side = 1 if value >= 0 else -1
+            shapes.append(
+                svg.text(
+                    zero + value * unit + side * 5,
+                    y + thick / 2 + 4,
+                    svg.label(value, pad=True),
+                    size=12,
+                    anchor="start" if side > 0 else "end",
+                    halo=True,
+                )
+            )
+    shapes.insert(3, svg.line(zero, top, zero, top + tall, stroke=style.NEUTRAL))
+    return "".join(shapes) + svg.axis(left, top + tall, wide, ticks)
+
+
+def _bar(zero: float, y: float, length: float, thick: float, fill: str, tip: str) -> str:
+    return svg.rect(min(zero, zero + length), y, abs(length), thick, fill=fill, tip=tip)
+
+
+def by_hand_weights(dtype: torch.dtype = torch.float32) -> Weights:
+    """The 2 → 3 → 2 network of `by_hand`: W1 [2, 3], b1 [3], W2 [3, 2], b2 [2], all whole numbers."""
+    return Weights(
+        torch.tensor([[1, 1, -1], [1, -1, 1]], dtype=dtype),
+        torch.tensor([-1, 0, 0], dtype=dtype),
+        torch.tensor([[2, -1], [-1, -1], [-1, 2]], dtype=dtype),
+        torch.tensor([-1, 1], dtype=dtype),
+    )
+
+
+INPUTS = ("cold", "water")
+NEURONS = ("cold and water", "cold, not water", "water, not cold")
+OUTPUTS = ("unpleasant", "inviting")
+
+
+def by_hand(x1: float = 2.0, x2: float = 1.0) -> Picture:
+    """A ReLU network 2 → 3 → 2 with whole weights and every product written out.
+
+    x1 says how cold a thing is, x2 how much it is water.
+    """
+    w1, b1, w2, b2 = (part.tolist() for part in by_hand_weights(torch.float64))
+    x = [float(x1), float(x2)]
+    pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
+    act = [max(0.0, value) for value in pre]
+    out = [sum(act[j] * w2[j][k] for j in range(3)) + b2[k] for k in range(2)]
+
+    dead = sum(value <= 0 for value in pre)
+    fires = {
+        0: "All three neurons fire",
+        1: "Two of three neurons fire",
+        2: "One of three neurons fires",
+        3: "No neuron fires",
+    }
+    said = " and ".join(f"{name} {svg.label(value)}" for name, value in zip(OUTPUTS, out, strict=True))
+    title = f"{fires[dead]}: {said}"
+    listed = [", ".join(map(svg.label, values)) for values in (pre, act)]
+    sentence = (
+        f"With cold {svg.label(x[0])} and water {svg.label(x[1])} the three neurons get {listed[0]}; "
+        f"ReLU leaves {listed[1]}; the outputs are {said}."
+    )
+
+    x_left, x_mid, x_right = LEFT, 228.0, 476.0
+    wide = (84.0, 144.0, 144.0)
+    ins, mids = (146.0, 318.0), (94.0, 232.0, 370.0)
+    shapes = []
+    edges, labels = [], []
+    for i in range(2):
+        for j in range(3):
+            ends = (x_left + wide[0], ins[i], x_mid, mids[j])
+            edges.append(_edge(*ends, w1[i][j], silent=False))
+            labels.append(_weight(*ends, w1[i][j], 0.68, silent=False))
+    for j in range(3):
+        for k in range(2):
+            ends = (x_mid + wide[1], mids[j], x_right, ins[k])
+            edges.append(_edge(*ends, w2[j][k], silent=act[j] == 0))
+            labels.append(_weight(*ends, w2[j][k], 0.34, silent=act[j] == 0))
+    shapes += edges + labels
+    for i in range(2):
+        shapes.append(_node(x_left, ins[i], wide[0], INPUTS[i], svg.label(x[i]), "", silent=False))
+    for j in range(3):
+        terms = [x[0] * w1[0][j], x[1] * w1[1][j]]
+        result = f"{svg.label(pre[j])} → {svg.label(act[j])}"
+        shapes.append(_node(x_mid, mids[j], wide[1], NEURONS[j], result, _sum(terms, b1[j]), silent=act[j] == 0))
+    for k in range(2):
+        terms = [act[j] * w2[j][k] for j in range(3)]
+        shapes.append(_node(x_right, ins[k], wide[2], OUTPUTS[k], svg.label(out[k]), _sum(terms, b2[k]), silent=False))
+    heads = (
+        ("x", x_left, wide[0]),
+        ("h = ReLU(x W1 + b1)", x_mid, wide[1]),
+        ("out = h W2 + b2", x_right, wide[2]),
+    )
+    shapes += [
+        svg.text(left + width / 2, 446, name, size=14, bold=True, anchor="middle") for name, left, width in heads
+    ]
+    note = "Below a box: weight × value for each arrow that enters it, and last the bias."
+    shapes.append(svg.text(svg.WIDTH / 2, 474, note, size=12.5, fill=style.MUTED, anchor="middle"))
+    return Picture(title, sentence, svg.card(492, title, sentence, *shapes))
+
+
+def _sum(terms: list[float], bias: float) -> str:
+    """The products and the bias as one written sum; the bias stands last."""
+    written = svg.label(terms[0])
+    for term in [*terms[1:], bias]:
+        written += f" {'−' if term < 0 else '+'} {svg.label(abs(term))}"
+    return written
+
+
+def _edge(x1: float, y1: float, x2: float, y2: float, weight: float, silent: bool) -> str:
+    colour = style.RULE if silent else style.signed(weight)
+    return svg.line(x1, y1, x2, y2, stroke=colour, width=1.4 * abs(weight), dash="3 5" if silent else "")
+
+
+def _weight(x1: float, y1: float, x2: float, y2: float, weight: float, at: float, silent: bool) -> str:
+    x, y = x1 + (x2 - x1) * at, y1 + (y2 - y1) * at
+    written = ("+" if weight > 0 else "") + svg.label(weight)
+    fill = style.NEUTRAL if silent else style.signed(weight)
+    return svg.text(x, y + 4.5, written, size=13, fill=fill, anchor="middle", bold=True, halo=True)
+
+
+def _node(left: float, middle: float, wide: float, name: str, result: str, terms: str, silent: bool) -> str:
+    """A box with a value, its name above it and the sum that gives it below."""
+    tall = 40.0
+    ink = style.MUTED if silent else style.INK
+    x = left + wide / 2
+    return "".join(
+        (
+            svg.rect(
+                left,
+                middle - tall / 2,
+                wide,
+                tall,
+                radius=8,
+                fill=style.TINT if silent else style.PAPER,
+                stroke=style.NEUTRAL if silent else style.INK,
+                stroke_width=1.5,
+                dash="4 3" if silent else "",
+            ),
+            svg.text(x, middle + 6, result, size=17, bold=True, anchor="middle", fill=ink),
+            svg.text(x, middle - tall / 2 - 8, name, size=13, anchor="middle", fill=ink, halo=True),
+            svg.text(x, middle + tall / 2 + 17, terms, size=12.5, anchor="middle", fill=style.MUTED, halo=True),
+        )
+    )
+
+
+def expand_contract(token: int = 1, activated: bool = True, activation: str = "ReLU") -> Picture:
+    """Four tokens as heat maps: x [4, 8], hidden layer [4, 32] before or after the activation, out [4, 8].
+
+    The row of one token is framed.
+    """
+    act = _named(activation)
+    four, d_model = TOKENS[:4], 8
+    _inside("token", token, len(four))
+    x = embeddings(four, d_model, torch.float64)
+    w1, b1, w2, b2 = weights(4, d_model, torch.float64)
+    pre = _affine(x, w1, b1)  # [4, 32]
+    hidden = act(pre)  # [4, 32]
+    out = _affine(hidden, w2, b2)  # [4, 8]
+
+    zeros = int((hidden == 0).sum())
+    if not activated:
+        title = "W1 widens each token from 8 numbers to 32"
+        below = int((pre < 0).sum())
+        sentence = (
+            f"Four tokens of 8 numbers become four of 32, {below} of the 128 below zero, before {activation} "
+            f"and W2 bring back 4 × 8."
+        )
+    elif zeros:
+        title = f"{activation} turns {zeros} of the 128 hidden numbers into zeros"
+        mine = int((hidden[token] == 0).sum())
+        sentence = (
+            f"4 × 8 becomes 4 × 32 and again 4 × 8; {activation} sets {zeros} of the 128 hidden numbers to "
+            f"zero, {mine} of the 32 in the row of “{four[token]}”."
+        )
+    else:
+        title = f"{activation} turns none of the 128 hidden numbers into zero"
+        low = svg.label(float(hidden.min()))
+        sentence = (
+            f"4 × 8 becomes 4 × 32 and again 4 × 8; after {activation} no hidden number is zero, the lowest is {low}."
+        )
+
+    cell, row = 16.0, 20.0
+    named = f"{activation}(x W1 + b1)" if activated else "x W1 + b1"
+    maps = (("x", x), (named, hidden if activated else pre), ("out", out))
+    names = 58.0
+    centre = LEFT + names + 16 * cell
+    tops = (76.0, 204.0, 332.0)
+    shapes = []
+    for above, below_, (upper, lower) in ((0, 1, (8, 32)), (1, 2, (32, 8))):
+        y1, y2 = tops[above] + 4 * row + 4, tops[below_] - 4
+        corners = [(-upper, y1), (upper, y1), (lower, y2), (-lower, y2)]
+        shapes.append(svg.path([(centre + n * cell / 2, y) for n, y in corners], fill="#F6F8FA", closed=True))
+    for top, (name, values) in zip(tops, maps, strict=True):
+        columns = values.shape[1]
+        left = centre - columns * cell / 2
+        head = f"{name}  [4, {columns}]"
+        shapes.append(svg.text(centre, top - 10, head, size=13, bold=True, anchor="middle", halo=True))
+        for t in range(4):
+            shapes.append(
+                svg.text(
+                    left - 8,
+                    top + row * t + 14.5,
+                    four[t],
+                    size=12.5,
+                    anchor="end",
+                    bold=t == token,
+                    fill=style.INK if t == token else style.MUTED,
+                )
+            )
+            shapes += [
+                svg.rect(
+                    left + cell * j,
+                    top + row * t,
+                    cell - 1,
+                    row - 1,
+                    fill=style.diverging(value, SHADE),
+                    stroke=style.TINT,
+                    stroke_width=0.6,
+                    tip=f"{four[t]}, {j}: {svg.label(value, 3)}",
+                )
+                for j, value in enumerate(values[t].tolist())
+            ]
+            shapes += [
+                svg.circle(left + cell * (j + 0.5) - 0.5, top + row * (t + 0.5) - 0.5, 1.7, fill=style.NEUTRAL)
+                for j, value in enumerate(values[t].tolist())
+                if value == 0 and values is hidden
+            ]
+        shapes.append(
+            svg.rect(
+                left - 1.5,
+                top + row * token - 1.5,
+                columns * cell + 2,
+                row + 2,
+                stroke=style.INK,
+                stroke_width=1.8,
+                radius=2,
+            )
+        )
+    shapes.append(_legend(LEFT + names, tops[0] + 6))
+    return Picture(title, sentence, svg.card(436, title, sentence, *shapes))
+
+
+def _legend(left: float, top: float) -> str:
+    """What the colours mean: -SHADE to SHADE in eleven steps, and the dot of an exact zero."""
+    shades = [SHADE * n / 5 for n in range(-5, 6)]
+    boxes = [svg.rect(left + 11 * n, top, 11, 12, fill=style.diverging(value, SHADE)) for n, value in enumerate(shades)]
+    wide = 11.0 * len(shades)
+    frame = svg.rect(left, top, wide, 12, stroke=style.RULE)
+    words = [
+        svg.text(left + at, top + 27, svg.label(value), size=12, fill=style.MUTED, anchor="middle")
+        for at, value in ((5.5, -SHADE), (wide / 2, 0), (wide - 5.5, SHADE))
+    ]
+    dot = svg.circle(left + 5.5, top + 45, 1.7, fill=style.NEUTRAL)
+    return "".join([*boxes, frame, *words, dot, svg.text(left + 17, top + 49, "exactly 0", size=12, fill=style.MUTED)])
+
+
+def bend(alpha: float = 1.0) -> Picture:
+    """One output number of the shared FFN (ratio 4) on a straight walk in input space, "creek" to "cold".
+
+    The activation is (1 - alpha)·z + alpha·ReLU(z): identity at 0, ReLU at 1. Every neuron whose
+    pre-activation changes sign on the way makes a kink; at alpha = 0 there is none and the line is straight.
+    """
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must be from 0 (identity) to 1 (ReLU), not {alpha}")
+    start, end, output, low, high = "creek", "cold", 4, -2, 3
+    x = embeddings((start, end), dtype=torch.float64)
+    w1, b1, w2, b2 = weights(4, dtype=torch.float64)
+    first, step = _affine(x[0], w1, b1), _affine(x[1] - x[0], w1, 0 * b1)  # [d_ff]: pre at "creek", change to "cold"
+    kinks = sorted(s for s in (-first / step).tolist() if low < s < high)
+    walk = torch.tensor([low, *kinks, high], dtype=torch.float64)
+    pre = first + walk[:, None] * step  # [points, d_ff]
+    straight = _affine(pre, w2, b2)[:, output]
+    curve = _affine((1 - alpha) * pre + alpha * torch.relu(pre), w2, b2)[:, output]
+    far = float((curve - straight).abs().max())
+
+    name = "identity" if alpha == 0 else "ReLU" if alpha == 1 else f"{round(100 * alpha)} % ReLU"
+    if alpha == 0:
+        title = "Without an activation the FFN is exactly a straight line"
+        sentence = (
+            f"With the identity in the middle, output {output} runs straight from “{start}” to “{end}” and "
+            f"beyond: not one of the {len(first)} neurons makes a kink."
+        )
+    else:
+        title = f"{name} bends the line at {len(kinks)} points"
+        sentence = (
+            f"With {name} in the middle, {len(kinks)} of {len(first)} neurons change sign on the way, "
+            f"and each makes a kink; output {output} goes up to {svg.label(far)} away from the straight line."
+        )
+
+    left, right, top, bottom, ceiling = 60.0, RIGHT, 76.0, 336.0, 2.0
+    across, up = (right - left) / (high - low), (bottom - top) / ceiling
+
+    def placed(values: torch.Tensor) -> list[tuple[float, float]]:
+        return [
+            (left + (s - low) * across, bottom - v * up) for s, v in zip(walk.tolist(), values.tolist(), strict=True)
+        ]
+
+    shapes = []
+    for value in (0.5, 1.0, 1.5, 2.0, 0.0):
+        y = bottom - value * up
+        shapes += [
+            svg.line(left, y, right, y, stroke=style.TINT),
+            svg.text(left - 8, y + 4, svg.label(value, 1, pad=True), size=12, fill=style.MUTED, anchor="end"),
+        ]
+    line, points = placed(straight), placed(curve)
+    shapes.append(svg.path(points, stroke=style.POSITIVE, width=2.6))
+    shapes.append(svg.path([line[0], line[-1]], stroke=style.NEGATIVE, width=2, dash="6 5"))
+    if alpha > 0:
+        shapes += [
+            svg.circle(px, py, 3.4, fill=style.PAPER, stroke=style.POSITIVE, stroke_width=1.8)
+            for px, py in points[1:-1]
+        ]
+    key = ((name, style.POSITIVE, 2.6, ""), ("straight line", style.NEGATIVE, 2.0, "6 5"))
+    for n, (words, colour, width, dash) in enumerate(key):
+        y = top + 14 + 20 * n
+        shapes += [
+            svg.line(right - 150, y - 4, right - 118, y - 4, stroke=colour, width=width, dash=dash),
+            svg.text(right - 110, y, words, size=13, halo=True),
+        ]
+    ticks = [((s - low) * across, {0: f"“{start}”", 1: f"“{end}”"}.get(s, svg.label(s))) for s in range(low, high + 1)]
+    shapes.append(svg.axis(left, bottom, right - left, ticks, name=f"steps from “{start}” to “{end}”"))
+    shapes.append(svg.text(left - 40, top - 12, f"output {output}", size=12, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))
+
+
+def _named(activation: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"there is no activation {activation!r} here; choose {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[activation]
+
+
+def _inside(name: str, index: int, count: int) -> None:
+    if not 0 <= index < count:
+        raise ValueError(f"{name} must be from 0 to {count - 1}, not {index}")

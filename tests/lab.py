@@ -1,0 +1,141 @@
+"""JupyterLab and Chromium for tests: a real server on a copy of the course, driven with Playwright as a student would drive it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+SCREENSHOTS = ROOT / "tests" / "screenshots"
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+CURRENT = "window.jupyterapp.shell.currentWidget"
+IDLE = f"""() => {{ const w = window.jupyterapp && {CURRENT};
+  const k = w && w.sessionContext && w.sessionContext.session && w.sessionContext.session.kernel;
+  return k && k.status === 'idle' }}"""
+ALL_RUN = f"""() => {{ const w = {CURRENT}; const cells = w.content.widgets.filter(c => c.model.type === 'code'
+    && c.model.sharedModel.getSource().trim());
+  return w.sessionContext.session.kernel.status === 'idle' && cells.every(c => c.model.executionCount !== null) }}"""
+ERRORS = f"""() => {CURRENT}.content.widgets.flatMap(c => c.model.type === 'code' ?
+  (c.model.sharedModel.getOutputs() || []).filter(o => o.output_type === 'error').map(o => o.ename + ': ' + o.evalue) : [])"""
+PLACE = (
+    f"""(id) => {CURRENT}.content.widgets.findIndex(c => (c.model.getMetadata('nbgrader') || {{}}).grade_id === id)"""
+)
+SELECT = f"""(index) => {{ const n = {CURRENT}.content; n.activeCellIndex = index; n.deselectAll();
+  return n.scrollToItem(index, 'center').then(() => null) }}"""
+PATIENCE = 120_000  # milliseconds until something that should be there is called missing
+
+
+class Lab:
+    """One notebook open in JupyterLab."""
+
+    def __init__(self, page: Page, folder: Path) -> None:
+        self.page, self.folder = page, folder
+
+    def open(self, notebook: str, address: str) -> None:
+        """Open a notebook, given relative to the server's folder, and wait for its kernel."""
+        self.page.goto(address.format(path=f"lab/workspaces/{secrets.token_hex(4)}/tree/{notebook}"))
+        self.page.wait_for_selector(".jp-Notebook", timeout=PATIENCE)
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=PATIENCE)
+        self.page.wait_for_function(IDLE, timeout=PATIENCE)
+
+    def run_all(self) -> list[str]:
+        """Run every cell; returns the errors that cells ended in."""
+        self.command("notebook:run-all-cells")
+        self.page.wait_for_function(ALL_RUN, timeout=2 * PATIENCE)
+        errors: list[str] = self.page.evaluate(ERRORS)
+        return errors
+
+    def command(self, name: str) -> None:
+        self.page.evaluate(f"() => {{ window.jupyterapp.commands.execute({name!r}) }}")
+
+    def cell(self, grade_id: str) -> Locator:
+        """The cell with this grade_id, scrolled into view."""
+        index = self.page.evaluate(PLACE, grade_id)
+        assert index >= 0, f"no cell {grade_id}"
+        self.page.evaluate(SELECT, index)
+        found = self.page.locator(f'.jp-Notebook .jp-Cell[data-windowed-list-index="{index}"]')
+        found.wait_for(timeout=PATIENCE)
+        return found
+
+    def write(self, grade_id: str, source: str) -> None:
+        """Replace a cell's text, by keyboard."""
+        cell = self.cell(grade_id)
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(source)
+
+    def run(self, grade_id: str) -> str:
+        """Run one cell with Shift+Enter and return the text of its outputs."""
+        cell = self.cell(grade_id)
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+        self.page.wait_for_function(IDLE, timeout=PATIENCE)
+        self.page.wait_for_timeout(300)
+        outputs = self.cell(grade_id).locator(".jp-Cell-outputArea")
+        return outputs.inner_text(timeout=PATIENCE)
+
+    def picture(self, name: str) -> None:
+        """Leave a screenshot for a person to look at."""
+        SCREENSHOTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=str(SCREENSHOTS / f"{name}.png"))
+
+
+@contextmanager
+def server(folder: Path, home: Path) -> Iterator[str]:
+    """JupyterLab on `folder` with a configuration of its own; yields its address with a place for the path."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    token = secrets.token_hex(16)
+    places = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    environment = (
+        os.environ | places | {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "IPYTHONDIR": str(home / "ip")}
+    )
+    options = [
+        "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True",
+        "--LabApp.extension_manager=readonly", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    log = (home / "jupyterlab.log").open("wb")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", *options], cwd=folder, env=environment, stdout=log, stderr=log
+    )
+    try:
+        for _ in range(480):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/api?token={token}", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.25)
+        else:
+            raise RuntimeError((home / "jupyterlab.log").read_text()[-2000:])
+        yield f"http://127.0.0.1:{port}/{{path}}?reset&token={token}"
+    finally:
+        process.terminate()
+        process.wait(30)
+        log.close()
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    with sync_playwright() as playwright:
+        opened: Any = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()

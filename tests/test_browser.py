@@ -1,0 +1,142 @@
+"""The course in real JupyterLab and Chromium: figures move under sliders, a wrong answer is named, a right one is earned, Validate works."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from conftest import needs_chromium
+from lab import PATIENCE, Lab, browser, server
+from playwright.sync_api import Locator
+
+from autograder.build import solution_answer
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+ROOT = Path(__file__).resolve().parent.parent
+FFN = "02_feed_forward"
+WRONG = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act((x @ W1 + b1) @ W2 + b2)"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Notebook 02 as a student gets it, open and run from top to bottom."""
+    home = tmp_path_factory.mktemp("home")
+    course = home / "course"
+    leave = shutil.ignore_patterns(".venv", "__pycache__", "*.egg-info", ".progress.json*", ".ipynb_checkpoints")
+    shutil.copytree(ROOT / "course", course, ignore=leave)
+    with server(course, home) as address, browser() as chromium:
+        page = chromium.new_page(viewport={"width": 1280, "height": 900})
+        opened = Lab(page, course)
+        opened.open(f"{FFN}/{FFN}.ipynb", address)
+        opened.command("application:toggle-left-area")
+        opened.errors = opened.run_all()  # type: ignore[attr-defined]
+        yield opened
+        opened.picture("at_the_end")
+
+
+def test_the_untouched_notebook_runs_from_top_to_bottom(lab: Lab) -> None:
+    assert lab.errors == []  # type: ignore[attr-defined]
+
+
+def test_every_check_of_the_untouched_notebook_says_not_attempted(lab: Lab) -> None:
+    assert "not attempted" in lab.cell("check-ffn_forward").locator(".jp-Cell-outputArea").inner_text()
+
+
+def figures() -> list[str]:
+    """The cells of notebook 02 that show a figure under controls."""
+    notebook = json.loads((ROOT / "course" / FFN / f"{FFN}.ipynb").read_text(encoding="utf-8"))
+    return [
+        cell["metadata"]["nbgrader"]["grade_id"]
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code" and "controls.show(" in "".join(cell["source"])
+    ]
+
+
+@pytest.mark.parametrize("grade_id", figures())
+def test_each_control_changes_the_picture_and_the_sentence(lab: Lab, grade_id: str) -> None:
+    cell = lab.cell(grade_id)
+    cell.locator(".jp-OutputArea-output svg, .jp-OutputArea-output img").first.wait_for(timeout=PATIENCE)
+    lab.picture(f"figure_{grade_id}")
+    kinds = (
+        ".widget-hslider, .widget-inline-hbox.slider-container",
+        "select",
+        "button[aria-pressed], input[type=checkbox]",
+    )
+    moved = 0
+    for control in cell.locator(".widget-slider, .widget-hslider").all():
+        moved += _moves(lab, cell, control, "slider")
+    for control in cell.locator("select").all():
+        moved += _moves(lab, cell, control, "select")
+    for control in cell.locator("input[type=checkbox], .widget-toggle-button").all():
+        moved += _moves(lab, cell, control, "toggle")
+    assert moved, f"{grade_id} has no control that could be moved ({kinds})"
+    lab.picture(f"figure_{grade_id}_moved")
+
+
+def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
+    before = _shown(cell)
+    if kind == "slider":
+        control.locator(".noUi-handle").first.focus()
+        lab.page.keyboard.press("ArrowRight")
+        lab.page.wait_for_timeout(400)
+        if _shown(cell) == before:  # it stood at its right end
+            lab.page.keyboard.press("ArrowLeft")
+    elif kind == "select":
+        count = control.locator("option").count()
+        chosen = control.evaluate("s => s.selectedIndex")
+        control.select_option(index=(chosen + 1) % count)
+    else:
+        control.click()
+    for _ in range(40):
+        lab.page.wait_for_timeout(100)
+        if _shown(cell) != before:
+            break
+    after = _shown(cell)
+    assert after[0] != before[0], f"the picture did not change with a {kind}"
+    assert after[1] != before[1], f"the sentence did not change with a {kind}"
+    return 1
+
+
+def _shown(cell: Locator) -> tuple[str, str]:
+    """A figure's picture and its sentence, as the page holds them."""
+    html = cell.locator(".widget-html-content").first
+    picture = html.locator("svg, img").first.evaluate("e => e.outerHTML")
+    return picture, html.inner_text()
+
+
+def test_a_wrong_answer_is_named_and_a_right_one_is_earned(lab: Lab) -> None:
+    lab.write("ffn_forward", WRONG)
+    lab.run("ffn_forward")
+    said = lab.run("check-ffn_forward")
+    assert "not yet" in said and "Likely cause" in said and "activation" in said.lower()
+    lab.cell("check-ffn_forward")
+    lab.page.wait_for_timeout(500)
+    lab.picture("named_mistake")
+    source = solution_answer("ffn_forward").source
+    lab.write("ffn_forward", source)
+    lab.run("ffn_forward")
+    said = lab.run("check-ffn_forward")
+    assert "earned, 4 of 4 points" in said
+    lab.picture("earned")
+    progress = json.loads((lab.folder / ".progress.json").read_text(encoding="utf-8"))
+    assert progress["ffn_forward"] == {"outcome": "earned", "points": 4.0}
+
+
+def test_nbgraders_validate_button_answers(lab: Lab) -> None:
+    lab.command("docmanager:save")
+    button = lab.page.get_by_role("button", name="Validate")
+    button.wait_for(timeout=PATIENCE)
+    lab.page.wait_for_timeout(1000)
+    button.click()
+    dialog = lab.page.locator(".jp-Dialog")
+    dialog.wait_for(timeout=2 * PATIENCE)
+    text = dialog.inner_text()
+    lab.picture("validate")
+    assert "failed" in text.lower() or "passed" in text.lower() or "success" in text.lower(), text
+    assert "error" not in text.lower().split("\n")[0], text

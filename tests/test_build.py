@@ -1,0 +1,152 @@
+"""The build: what students get is made from what authors write, holds no answers, and a wrong solution turns the run red."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from autograder import build, house, judge, keys
+from autograder.house import UserError
+from ffnlab import answers, exercises
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = house.assignments()
+
+
+def shipped_text() -> dict[str, str]:
+    """Every text file of course/ as a student gets it."""
+    suffixes = {".py", ".ipynb", ".md", ".toml", ".txt", ".json"}
+    return {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / "course").rglob("*"))
+        if path.suffix in suffixes and not {".venv", ".ipynb_checkpoints", "build"} & set(path.parts)
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_generated_notebooks_equal_their_source(name: str) -> None:
+    fresh = build.notebook_of(name)
+    made = nbformat.read(house.solution(name), as_version=4)
+    assert [(c.id, c.cell_type, c.source, c.metadata) for c in made.cells] == [
+        (c.id, c.cell_type, c.source, c.metadata) for c in fresh.cells
+    ], f"solutions/{name}.py has changed: run `make build`"
+    student = nbformat.read(house.release(name), as_version=4)
+    again = build.student_notebook(name)
+    assert [(c.id, c.cell_type, c.source) for c in student.cells] == [
+        (c.id, c.cell_type, c.source) for c in again.cells
+    ], f"course/{name} is older than its source: run `make build`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shipped_answers_are_those_of_the_keys(name: str) -> None:
+    markings = {e.name: judge.marking(e.name, judge.public_seeds(e)) for e in exercises.of_notebook(name)}
+    assert build.same_answers(answers.path(name).read_bytes(), answers.dump(name, markings)), "run `make build`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_points_in_notebooks_equal_those_of_the_exercises(name: str) -> None:
+    notebook = nbformat.read(house.release(name), as_version=4)
+    graded = [c.metadata.nbgrader for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
+    points = {g.grade_id.removeprefix("check-"): g.points for g in graded if not g.solution}
+    assert points == {e.name: e.points for e in exercises.of_notebook(name)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exercise_has_its_cell_and_its_check(name: str) -> None:
+    notebook = nbformat.read(house.release(name), as_version=4)
+    found = {c.metadata.get("nbgrader", {}).get("grade_id"): c for c in notebook.cells}
+    for exercise in exercises.of_notebook(name):
+        assert "# YOUR CODE HERE" in found[exercise.name].source
+        check = found[f"check-{exercise.name}"].source
+        assert re.fullmatch(rf'(check|quiz)\("{exercise.name}", {exercise.name}\)', check.strip())
+
+
+def test_no_answer_no_hidden_test_and_no_key_reaches_the_students_folder() -> None:
+    for name, text in shipped_text().items():
+        for word in ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "recheck", "from autograder", "import autograder"):
+            assert word not in text, f"{name} contains {word!r}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_of_a_solution_stands_in_the_students_folder(name: str) -> None:
+    text = "\n".join(shipped_text().values())
+    for key in keys.of_notebook(name):
+        source = build.solution_answer(key.exercise.name).source
+        long = [line.strip() for line in source.splitlines() if len(line.strip()) > 30]
+        student = nbformat.read(house.release(name), as_version=4)
+        stub = next(
+            c.source for c in student.cells if c.metadata.get("nbgrader", {}).get("grade_id") == key.exercise.name
+        )
+        for line in long:
+            assert line in stub or line not in text, f"{key.exercise.name}: {line!r}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_output_names_a_path_of_a_machine(name: str) -> None:
+    text = house.solution(name).read_text(encoding="utf-8")
+    assert not re.search(r"/(home|root|tmp|work|Users)/[\w.]", text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_students_notebooks_have_no_outputs(name: str) -> None:
+    notebook = nbformat.read(house.release(name), as_version=4)
+    assert not any(c.get("outputs") for c in notebook.cells)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_of_a_solution_shows_without_a_kernel(name: str) -> None:
+    notebook = nbformat.read(house.solution(name), as_version=4)
+    shown = [c for c in notebook.cells if c.cell_type == "code" and "controls.show(" in c.source]
+    for cell in shown:
+        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+        assert kinds & {"image/svg+xml", "image/png"}, cell.source
+        assert build.WIDGET not in kinds
+
+
+def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in ("solutions", "course"):
+        (tmp_path / part).mkdir()
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    source = house.source("00_start_here").read_text(encoding="utf-8")
+    wrong = re.sub(r"(### BEGIN SOLUTION\n)(\s*)[^\n]+\n", r"\1\2return 1, 2, 3\n", source, count=1)
+    assert wrong != source
+    (tmp_path / "solutions" / "00_start_here.py").write_text(wrong, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"00_start_here\.py fails: NotEarned: hello_shape"):
+        build.execute("00_start_here")
+
+
+def test_a_build_with_nothing_changed_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(assignment: str) -> Any:
+        raise AssertionError(f"{assignment} was executed again")
+
+    monkeypatch.setattr(build, "execute", never)
+    for name in NAMES:
+        assert build.build(name) is False
+
+
+def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
+    one, two = (build.handout(tmp_path / f"{n}.zip") for n in "ab")
+    assert one.read_bytes() == two.read_bytes()
+    names = set(zipfile.ZipFile(one).namelist())
+    assert {"course/start.py", "course/pyproject.toml", "course/00_start_here/00_start_here.ipynb"} <= names
+    assert "course/ffnlab/answers/02_feed_forward.safetensors" in names
+    assert not any("__pycache__" in name or ".progress" in name or "egg-info" in name for name in names)
+
+
+def test_an_unknown_notebook_is_one_clear_line() -> None:
+    with pytest.raises(UserError, match="not a notebook"):
+        build.notebook_of("99_nothing")
+
+
+def test_generated_notebooks_say_that_they_are_generated() -> None:
+    for name in NAMES:
+        notebook = json.loads(house.release(name).read_text(encoding="utf-8"))
+        assert notebook["metadata"]["ffnlab"]["generated"].startswith("from solutions/")

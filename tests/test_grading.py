@@ -1,0 +1,240 @@
+"""Grading: answers one at a time and a whole class; fair where nbgrader is not, the same scores where it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import needs_bubblewrap
+from test_inbox import answered, blank, place
+
+from autograder import classroom, feedback, gradebook, keys, sample, stock
+from autograder.grade import Graded, grade_answer, grade_submission
+from autograder.house import Class, UserError, release
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Jail
+from autograder.judge import hidden_seeds
+from ffnlab import exercises
+from ffnlab.verdict import Outcome
+
+pytestmark = needs_bubblewrap
+START, FFN = "00_start_here", "02_feed_forward"
+RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
+SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
+KEPT = [
+    (key, answer) for name in (START, FFN) for key in keys.of_notebook(name) for answer in key.rights + key.mistakes
+]
+
+
+def graded(jail: Jail, source: str) -> Graded:
+    return grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
+
+
+@pytest.mark.parametrize(("key", "answer"), KEPT, ids=lambda x: getattr(x, "name", None) or x.exercise.name)
+def test_every_kept_answer_as_typed_gets_its_verdict_in_the_jail(
+    key: keys.Key, answer: keys.Answer, jail: Jail
+) -> None:
+    result = grade_answer(key.exercise.name, answer.source, jail)
+    if answer.kind == "right":
+        assert (result["outcome"], result["points"]) == ("earned", key.exercise.points), result["message"]
+    else:
+        assert result["outcome"] == "not earned" and result["mistake"] == answer.name, result
+        assert answer.message in result["message"]
+
+
+@pytest.mark.parametrize("name", [e for e in exercises.every() if not e.startswith("quiz_")])
+def test_the_untouched_stub_is_not_attempted(name: str, jail: Jail) -> None:
+    notebook = json.loads(release(exercises.notebook_of(name)).read_text(encoding="utf-8"))
+    stub = "".join(notebook["cells"][place(notebook, name)]["source"])
+    assert grade_answer(name, stub, jail)["outcome"] == "not attempted"
+
+
+def test_an_answer_that_does_not_parse_says_where(jail: Jail) -> None:
+    result = grade_answer("hello_shape", "def hello_shape(x)\n    return x.shape", jail)
+    assert result["outcome"] == "not earned" and "SyntaxError" in result["message"]
+
+
+def test_an_answer_of_another_name_is_not_attempted(jail: Jail) -> None:
+    assert grade_answer("hello_shape", "def hello(x):\n    return x.shape", jail)["outcome"] == "not attempted"
+
+
+def test_an_unknown_exercise_is_one_clear_line(jail: Jail) -> None:
+    with pytest.raises(UserError, match="did you mean 'hello_shape'"):
+        grade_answer("hello_shap", RIGHT, jail)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"import warnings\n{RIGHT}".replace("return", "warnings.warn('look out'); return"),
+        f"import sys\n{RIGHT}".replace("return", "print('50%', file=sys.stderr); return"),
+        f"print('hello')\n{RIGHT}",
+        f"%matplotlib inline\n{RIGHT}",
+        f"from __future__ import annotations\n{RIGHT}",
+        f"from math import *\n{RIGHT}",
+        "hello_shape = lambda x: tuple(x.shape)",
+        "class Shape:\n    def __call__(self, x):\n        return tuple(x.shape)\nhello_shape = Shape()",
+        RIGHT.replace("\n", "\r\n"),
+        "def hello_shape(x):\n    größe = x.shape\n    return tuple(größe)",
+    ],
+)
+def test_unusual_but_right_answers_earn_full_marks(jail: Jail, source: str) -> None:
+    verdict = graded(jail, source).verdicts["hello_shape"]
+    assert verdict.outcome is Outcome.EARNED, verdict.message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os\nos._exit(0)",
+        "import ffnlab\nffnlab.check = lambda *a: 2.0\ndef hello_shape(x):\n    return 1",
+        "class Yes(tuple):\n    def __eq__(self, other): return True\ndef hello_shape(x):\n    return Yes((0, 0, 0))",
+        "import torch\ntorch.equal = torch.allclose = lambda *a, **k: True\ndef hello_shape(x):\n    return (0, 0, 0)",
+        "get_ipython().input_transformers_cleanup.append(lambda lines: [])\ndef hello_shape(x):\n    return (0, 0, 0)",
+        "def hello_shape(x):\n    get_ipython().displayhook(2)\n    return (0, 0, 0)",
+        "from ffnlab.exercise import Exercise\nExercise.observe = lambda *a: {'shape': True}\nhello_shape = 1",
+        "import ffnlab.plain\nffnlab.plain.pack = lambda value: b'forged'\ndef hello_shape(x):\n    return 1",
+    ],
+)
+def test_forged_answers_earn_nothing_and_the_run_goes_on(jail: Jail, source: str) -> None:
+    done = graded(jail, source)
+    assert done.verdicts["hello_shape"].points == 0
+    assert done.verdicts["hello_shape"].outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED)
+    assert graded(jail, RIGHT).verdicts["hello_shape"].outcome is Outcome.EARNED
+
+
+def test_a_cell_that_kills_the_worker_costs_only_its_own_exercise(jail: Jail) -> None:
+    notebook = answered(RIGHT)
+    killer = {"cell_type": "code", "source": "import os\nos._exit(1)", "metadata": {}}
+    notebook["cells"].insert(place(notebook, "quiz_hidden"), killer)
+    notebook["cells"][place(notebook, "quiz_hidden")]["source"] = "quiz_hidden = 'B'"
+    done = grade_submission(START, json.dumps(notebook).encode(), jail, SEEDS)
+    assert {name: verdict.outcome for name, verdict in done.verdicts.items()} == {
+        "hello_shape": Outcome.EARNED,
+        "quiz_hidden": Outcome.EARNED,
+    }
+
+
+def test_an_endless_answer_costs_its_exercise_and_says_so(strict_jail: Jail) -> None:
+    notebook = answered("def hello_shape(x):\n    while True: pass")
+    notebook["cells"][place(notebook, "quiz_hidden")]["source"] = "quiz_hidden = 'B'"
+    done = grade_submission(START, json.dumps(notebook).encode(), strict_jail, SEEDS)
+    assert "longer than" in done.verdicts["hello_shape"].seen
+    assert done.verdicts["quiz_hidden"].outcome is Outcome.EARNED
+
+
+@pytest.mark.parametrize("data", [b"", b"not json", b"[]", b'{"cells": []}', b"\x00" * 100])
+def test_a_broken_submission_gets_a_line_and_no_points(jail: Jail, data: bytes) -> None:
+    done = grade_submission(START, data, jail, SEEDS)
+    assert done.points == 0 and done.remarks
+    assert set(done.verdicts) == {"hello_shape", "quiz_hidden"}
+
+
+def test_grading_again_gives_the_same_grade(jail: Jail) -> None:
+    one, two = (graded(jail, "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T") for _ in range(2))
+    assert one.verdicts == two.verdicts
+
+
+def test_html_of_a_submission_is_escaped_in_the_feedback(jail: Jail) -> None:
+    source = (
+        "print('<script>alert(1)</script>')\ndef hello_shape(x):\n    raise ValueError('<script>alert(2)</script>')"
+    )
+    page = feedback.feedback_page("<b>eve", graded(jail, source))
+    assert "<script>" not in page and "<b>eve" not in page and "&lt;script&gt;alert(2)" in page
+
+
+# A whole class, once by our engine and once by plain nbgrader.
+
+UNFAIR = {  # where GRADING.md says that nbgrader is unfair: it crashes and gives no grade
+    "goran": "the `grade` flag of a check was switched off",
+    "ivo": "the file breaks off in the middle",
+}
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
+    place = Class(tmp_path_factory.mktemp("class"))
+    sample.make(place, 12)
+    return place
+
+
+@pytest.fixture(scope="module")
+def done(school: Class) -> dict[str, classroom.Done]:
+    return {one.submission.student: one for one in classroom.grade(school, FFN, Limits())}
+
+
+def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, classroom.Done]) -> None:
+    assert len(done) == 12 and all(one.graded for one in done.values())
+    assert done["ada"].graded and done["ada"].graded.points == sum(e.points for e in exercises.of_notebook(FFN))
+    assert done["ben"].graded
+    assert {v.outcome for v in done["ben"].graded.verdicts.values()} == {Outcome.NOT_ATTEMPTED}
+    assert done["chloe"].graded and all(v.mistake for v in done["chloe"].graded.verdicts.values())
+
+
+def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_read(
+    school: Class, done: dict[str, classroom.Done]
+) -> None:
+    with gradebook.Book(school) as book:
+        scores = book.scores(FFN)
+    for student, one in done.items():
+        assert one.graded
+        for name, verdict in one.graded.verdicts.items():
+            assert scores[student][f"check-{name}"] == verdict.points
+    assert scores["ben"]["M2"] == 0
+
+
+def test_what_has_not_changed_is_not_graded_again(school: Class, done: dict[str, classroom.Done]) -> None:
+    assert all(one.graded is None for one in classroom.grade(school, FFN, Limits()))
+    (again,) = classroom.grade(school, FFN, Limits(), student="ada", force=True)
+    assert again.graded and done["ada"].graded and again.graded.verdicts == done["ada"].graded.verdicts
+
+
+def test_every_student_gets_a_page_with_the_named_mistakes(school: Class, done: dict[str, classroom.Done]) -> None:
+    page = (school.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
+    for exercise in exercises.of_notebook(FFN):
+        assert f'id="{exercise.name}"' in page
+    assert page.count("Likely cause") + page.count("Why not") >= len(exercises.of_notebook(FFN))
+
+
+def test_plain_nbgrader_gives_the_same_scores(
+    school: Class, done: dict[str, classroom.Done], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    plain = Class(tmp_path_factory.mktemp("plain"))
+    sample.make(plain, 12)
+    plain.draws.write_text(school.draws.read_text(encoding="utf-8"), encoding="utf-8")
+    log = stock.autograde(plain, FFN)
+    theirs, ours = stock.scores(plain, FFN), stock.scores(school, FFN)
+    assert set(ours) - set(theirs) <= set(UNFAIR)
+    for student in set(theirs) - set(UNFAIR):
+        assert theirs[student] == pytest.approx(ours[student]), f"{student}\n{log[-2000:]}"
+
+
+def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no folder"):
+        classroom.find(Class(tmp_path), FFN)
+    (tmp_path / "submitted").mkdir()
+    with pytest.raises(UserError, match="no submission"):
+        classroom.find(Class(tmp_path), FFN)
+    with pytest.raises(UserError, match="no assignment called"):
+        classroom.find(Class(tmp_path), "77_nothing")
+
+
+def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path) -> None:
+    folder = tmp_path / "submitted" / "zoe" / START
+    folder.mkdir(parents=True)
+    (one,) = classroom.grade(Class(tmp_path), START, Limits())
+    assert one.graded and one.graded.points == 0 and "no notebook" in one.graded.remarks[0]
+    (folder / "my_work.ipynb").write_text(json.dumps(answered(RIGHT)), encoding="utf-8")
+    (one,) = classroom.grade(Class(tmp_path), START, Limits())
+    assert one.graded and one.graded.points == 2 and "my_work.ipynb" in one.graded.remarks[0]
+
+
+def test_a_link_out_of_the_class_is_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.ipynb"
+    secret.write_text(json.dumps(blank()), encoding="utf-8")
+    folder = tmp_path / "submitted" / "eve" / START
+    folder.mkdir(parents=True)
+    (folder / f"{START}.ipynb").symlink_to(secret)
+    (found,) = classroom.find(Class(tmp_path), START)
+    assert found.path is None

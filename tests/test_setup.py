@@ -1,0 +1,409 @@
+"""The set-up: two packages and their versions, who may import whom, the Makefile, start.py, the doctor."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import build
+
+ROOT = Path(__file__).resolve().parents[1]
+COURSE = ROOT / "course"
+LEFT_OUT = shutil.ignore_patterns(".venv", "__pycache__", ".ipynb_checkpoints", ".progress*", "*.egg-info")
+TARGETS = ["setup", "lab", "grade", "test", "build", "matrix", "bench", "handout"]
+
+
+def project(folder: Path) -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    return table
+
+
+def requirements(folder: Path, *extras: str) -> dict[str, Requirement]:
+    """What a package asks for, by name; `ffnlab` itself, which is not on an index, left out."""
+    declared = project(folder)["project"]
+    lines = list(declared["dependencies"])
+    for extra in extras:
+        lines += declared["optional-dependencies"][extra]
+    found = {canonicalize_name(line.name): line for line in map(Requirement, lines)}
+    found.pop(canonicalize_name("ffnlab"), None)
+    return {str(name): line for name, line in found.items()}
+
+
+def pins(file: Path) -> dict[str, str]:
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert all(line.count("==") == 1 for line in lines), "a constraint pins exactly one version"
+    return {str(canonicalize_name(name)): version for name, version in (line.split("==") for line in lines)}
+
+
+# Versions
+
+
+def test_conda_gets_the_same_ranges_as_pip() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    conda = [Requirement(entry) for entry in environment["dependencies"] if isinstance(entry, str)]
+    ranges = {str(canonicalize_name(entry.name)): entry.specifier for entry in conda}
+    ranges["torch"] = ranges.pop("pytorch")
+    python = ranges.pop("python")
+    del ranges["pip"]
+    declared = requirements(COURSE) | requirements(ROOT)
+    assert ranges == {name: requirement.specifier for name, requirement in declared.items()}
+    assert {str(python)} == {project(folder)["project"]["requires-python"] for folder in (ROOT, COURSE)}
+
+
+def test_conda_installs_this_projects_two_packages_with_pip() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert {"pip": ["-e ./course", "-e ."]} in environment["dependencies"]
+
+
+@pytest.mark.parametrize(("folder", "extras"), [(COURSE, ()), (ROOT, ("test",))], ids=["ffnlab", "autograder"])
+def test_every_direct_dependency_is_pinned_within_its_range(folder: Path, extras: tuple[str, ...]) -> None:
+    pinned = pins(folder / "constraints.txt")
+    for name, requirement in requirements(folder, *extras).items():
+        assert name in pinned, f"constraints.txt lacks {name}"
+        assert requirement.specifier.contains(pinned[name]), f"{name} {pinned[name]} is not in {requirement}"
+
+
+def test_a_student_gets_the_versions_that_the_project_tested() -> None:
+    assert pins(COURSE / "constraints.txt").items() <= pins(ROOT / "constraints.txt").items()
+
+
+@pytest.mark.parametrize("folder", [ROOT, COURSE], ids=["autograder", "ffnlab"])
+def test_every_package_folder_is_installed(folder: Path) -> None:
+    top = "ffnlab" if folder == COURSE else "autograder"
+    there = {".".join(init.parent.relative_to(folder).parts) for init in (folder / top).rglob("__init__.py")}
+    assert there == set(project(folder)["tool"]["setuptools"]["packages"])
+
+
+# Imports
+
+
+def imports(file: Path, root: Path, *, at_import_time: bool = False) -> Iterator[str]:
+    """The absolute names of the modules that a file imports; `from a import b` counts as both a and a.b."""
+    package = file.relative_to(root).with_suffix("").parts[:-1]
+    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    for node in tree.body if at_import_time else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = ".".join(base + ([node.module] if node.module else []))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def sources(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.rglob("*.py")) if ".venv" not in file.parts]
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def test_what_students_get_imports_nothing_of_the_autograder() -> None:
+    files = sources(COURSE)
+    assert COURSE / "ffnlab" / "check.py" in files
+    for file in files:
+        wrong = [name for name in imports(file, COURSE) if within(name, "autograder")]
+        assert not wrong, f"{file.relative_to(ROOT)} imports {wrong}"
+
+
+def test_the_jail_imports_nothing_else_of_the_autograder() -> None:
+    files = sources(ROOT / "autograder" / "jail")
+    assert files
+    for file in files:
+        wrong = [
+            name
+            for name in imports(file, ROOT)
+            if within(name, "autograder") and name != "autograder" and not within(name, "autograder.jail")
+        ]
+        assert not wrong, f"{file.relative_to(ROOT)} imports {wrong}"
+
+
+@pytest.mark.parametrize("file", [COURSE / "start.py", COURSE / "ffnlab" / "doctor.py"], ids=lambda file: file.name)
+def test_a_broken_installation_stops_neither_start_nor_doctor(file: Path) -> None:
+    names = {name.split(".")[0] for name in imports(file, COURSE, at_import_time=True)}
+    assert names <= sys.stdlib_module_names
+
+
+def test_start_uses_the_standard_library_only() -> None:
+    assert {name.split(".")[0] for name in imports(COURSE / "start.py", COURSE)} <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("folder", [COURSE / "ffnlab", ROOT / "autograder"], ids=lambda folder: folder.name)
+def test_what_a_package_imports_it_declares(folder: Path) -> None:
+    declared = set(requirements(COURSE))
+    if folder.name == "autograder":
+        declared |= set(requirements(ROOT))  # it needs ffnlab, so it may use what ffnlab brings
+    distributions = importlib.metadata.packages_distributions()
+    ours = {"ffnlab", "autograder", "__future__"} | sys.stdlib_module_names
+    for file in sources(folder):
+        for name in {name.split(".")[0] for name in imports(file, folder.parent)} - ours:
+            owners = {str(canonicalize_name(owner)) for owner in distributions.get(name, [name])}
+            assert owners & declared, f"{file.relative_to(ROOT)} imports {name}, which nothing declares"
+
+
+# start.py and the doctor
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=clean | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def program(folder: Path, name: str, body: str = "") -> None:
+    """A stand-in for a program, as a shell script."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+def test_an_older_python_gets_one_clear_line() -> None:
+    source = (COURSE / "start.py").read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 7))
+    older = f"import runpy, sys; sys.version_info = (3, 9, 2); runpy.run_path({str(COURSE / 'start.py')!r})"
+    result = run(sys.executable, "-c", older)
+    assert result.returncode == 2
+    assert len(result.stdout.splitlines()) == 1
+    assert "needs Python 3.11 or newer" in result.stdout
+
+
+def test_start_says_in_one_line_why_it_cannot_make_an_environment(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run(sys.executable, COURSE / "start.py", "--set-up", "--venv", tmp_path / "file" / "venv")
+    assert result.returncode == 2
+    assert result.stdout.splitlines()[-1].startswith("start.py: could not make the environment")
+    assert "Traceback" not in result.stdout
+
+
+def test_start_says_in_one_line_that_pip_failed(tmp_path: Path) -> None:
+    program(tmp_path / "venv" / "bin", "python", 'case "$*" in *install*) exit 1;; esac')
+    result = run(sys.executable, COURSE / "start.py", "--venv", tmp_path / "venv")
+    assert result.returncode == 2
+    assert result.stdout.splitlines()[-1].startswith("start.py: could not install the course")
+
+
+def test_start_installs_nothing_again_when_nothing_changed(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    course.mkdir()
+    for name in ("start.py", "pyproject.toml", "constraints.txt"):
+        shutil.copy(COURSE / name, course)
+    program(tmp_path / "venv" / "bin", "python", f'echo "$@" >> {tmp_path}/calls')
+
+    def calls() -> list[str]:
+        assert run(sys.executable, course / "start.py", "--set-up", "--venv", tmp_path / "venv").returncode == 0
+        return (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+
+    first = calls()
+    assert first[-1].endswith(f"-e {course}")
+    assert calls() == first
+    with (course / "constraints.txt").open("a") as file:
+        file.write("# a newer version of the course\n")
+    assert len(calls()) > len(first)
+
+
+def test_the_doctor_names_a_fix_for_everything_that_is_missing(tmp_path: Path) -> None:
+    bare = run(sys.executable, "-I", "-S", COURSE / "ffnlab" / "doctor.py", cwd=tmp_path)
+    lines = bare.stdout.splitlines()
+    failed = [number for number, line in enumerate(lines) if line.startswith("[FAIL]")]
+    assert bare.returncode == 1
+    assert "Traceback" not in bare.stdout
+    for name in requirements(COURSE):
+        assert any(lines[number].startswith(f"[FAIL] {name} is missing") for number in failed)
+    assert all(lines[number + 1].startswith("       ") for number in failed), "each failure has its fix"
+
+
+def test_the_doctor_can_be_asked_before_anything_is_installed() -> None:
+    bare = run(sys.executable, "-S", "-m", "ffnlab.doctor", cwd=COURSE)
+    assert "[FAIL] torch is missing" in bare.stdout
+    assert "Traceback" not in bare.stdout
+
+
+# The Makefile
+
+
+def test_make_alone_says_what_there_is_to_make() -> None:
+    lines = run("make", "--no-print-directory").stdout.splitlines()
+    for target in TARGETS:
+        assert sum(line.startswith(f"  make {target} ") for line in lines) == 1
+
+
+def test_make_setup_is_silent_when_there_is_nothing_to_do(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "course").mkdir()
+    for file in ("pyproject.toml", "constraints.txt", "course/pyproject.toml", "course/constraints.txt"):
+        shutil.copy(ROOT / file, tmp_path / file)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "autograder-installed.txt").touch()
+    for name in ("bwrap", "chromium"):
+        program(tmp_path / "bin", name)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    result = run("make", "--no-print-directory", "setup", cwd=tmp_path, PATH=path)
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+@pytest.fixture
+def bare_system(tmp_path: Path) -> Path:
+    """A folder of programs that has what the Makefile needs, and nothing that it installs."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "cut", "make"):
+        found = shutil.which(name)
+        assert found
+        (tools / name).symlink_to(found)
+    program(tools, "id", "echo 1000")
+    return tools
+
+
+def test_a_missing_system_package_is_named_with_what_is_skipped(bare_system: Path) -> None:
+    result = run("make", "--no-print-directory", "system", PATH=str(bare_system))
+    assert result.stdout.splitlines() == [
+        "bubblewrap is missing; skipped without it: grading in the jail, and its tests",
+        "chromium is missing; skipped without it: the tests in a browser",
+    ]
+
+
+def test_root_gets_missing_system_packages_installed(bare_system: Path, tmp_path: Path) -> None:
+    program(bare_system, "id", "echo 0")
+    program(bare_system, "bwrap")
+    program(bare_system, "apt-get", f'echo "$@" >> {tmp_path}/calls')
+    run("make", "--no-print-directory", "system", PATH=str(bare_system))
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert calls == ["-qq update", "-qq install -y chromium"]
+
+
+def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "ruff")
+    program(tmp_path / "bin", "mypy", "exit 1")
+    program(
+        tmp_path / "bin",
+        "pytest",
+        'echo "SKIPPED [2] tests/test_browser.py:9: no chromium"; echo "2 skipped"',
+    )
+    result = run("make", "--no-print-directory", "-o", "setup", "test", f"BIN={tmp_path / 'bin'}")
+    assert result.returncode != 0
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("make")]
+    assert lines[lines.index("── run") :] == [
+        "── run",
+        "  ok      ruff check",
+        "  ok      ruff format",
+        "  FAILED  mypy",
+        "  ok      pytest",
+        "  ok      nbval on the solutions",
+        "── skipped",
+        "  [2] tests/test_browser.py:9: no chromium",
+        "  [2] tests/test_browser.py:9: no chromium",
+    ]
+
+
+def test_the_handout_is_the_same_whatever_working_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(COURSE, tmp_path / "course", ignore=LEFT_OUT)
+    (tmp_path / "solutions").mkdir()
+    monkeypatch.chdir(tmp_path)
+    first = build.handout(tmp_path / "dist" / "course.zip")
+    content = first.read_bytes()
+    names = zipfile.ZipFile(first).namelist()
+    assert {"course/start.py", "course/constraints.txt", "course/ffnlab/check.py"} <= set(names)
+    for junk in (
+        ".venv/bin/python",
+        "ffnlab/__pycache__/check.pyc",
+        ".progress.json",
+        "ffnlab.egg-info/PKG-INFO",
+        "02_feed_forward/.ipynb_checkpoints/a.ipynb",
+    ):
+        (tmp_path / "course" / junk).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "course" / junk).write_text("junk", encoding="utf-8")
+    (tmp_path / "course" / "start.py").touch()
+    assert build.handout(tmp_path / "dist" / "again.zip").read_bytes() == content
+
+
+def test_continuous_integration_runs_make_test() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & stat.S_IXUSR
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == "exec make test"
+
+
+# nbgrader
+
+
+@pytest.mark.parametrize("grading", ["grading", "grading/sample"])
+def test_nbgrader_finds_this_projects_folders(grading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # the file changes it; put it back afterwards
+    monkeypatch.delenv("AUTOGRADER_GRADING", raising=False)
+    if grading != "grading":
+        monkeypatch.setenv("AUTOGRADER_GRADING", grading)
+    folders = PyFileConfigLoader("nbgrader_config.py", str(tmp_path)).load_config().CourseDirectory
+    assert folders.root == str(tmp_path)
+    assert (folders.source_directory, folders.release_directory) == ("solutions", "course")
+    assert folders.submitted_directory == f"{grading}/submitted"
+    assert folders.db_url == f"sqlite:///{tmp_path}/{grading}/gradebook.db"
+    assert (tmp_path / grading).is_dir(), "SQLite does not make the folder of its file"
+
+
+# All of it together
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    shutil.copytree(COURSE, course, ignore=LEFT_OUT)
+    installing = run(sys.executable, course / "start.py", "--set-up", cwd=tmp_path)
+    if "Failed to establish a new connection" in installing.stdout:
+        pytest.skip("no package index can be reached")
+    assert installing.returncode == 0, installing.stdout[-3000:]
+    python = course / ".venv" / "bin" / "python"
+
+    keys = run(python, "-c", "import autograder", cwd=course)
+    assert "No module named 'autograder'" in keys.stdout
+
+    doctor = run(python, "-m", "ffnlab.doctor", cwd=course)
+    assert doctor.returncode == 0, doctor.stdout
+
+    notebook = course / "02_feed_forward" / "02_feed_forward.ipynb"
+    cells = json.loads(notebook.read_text(encoding="utf-8"))
+    cell(cells, "ffn_forward")["source"] = (
+        "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2"
+    )
+    notebook.write_text(json.dumps(cells), encoding="utf-8")
+    executed = run(python, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", notebook, cwd=course)
+    assert executed.returncode == 0, executed.stdout[-3000:]
+    worked = json.loads(notebook.read_text(encoding="utf-8"))
+    assert "ffn_forward: earned" in json.dumps(cell(worked, "check-ffn_forward")["outputs"])
+    assert "ffn_trace: not attempted" in json.dumps(cell(worked, "check-ffn_trace")["outputs"])
+
+
+def cell(notebook: dict[str, Any], grade_id: str) -> dict[str, Any]:
+    """The cell of a notebook that nbgrader knows by this name."""
+    found: list[dict[str, Any]] = [
+        cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    ]
+    assert len(found) == 1
+    return found[0]
