@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
@@ -277,16 +278,28 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        if not _can_be_mended(error):
+        line = _mendable(error)
+        if not line:
             raise
-        sys.stderr.write(f"autograder: {error}\n")
+        sys.stderr.write(f"autograder: {line}\n")
         sys.exit(2)
 
 
-def _can_be_mended(error: Exception) -> bool:
+def _mendable(error: Exception) -> str:
+    """One line for an error that its reader can mend; empty where it is a fault of ours, whose traceback should be seen."""
     if isinstance(error, UserError):
-        return True
+        return str(error)
+    if isinstance(error, SyntaxError) and _is_authors(error.filename or ""):
+        return f"{_shown(Path(str(error.filename)))}, line {error.lineno}: {error.msg}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if _is_authors(frame.filename):
+            return f"{_shown(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
     from autograder.jail.sandbox import JailBroken
     from autograder.key import KeyProblem
 
-    return isinstance(error, (JailBroken, KeyProblem))
+    return str(error) if isinstance(error, (JailBroken, KeyProblem)) else ""
+
+
+def _is_authors(filename: str) -> bool:
+    """Whether a file is one that authors write: a key or an exercise."""
+    return Path(filename).parent.name in ("keys", "exercises") and Path(filename).name != "__init__.py"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.jail.limits import Limits
@@ -50,11 +51,19 @@ def new_namespaces() -> None:
         _fail("unshare")
 
 
-def private_mounts(limits: Limits) -> None:
-    """A bounded /tmp and /dev/shm of one's own, and a /proc that shows nobody."""
+def private_mounts(limits: Limits, keep: Sequence[str]) -> None:
+    """A bounded /tmp and /dev/shm of one's own, and a /proc that shows nobody.
+
+    keep: what is mounted below /tmp and must stay in sight (a project or an environment may lie there).
+    """
     _mount("none", "/", "", MS_REC | MS_PRIVATE, "")
+    kept_open = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep}
     kept = {name: Path("/proc", name).read_bytes() for name in ("cpuinfo", "meminfo")}
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.tmp},nr_inodes=4096,mode=1777")
+    for path, number in kept_open.items():
+        os.makedirs(path)
+        _mount(f"/proc/self/fd/{number}", path, "", MS_BIND | MS_REC, "")
+        os.close(number)
     _mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.tmp},nr_inodes=256,mode=1777")
     _mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=1m,nr_inodes=16,mode=755")
     for name, content in kept.items():

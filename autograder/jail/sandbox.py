@@ -44,7 +44,7 @@ def command(control: int, limits: Limits) -> list[str]:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise JailBroken("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
-    mounted: list[str] = ["--ro-bind", "/usr", "/usr"]
+    mounted: list[str] = ["--size", str(limits.tmp), "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         link = Path("/", name)
         if link.is_symlink():
@@ -62,7 +62,7 @@ def command(control: int, limits: Limits) -> list[str]:
     program = (
         "import sys; sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
         "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
-        "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])))"
+        "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), json.loads(sys.argv[3]))"
     )
     environment = {
         "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
@@ -73,12 +73,19 @@ def command(control: int, limits: Limits) -> list[str]:
     return [
         bwrap, "--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc", "--unshare-pid", "--unshare-net",
         "--unshare-uts", "--unshare-cgroup-try", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
-        *settings, *mounted, "--proc", "/proc", "--dev", "/dev", "--size", str(limits.tmp), "--tmpfs", "/tmp",
+        *settings, *mounted, "--proc", "/proc", "--dev", "/dev",
         "--remount-ro", str(LAB / "answers"), "--remount-ro", "/dev", "--remount-ro", "/",
         "--chdir", "/tmp", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN",
         str(Path(sys.prefix) / "bin" / "python"), "-I", "-B", "-c", program, str(HERE.parent.parent), str(LAB.parent),
-        str(control), json.dumps(asdict(limits)),
+        str(control), json.dumps(asdict(limits)), json.dumps(_below_tmp(mounted)),
     ]  # fmt: skip
+
+
+def _below_tmp(mounted: list[str]) -> list[str]:
+    """The outermost of the mounted folders that lie below /tmp."""
+    paths = [path for option, path in zip(mounted, mounted[2:], strict=False) if option == "--ro-bind"]
+    below = sorted({path for path in paths if path.startswith("/tmp/") and Path(path).is_dir()})
+    return [path for path in below if not any(path.startswith(other + "/") for other in below)]
 
 
 class Jail:

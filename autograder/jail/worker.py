@@ -20,15 +20,23 @@ from ffnlab.exercise import failure
 SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")
 
 
+class Shell(InteractiveShell):
+    """IPython's shell without a terminal: errors travel as data instead of text, and there is no event loop for windows."""
+
+    def _showtraceback(self, *_: object) -> None:
+        return
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        return
+
+
 def shell() -> InteractiveShell:
     """The IPython shell in which cells run: no history, no colours."""
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "NoColor"
     config.InteractiveShell.xmode = "Plain"
-    ip = InteractiveShell.instance(config=config)
-    ip._showtraceback = lambda *_: None  # type: ignore[method-assign]  # errors travel as data, not as text
-    return ip
+    return Shell.instance(config=config)
 
 
 def serve(channel: socket.socket, max_output: int) -> None:
@@ -62,10 +70,10 @@ def _answer(request: dict[str, Any], max_output: int) -> dict[str, Any]:
 
 def run(source: str, max_output: int) -> dict[str, Any]:
     """Run one cell. Returns its outputs (as nbformat's, texts bounded), its error if it ended in one, and its seconds."""
-    ip = InteractiveShell.instance()
+    ip = Shell.instance()
     start = time.perf_counter()
     with capture_output() as captured:
-        result = ip.run_cell(source, store_history=True)
+        result = ip.run_cell(source, store_history=True)  # type: ignore[no-untyped-call]
     seconds = time.perf_counter() - start
     error = result.error_before_exec or result.error_in_exec
     outputs: list[dict[str, Any]] = []
@@ -91,7 +99,7 @@ def _bounded(text: str, most: int) -> str:
 
 def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str, Any]:
     """What the answer called `name` does on each of the inputs, and what it printed; `defined` says whether there is one."""
-    ip = InteractiveShell.instance()
+    ip = Shell.instance()
     if name not in ip.user_ns:
         return {"defined": False, "observations": [], "printed": ""}
     exercise = exercises.find(name)

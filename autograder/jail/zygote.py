@@ -1,16 +1,14 @@
 """Inside the jail: the warm process. It imports everything once; then each request on its control socket is one fork, isolated before it serves.
 
-Run by sandbox.py under bubblewrap with the control socket's number and the limits as arguments.
+Run by sandbox.py under bubblewrap, with the control socket's number, the limits and the mounts below /tmp.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
-import sys
 import traceback
 
 from autograder.jail import isolate, worker
@@ -39,8 +37,8 @@ def warm_up() -> None:
     ip.run_cell("None")
 
 
-def main(control_number: int, limits: Limits) -> None:
-    """Serve the control socket until the conductor goes away."""
+def main(control_number: int, limits: Limits, keep: list[str]) -> None:
+    """Serve the control socket until the conductor goes away. `keep`: what is mounted below /tmp."""
     control = socket.socket(fileno=control_number)
     control.set_inheritable(False)
     _silence()
@@ -56,7 +54,7 @@ def main(control_number: int, limits: Limits) -> None:
             continue
         child = os.fork()
         if child == 0:
-            _first_fork(control, socket.socket(fileno=numbers[0]), limits, mapped)
+            _first_fork(control, socket.socket(fileno=numbers[0]), limits, keep, mapped)
         os.close(numbers[0])
         os.waitpid(child, 0)
 
@@ -69,12 +67,12 @@ def _silence() -> None:
     os.close(nowhere)
 
 
-def _first_fork(control: socket.socket, channel: socket.socket, limits: Limits, mapped: int) -> None:
+def _first_fork(control: socket.socket, channel: socket.socket, limits: Limits, keep: list[str], mapped: int) -> None:
     """Make the namespaces, fork again into the new pid namespace, tell the conductor that process's number, and end."""
     try:
         os.setsid()
         isolate.new_namespaces()
-        isolate.private_mounts(limits)
+        isolate.private_mounts(limits, keep)
         child = os.fork()
         if child:
             control.sendall(f"{child}\n".encode())
@@ -101,7 +99,3 @@ def _serve(channel: socket.socket, limits: Limits, mapped: int) -> None:
         traceback.print_exc()
     finally:
         os._exit(status)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])))

@@ -176,7 +176,7 @@ def folder_is_a_course() -> str:
     here = Path.cwd()
     if not any((place / "00_start_here").is_dir() for place in (here, *here.parents)):
         raise Unwell(
-            f"{here} is not a folder of the course: progress would not be kept",
+            "this folder is not in the course: progress would not be kept",
             "change to the folder with start.py in it, or open JupyterLab with `python start.py`",
         )
     try:

@@ -271,7 +271,7 @@ PositionwiseFeedForward = Exercise(
     "PositionwiseFeedForward",
     draw=_draw_module,
     where="the section “From formula to module”.",
-    understood="Your class is the FFN of the 2017 paper as a part that can be trained, copied, saved, and put into a Transformer.",
+    understood="Your class is an FFN that can be trained, copied, saved, and put into a Transformer.",
     hints=(
         "Make the layers in `__init__`, after `super().__init__()`; use them in `forward`. "
         "`print(PositionwiseFeedForward(6, 10))` shows what PyTorch has registered.",
@@ -631,6 +631,6 @@ quiz_bias = question(
 
 quiz_dropout = question(
     "quiz_dropout",
-    where="the section “Where dropout goes”.",
+    where="the section “From formula to module”.",
     understood="Dropout is off in eval mode only if it is told the mode: nn.Dropout as a sub-module, or `training=self.training`.",
 )

@@ -1,0 +1,78 @@
+# Every target sets itself up: the first one makes .venv, after that nothing is installed again until a pyproject.toml
+# or constraints.txt changes. Variables:
+#   TORCH_INDEX=https://download.pytorch.org/whl/cpu   PyTorch's CPU wheels; Linux's default brings gigabytes of CUDA
+#   PYTHON=python3.12                                  the Python that .venv is made with, 3.11 or newer
+#   ARGS="..."                                         handed on, as in make lab ARGS="--no-browser --port 8900"
+
+SHELL := bash
+PYTHON ?= python3
+BIN := .venv/bin
+START := $(PYTHON) course/start.py --venv .venv $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
+INSTALLED := .venv/autograder-installed.txt
+
+# Programs that pip can't install: Debian's package | its command | what is skipped without it.
+define SYSTEM_PACKAGES
+bubblewrap|bwrap|grading in the jail, and its tests
+chromium|chromium|the tests in a browser
+endef
+
+.PHONY: help setup system lab grade test build matrix bench handout
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+lab: ## open the course in JupyterLab, as a student sees it
+	@$(START) $(ARGS)
+
+grade: setup ## grade grading/submitted; while that is empty, a sample class
+	@$(BIN)/autograder grade $(ARGS)
+
+test: setup ## run every check: ruff, mypy, pytest, and the solutions through nbval
+	@$(run_tests)
+
+build: setup ## make notebooks and shipped answers again where their source changed
+	@$(BIN)/autograder build $(ARGS)
+
+matrix: setup ## print exercise × answer → points and message
+	@$(BIN)/autograder matrix $(ARGS)
+
+bench: setup ## measure how fast grading is here
+	@$(BIN)/autograder bench $(ARGS)
+
+handout: build ## zip course/ for students into dist/
+	@$(BIN)/autograder handout
+
+setup: system $(INSTALLED) ## install everything in .venv, once; the other targets do it too
+	@:
+
+$(INSTALLED): pyproject.toml course/pyproject.toml constraints.txt course/constraints.txt
+	@$(START) --set-up
+	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+system: export PACKAGES := $(SYSTEM_PACKAGES)
+system: ## install missing system packages where that is allowed, name them elsewhere
+	@missing() { while IFS='|' read -r package command without; do \
+	    command -v "$$command" >/dev/null || echo "$$package|$$without"; done <<< "$$PACKAGES"; }; \
+	wanted=$$(missing | cut -d '|' -f 1); \
+	if [ -n "$$wanted" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing" $$wanted "…"; apt-get -qq update; \
+	    for package in $$wanted; do DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$$package" </dev/null; done; \
+	fi; \
+	missing | while IFS='|' read -r package without; do echo "$$package is missing; skipped without it: $$without"; done
+
+# Runs all steps whatever the first ones say; ends with what was run and what was skipped, and why.
+define run_tests
+set -o pipefail; log=$$(mktemp); trap 'rm -f "$$log"' EXIT; summary=; status=0; \
+step() { name=$$1; shift; echo "── $$name"; \
+    if "$$@" 2>&1 | tee -a "$$log"; then summary+="  ok      $$name"$$'\n'; \
+    else summary+="  FAILED  $$name"$$'\n'; status=1; fi; }; \
+step "ruff check" $(BIN)/ruff check; \
+step "ruff format" $(BIN)/ruff format --check; \
+step "mypy" $(BIN)/mypy; \
+step "pytest" $(BIN)/pytest $(ARGS); \
+step "nbval on the solutions" env FFNLAB_STRICT=1 $(BIN)/pytest --nbval-lax solutions; \
+echo "── run"; printf '%s' "$$summary"; \
+echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \
+exit $$status
+endef

@@ -1,0 +1,147 @@
+"""Start here: `python start.py` makes an environment beside this file, installs the course, opens JupyterLab.
+
+The first time takes minutes and needs the network; afterwards it opens at once. Nothing but Python 3.11 or
+newer is needed, on Linux, macOS or Windows. `make lab` calls this file too.
+"""
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+OLDEST = (3, 11)
+if sys.version_info < OLDEST:  # stands before all that an older Python can't read
+    print(
+        f"The course needs Python {OLDEST[0]}.{OLDEST[1]} or newer, and this is {sys.version.split()[0]}: "
+        "install one from https://www.python.org/downloads and start this file with it.",
+        file=sys.stderr,
+    )
+    sys.exit(2)
+
+COURSE = Path(__file__).resolve().parent
+FIRST_NOTEBOOK = "00_start_here/00_start_here.ipynb"
+
+
+class CannotStart(Exception):
+    """What went wrong and what to do, in one line."""
+
+
+def main() -> int:
+    """Set up what is missing, then open JupyterLab. Returns the exit status."""
+    options = arguments()
+    try:
+        python = set_up(options.venv.expanduser().absolute(), options.torch_index)
+        if options.set_up:
+            return 0
+        if options.check:
+            return subprocess.call([python, "-m", "ffnlab.doctor"], cwd=COURSE)
+        return open_lab(python, options.port, options.no_browser)
+    except CannotStart as problem:
+        print(f"start.py: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstart.py: stopped; the same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Make the course's environment, install the course in it and open JupyterLab."
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print JupyterLab's address")
+    parser.add_argument("--port", type=int, help="where JupyterLab listens: 8888, or the next free port")
+    parser.add_argument(
+        "--venv",
+        type=Path,
+        default=COURSE / ".venv",
+        metavar="FOLDER",
+        help="where the environment is, or will be: .venv beside this file",
+    )
+    parser.add_argument(
+        "--torch-index",
+        metavar="URL",
+        help="take PyTorch from this package index; on Linux, "
+        "https://download.pytorch.org/whl/cpu spares you gigabytes of CUDA",
+    )
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--check", action="store_true", help="only set up, and say whether everything works")
+    only.add_argument("--set-up", action="store_true", help="only set up")
+    return parser.parse_args()
+
+
+def set_up(environment: Path, torch_index: str | None) -> str:
+    """Make the environment and install the course, where that is not done yet. Returns its Python.
+
+    Raises:
+        CannotStart: one of the steps failed.
+    """
+    python = str(environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+    done = environment / "ffnlab-installed.txt"  # says from what, so that a newer course is installed again
+    if Path(python).exists() and done.exists() and done.read_text(encoding="utf-8") == fingerprint():
+        return python
+    if not has_pip(python):
+        print(f"Making an environment in {environment} …", flush=True)
+        run(
+            [sys.executable, "-m", "venv", str(environment)],
+            "could not make the environment; can the folder be written? "
+            "Debian and Ubuntu need `sudo apt install python3-venv` first.",
+        )
+    print("Installing the course; the first time this takes some minutes …", flush=True)
+    install = [python, "-m", "pip", "install", "--disable-pip-version-check"]
+    install += ["-c", str(COURSE / "constraints.txt")]
+    failed = (
+        "could not install the course; pip's reason stands above. "
+        "With network and a few gigabytes of disk, the same command goes on from here."
+    )
+    if torch_index:
+        run([*install, "--no-deps", "--index-url", torch_index, "torch"], failed)
+    run([*install, "-e", str(COURSE)], failed)
+    done.write_text(fingerprint(), encoding="utf-8")
+    return python
+
+
+def fingerprint() -> str:
+    """Where the course is and what it needs, in one line."""
+    needs = b"".join((COURSE / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
+    return f"{hashlib.sha256(needs).hexdigest()} {COURSE}\n"
+
+
+def has_pip(python: str) -> bool:
+    """Whether there is an environment that was made to its end: pip comes last."""
+    if not Path(python).exists():
+        return False
+    asked = subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False)
+    return asked.returncode == 0
+
+
+def run(command: list[str], failed: str) -> None:
+    """Run a command that shows its progress itself.
+
+    Raises:
+        CannotStart: it failed.
+    """
+    if subprocess.call(command) != 0:
+        raise CannotStart(failed)
+
+
+def open_lab(python: str, port: int | None, no_browser: bool) -> int:
+    """Open JupyterLab on the course's folder. Returns its exit status when it is closed."""
+    command = [python, "-m", "jupyterlab", f"--ServerApp.root_dir={COURSE}"]
+    command += [f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}", "--log-level=WARN"]
+    if port is not None:
+        command.append(f"--ServerApp.port={port}")
+    if no_browser:
+        command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # as in a container; JupyterLab refuses otherwise
+    print("Opening JupyterLab; Ctrl-C here closes it.", flush=True)
+    os.chdir(COURSE)
+    if os.name != "nt":
+        os.execv(python, command)  # signals then reach JupyterLab itself
+    return subprocess.call(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""nbgrader's steps mapped to this project's folders.
+
+Read by nbgrader's commands and by formgrader (`jupyter lab`), started in this folder.
+AUTOGRADER_GRADING=grading/sample points them at another class, which has its own gradebook.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+c = get_config()  # noqa: F821 - traitlets puts get_config here before it runs this file
+
+root = Path(__file__).resolve().parent
+handed_in = any((root / "grading" / "submitted").glob("*/*"))
+sample = not handed_in and (root / "grading" / "sample" / "submitted").is_dir()
+usual = "grading/sample" if sample else "grading"
+grading = os.environ.get("AUTOGRADER_GRADING", usual)  # relative to the root, or absolute
+
+c.CourseDirectory.root = str(root)
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "course"
+c.CourseDirectory.submitted_directory = f"{grading}/submitted"
+c.CourseDirectory.autograded_directory = f"{grading}/autograded"
+c.CourseDirectory.feedback_directory = f"{grading}/feedback"
+c.CourseDirectory.db_url = f"sqlite:///{root / grading / 'gradebook.db'}"
+c.CourseDirectory.ignore = [
+    ".ipynb_checkpoints",
+    "__pycache__",
+    "*.pyc",
+    ".progress.json*",
+    "feedback",
+]
+(root / grading).mkdir(parents=True, exist_ok=True)  # SQLite makes its file, not the folder
+
+# nbgrader calls `alembic` by name when it makes a gradebook; an environment need not be active for that.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+# The author writes the `raise NotImplementedError` or `answer = ...` outside of the solution region.
+c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
+c.ClearSolutions.text_stub = "*Write your answer here, in your own words.*"
+
+c.Execute.timeout = 300  # seconds a cell may take, as our own engine grants a whole submission
+c.ExecutePreprocessor.timeout = 300

@@ -1,0 +1,246 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 00 · Start here
+#
+# `○○○○○○○○○○` before step 1 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | none |
+# | **Time** | 15 minutes |
+# | **You need** | Python, and to have met a PyTorch tensor once |
+# | **Points** | 2 |
+#
+# This notebook shows you how all the others work. After it, **you will be able to …**
+#
+# | | tried out in |
+# |---|---|
+# | open a notebook, run it, and tell whether your machine is ready | `doctor()` |
+# | move a slider and say what changed | the first figure |
+# | read a tensor's shape aloud | `hello_shape` |
+# | read what a check says about a wrong answer | the wrong answer on purpose |
+# | say what decides your grade, and hand in your work | `quiz_hidden` |
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "how-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## Run a cell
+#
+# A notebook is a column of cells. Click into the next one and press **Shift + Enter**: it runs, and you move on to the one below. Go through every
+# notebook this way, from top to bottom.
+#
+# - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, by your answer.
+# - Cells without that line show something. Many of them you can change: try other numbers, break them, run them again.
+# - Text, figures and checks are locked, so that nothing is lost by a slip of the hand.
+# - You can add cells of your own anywhere, with the **+** above.
+#
+# If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import torch
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.doctor import doctor
+from ffnlab.figures import start_here as figures
+
+style.use()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "doctor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## Is your machine ready?
+#
+# Each line below should begin with `[OK]`. A line with `[FAIL]` says what to do about it.
+
+# %% nbgrader={"grade": false, "grade_id": "doctor", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+ready = doctor()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "map-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## The course on one page
+#
+# A Transformer layer has two halves. **Attention** lets the words of a sentence look at each other. The **feed-forward network**, FFN for short, then
+# works on each word alone. Attention gets most of the attention. This course is about the other half: it often holds most of the layer's parameters,
+# and you will build it, bend it, open it, and finally split it into experts.
+
+# %% nbgrader={"grade": false, "grade_id": "map", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+figures.course_map(0)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "slider-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## Move a slider
+#
+# One sentence goes with you through the course:
+#
+# > The creek was cold and the spunky dog wanted to jump over it.
+#
+# A model does not see words. It cuts the text into **tokens** (here words, and the full stop) and gives each token a row of numbers, a vector. In the
+# figure one token's numbers stand as bars: blue and upwards is positive, orange and downwards is negative.
+#
+# **Predict** first: `The` stands at position 0 and `the` at position 5. We gave a word the same numbers with a large and a small letter. What will you
+# see when you go from one to the other? Then move the slider. It listens to the arrow keys, too.
+
+# %% nbgrader={"grade": false, "grade_id": "slider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "slider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The framed row changes, and with it the six bars; rows 0 and 5 are the same. The row knows which word it is, and nothing about where
+# the word stands. Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
+#
+# The numbers are made from a seed, not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
+#
+# Behind the sheet of the first sentence lies a second one, a little to the right: a model works on several sentences at once.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## Shapes, read aloud
+#
+# All the numbers of the figure lie in one tensor. Run the cell, and read each shape aloud.
+
+# %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = figures.batch()
+print("x       ", list(x.shape), "  two sentences of 14 tokens, 6 numbers per token")
+print("x[0]    ", list(x[0].shape), "     one sentence")
+print("x[0, 3] ", list(x[0, 3].shape), "         one token")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-convention", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The course always uses the same letters, in the same order:
+#
+# | letter | read it as | in the figure |
+# |---|---|---|
+# | `B` | how many sequences in the batch | 2 |
+# | `T` | how many tokens in each | 14 |
+# | `d`, or `d_model` | how many numbers per token | 6 |
+#
+# So `[B, T, d]` reads “B sequences of T tokens, d numbers each”. In code a shape stands in a comment at the end of the line:
+#
+# ```python
+# x = figures.batch()     # [B, T, d]
+# token = x[0, 3]         # [d]
+# ```
+#
+# Three dots, as in `[..., d]`, mean “whatever comes before, and d at the end”.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "checks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## What a check tells you
+#
+# Below each exercise stands a check. It runs your code on a few inputs and says one of three things: **not attempted**, **not yet**, or **earned**. It
+# knows the mistakes that people make. Here is one, on purpose: this function should return the three sizes of `x`, in the order of the shape. Run the
+# cell. Then change the last line of the function, and see what else the check has to say.
+
+
+# %% nbgrader={"grade": false, "grade_id": "wrong-on-purpose", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def wrong_on_purpose(x):
+    B, T, d = x.shape
+    return B, d, T
+
+
+check("hello_shape", wrong_on_purpose, on_purpose=True)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "checks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The number below the panel is the points you would get, here 0. A panel for a wrong answer has three parts: **what was seen**, the **likely cause** if
+# it is a mistake that we know, and **where to look**. If your code raises an exception, the panel says which one and in which line. If your code
+# prints, the panel keeps that, too.
+#
+# `hint` gives a nudge, and a stronger one each time you run it. It never gives the code.
+
+# %% nbgrader={"grade": false, "grade_id": "hint", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+hint("hello_shape")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "hello_shape-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `hello_shape`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# Write a function that reads a shape.
+#
+# - **Takes** `x`, a tensor of shape [B, T, d].
+# - **Returns** a tuple of three Python integers, `(B, T, d)`, in this order.
+# - It has to work for every B, T and d, not only for those in the figure.
+#
+# Run the check below once before you begin: it says “not attempted”. Then write, run your cell, and run the check again.
+
+
+# %% nbgrader={"grade": false, "grade_id": "hello_shape", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def hello_shape(x):
+    """The sizes (B, T, d) of x [B, T, d], as three integers."""
+    ### BEGIN SOLUTION
+    B, T, d = x.shape
+    return B, T, d
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-hello_shape", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("hello_shape", hello_shape)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("hello_shape", hello_shape)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "hidden-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## What grades you
+#
+# The check in the notebook uses **public inputs**. They are the same for everybody and come with the course, so you can run the check as often as you
+# like.
+#
+# When an instructor grades your work, the notebook is put together again: your cells between fresh copies of ours. It runs from the top. Then your
+# functions are called on **hidden inputs**: drawn in the same way, with other numbers and other sizes, the same for all students, and shown to nobody.
+# The points you earn there are your grade.
+#
+# So there is nothing to be won by fitting the inputs you see. Write what the exercise asks for, for any input, and the check will agree with the grade.
+#
+# ### Question `quiz_hidden`
+#
+# *not graded: this one is here to show how a question works*
+#
+# What decides the grade of an exercise?
+#
+# - **A.** What the function returns for the inputs shown in the notebook.
+# - **B.** What the function returns for inputs that are drawn in the same way, but not shown.
+# - **C.** What the panel said when you ran the check last, as saved in the notebook.
+#
+# Put the letter in quotes. Choose a wrong one first: every wrong option has an explanation of its own.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_hidden", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_hidden = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_hidden = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_hidden", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_hidden", quiz_hidden)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_hidden", quiz_hidden)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "handin-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## Hand in your work
+#
+# 1. Menu **Kernel → Restart Kernel and Run All Cells…** An answer that works only in a certain order of cells shows up now.
+# 2. Look at the panels, and at the table below. Some course servers also show a **Validate** button above the notebook: it runs everything afresh and
+#    lists the checks that are not earned yet.
+# 3. Save with **Ctrl + S** (**Cmd + S** on a Mac).
+# 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is
+#    nothing to hand in: the checks and this table are for you.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - run a notebook from top to bottom, and start it afresh;
+# - read a figure and move its slider;
+# - read `[B, T, d]` aloud;
+# - learn from a wrong answer: what was seen, the likely cause, where to look;
+# - say why only inputs you have not seen can grade you, and hand in your work.
+#
+# Next: `01_attention`, what attention can and cannot do. If you know attention well, go to `02_feed_forward`.

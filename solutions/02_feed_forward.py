@@ -1,0 +1,835 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 02 · The FFN, from formula to module
+#
+# `●●○○○○○○○○` step 2 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 50 minutes |
+# | **You need** | matrix products, `nn.Module` seen once, and `00_start_here`; `01_attention` helps |
+# | **Points** | 24 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
+# with a bend between them. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend away, and rebuild it
+# deeper. At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | compute an FFN from its four arrays, for any number of tokens | `ffn_forward` |
+# | keep and read the three stages of an FFN | `ffn_trace` |
+# | write the FFN as a module that refuses bad arguments and drops out only while training | `PositionwiseFeedForward` |
+# | fold an FFN without its bend into one matrix | `collapse_linear` |
+# | make an FFN deeper, and put a norm inside | `DeepFFN`, `NormFFN` |
+# | say where dropout goes, in the paper and in its code | question M2 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.figures import feed_forward as figures
+
+style.use()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · One token by hand
+#
+# *The creek was cold and the spunky dog wanted to jump over **it**.*
+#
+# `it` is the creek. Suppose attention has already brought two numbers to the vector of `it`: how **cold** the thing is, and how much it is **water**.
+# The network below turns them into two others: is the thing **unpleasant**, is it **inviting**?
+#
+# **Predict** before you touch a slider: for a warm spring (cold 0, water 1), which of the three boxes in the middle will fire? Which output will be
+# larger?
+
+# %% nbgrader={"grade": false, "grade_id": "by-hand", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.by_hand,
+    x1=controls.slider("cold", 0.0, 2.0, 0.5, 1.0),
+    x2=controls.slider("water", 0.0, 2.0, 0.5, 1.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Each box in the middle is a **hidden neuron**. It adds up the inputs, each times a weight, and a number of its own, its **bias**.
+# Then comes the bend, the **activation**. Here it is **ReLU**: keep what is positive, turn the rest into 0. A neuron that gets 0 stays silent. Each
+# neuron that fires adds its own numbers to the outputs, more when it fires more strongly. The last bias is added in any case: it belongs to no neuron.
+#
+# The top neuron fires when cold and water together exceed 1. As long as each is 0 or 1, that means: cold **and** water. (Can you make it fire without
+# any water?) The cell asks the network about four things that `it` could be.
+
+# %% nbgrader={"grade": false, "grade_id": "four-things", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+things = {"cold creek": (1, 1), "warm spring": (0, 1), "cold stone": (1, 0), "warm stone": (0, 0)}
+for thing, (cold, water) in things.items():
+    print(f"{thing:12} cold {cold}, water {water}   {figures.by_hand(cold, water).title}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Could one matrix and one bias do that?** No. Call the output f(cold, water). With one matrix and one bias, whatever their numbers, f(1, 1) + f(0, 0)
+# always equals f(1, 0) + f(0, 1). For “unpleasant” the first sum is 1 − 1 = 0, and the second is −2 − 2 = −4. The bend does it.
+#
+# In one line, for all neurons at once:
+#
+# $$\mathrm{FFN}(x) = \mathrm{act}(x\,W_1 + b_1)\,W_2 + b_2$$
+#
+# | array | shape | above | it says |
+# |---|---|---|---|
+# | `W1` | [d_model, d_ff] | [2, 3] | column j: what neuron j looks for |
+# | `b1` | [d_ff] | [3] | how easily neuron j fires |
+# | `W2` | [d_ff, d_model] | [3, 2] | row j: what neuron j writes when it fires |
+# | `b2` | [d_model] | [2] | what is added for every token |
+#
+# `d_model` is the length of a token's vector, `d_ff` the number of hidden neurons. The whole course writes `x @ W`, the vector on the left.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_forward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_forward`
+#
+# *4 points · difficulty ●○○ · 3 minutes*
+#
+# Write the formula as a function.
+#
+# - **Takes** `x` [..., d_model], `W1` [d_model, d_ff], `b1` [d_ff], `W2` [d_ff, d_model], `b2` [d_model], and `act`, a function that is applied to each
+#   number, such as `torch.relu`. Use the one you are given.
+# - **Returns** a tensor [..., d_model], in the dtype of `x`.
+# - `x` may be one token [d_model], a sentence [T, d_model], or have any number of dimensions before the last.
+# - Gradients reach `x` and all four arrays, and these stay as they were. Values are compared in float64, to nine digits.
+# - Shapes that do not fit: nothing to do, torch raises its own error.
+#
+# Stuck? Run `hint("ffn_forward")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_forward(x, W1, b1, W2, b2, act):
+    """The FFN of x [..., d_model]: a tensor [..., d_model]."""
+    ### BEGIN SOLUTION
+    return act(x @ W1 + b1) @ W2 + b2
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_forward", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("ffn_forward", ffn_forward)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_forward", ffn_forward)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "wider-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · Wider, then narrow again
+#
+# Real FFNs have more hidden neurons than inputs, often four times as many. Below, four tokens with 8 numbers each pass through 32 hidden neurons. The
+# weights are random; nothing is learned yet.
+#
+# **Predict:** of the 4 × 32 hidden numbers, how many will ReLU turn into 0? About 10 %, 50 % or 90 %?
+
+# %% nbgrader={"grade": false, "grade_id": "wider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.expand_contract,
+    token=controls.choice("token", [(word, i) for i, word in enumerate(figures.TOKENS[:4])], 1),
+    activation=controls.choice("activation", ["ReLU", "GELU"], "ReLU"),
+    activated=controls.toggle("activation applied", True),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "wider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Three steps, for each row alone.
+#
+# 1. **Expand**, 8 → 32. Think of a messy desk: to sort it, you first spread everything on a larger table. Every hidden neuron gets to look for
+#    something of its own.
+# 2. **Activate.** About half of the numbers fall below zero, as they do for random weights, and ReLU turns them into 0. Training changes that: in a
+#    trained T5-Base only 3.0 % are not zero, on average (Li et al. 2023, arXiv 2210.06313). Notebook 03 looks into it.
+# 3. **Compress**, 32 → 8. What the neurons found is written back into 8 numbers. The length has to be that of `x`, because a Transformer adds the two:
+#    `x + FFN(x)`, the **residual connection**. And the next layer expects the same length.
+#
+# The same in real sizes, for 4 sentences of 10 tokens:
+
+# %% nbgrader={"grade": false, "grade_id": "shape-trace", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+h = torch.randn(4, 10, 512)
+print(f"{'x':14}", list(h.shape))
+for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 512)):
+    h = layer(h)
+    print(f"{type(layer).__name__:14}", list(h.shape))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · Trace one token
+#
+# Now one token at a time, in three vectors that get their own names:
+#
+# | name | what it is | shape |
+# |---|---|---|
+# | `pre` | what the neurons add up, before the activation | [d_ff] |
+# | `act` | what is left of it after the activation | [d_ff] |
+# | `out` | what the neurons write, one row of `W2` each, on top of `b2` | [d_model] |
+#
+# In the figure a bar to the right is positive, to the left negative, and a ring is exactly 0. `pre` and `act` have the same scale. Behind `act` you see
+# `pre`, in grey. **GELU** is a smooth cousin of ReLU, more about it in notebook 03.
+#
+# **Predict** three things, then try them:
+#
+# 1. You choose another token. Which of the three vectors change?
+# 2. You tick “permute tokens”: all words of the sentence change places. What happens to the three vectors of your token?
+# 3. You change ReLU to GELU. What becomes of the bars on the left?
+
+# %% nbgrader={"grade": false, "grade_id": "trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.trace,
+    position=controls.steps("token", [(f"{i} {word}", i) for i, word in enumerate(figures.TOKENS)], 12),
+    ratio=controls.steps("d_ff / d_model", figures.RATIOS, 4.0),
+    activation=controls.choice("activation", figures.ACTIVATIONS, "ReLU"),
+    permute=controls.toggle("permute tokens"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "trace-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.**
+#
+# 1. Another token, other vectors: all three change. The weights do not. One FFN serves every position.
+# 2. Nothing happens to them. In an FFN positions are strangers: a token's output depends on that token and on nothing else. (Notebook 04.)
+# 3. ReLU **zeroes** the left side. GELU **shrinks** it, to no lower than −0.17, and leaves no exact zeros. The identity does neither.
+#
+# A published explainer of this very picture says that GELU “softly zeroes most of the bars”. Does it? Here are 100,000 random `pre` numbers. Run the
+# cell, then set `shift` to −1.
+
+# %% nbgrader={"grade": false, "grade_id": "most-bars", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+shift = 0.0
+pre = torch.randn(100_000, generator=torch.Generator().manual_seed(0)) + shift
+print(f"before: {(pre < 0).float().mean():.0%} are below zero")
+for name in ("ReLU", "GELU"):
+    act = figures.ACTIVATIONS[name](pre)
+    zero, close = (act == 0).float().mean(), (act.abs() < 0.1).float().mean()
+    print(f"after {name}: {zero:.0%} are exactly 0, {close:.0%} within 0.1 of it; the lowest is {act.min():.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "most-bars-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# GELU zeroes none of them. Around a mean of 0 only half of the bars are on the left at all. “Most” needs a negative mean, and even with `shift = -1.0`
+# fewer than half end up close to 0.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_trace`
+#
+# *3 points · difficulty ●○○ · 3 minutes*
+#
+# Return all three stages, as the figure needs them.
+#
+# - **Takes** `x` [..., d_model] and the arrays `W1`, `b1`, `W2`, `b2`, with the shapes as before.
+# - **Returns** a dict with exactly the keys `"pre"` [..., d_ff], `"act"` [..., d_ff], `"out"` [..., d_model].
+# - The activation is GELU in its **tanh form**, the one GPT-2 uses: `F.gelu(…, approximate="tanh")`. Without that argument torch computes another,
+#   slightly different GELU (notebook 03 compares the two).
+# - `pre` is what came **before** the activation, also after your function has returned. Gradients flow through all three. `x` and the arrays stay as
+#   they were.
+#
+# Stuck? Run `hint("ffn_trace")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_trace(x, W1, b1, W2, b2):
+    """The three stages of the FFN: {"pre": [..., d_ff], "act": [..., d_ff], "out": [..., d_model]}."""
+    ### BEGIN SOLUTION
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    out = act @ W2 + b2
+    return {"pre": pre, "act": act, "out": out}
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_trace", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("ffn_trace", ffn_trace)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_trace", ffn_trace)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "module-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · From formula to module
+#
+# A function needs its arrays handed in each time. A module owns them. A good checklist for an FFN module, from a published tutorial, has four lines:
+#
+# - two linear layers, one that widens and one that narrows;
+# - an activation between them;
+# - dropout on the hidden layer;
+# - the output has the shape of the input.
+#
+# Three things that a user of the module will be glad about, added by us:
+#
+# - it accepts an activation by name **or** as a function, like `F.relu`;
+# - it refuses a bad argument when it is made, not an hour later;
+# - it says its sizes when it is printed.
+#
+# **The transpose, once and for all.** `nn.Linear(d_model, d_ff)` holds its weight as [d_ff, d_model]: the transpose of our `W1`. It computes the same.
+
+# %% nbgrader={"grade": false, "grade_id": "linear-transpose", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+linear1 = nn.Linear(6, 10)
+x = torch.randn(5, 6)
+W1, b1 = linear1.weight.T, linear1.bias
+print("linear1.weight", list(linear1.weight.shape), "   W1", list(W1.shape))
+print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x @ W1 + b1)).abs().max():.6f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Dropout** sets each number to 0 with probability p, so that no neuron can be relied upon. It does so while training only.
+#
+# **Predict:** eight ones go through dropout with p = 0.5. Which numbers will come out?
+
+# %% nbgrader={"grade": false, "grade_id": "dropout", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+ones = torch.ones(8)
+dropout = nn.Dropout(0.5)
+print("training:               ", dropout(ones).tolist())
+dropout.eval()
+print("evaluating:             ", dropout(ones).tolist())
+print("F.dropout, evaluating:  ", F.dropout(ones, 0.5).tolist())
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** What survives is multiplied by 1 / (1 − p), here 2, so that the mean stays the same. `nn.Dropout` is a module: `eval()` reaches it
+# through the flag `training` that every module carries. `F.dropout` is a plain function. It knows nothing of `eval()` and drops on, unless you pass it
+# `training=self.training`.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `PositionwiseFeedForward`
+#
+# *6 points · difficulty ●●○ · 8 minutes*
+#
+# Write the FFN as a module. It maps [..., d_model] to [..., d_model].
+#
+# - **Layers** `linear1 = nn.Linear(d_model, d_ff)` and `linear2 = nn.Linear(d_ff, d_model)`, both with bias, under these names.
+# - **Activation** between them: `"relu"`, `"gelu"` (the default form of `F.gelu`), `"silu"` (`F.silu`), or any function of a tensor.
+# - **Anything else** as `activation`: raise `ValueError` in `__init__`.
+# - **Dropout** with probability `dropout` on the hidden layer, **after** the activation and before `linear2`, with the survivors scaled up as above.
+#   Off in `eval()`.
+# - **`extra_repr()`** returns a text with both sizes, as in `d_model=6, d_ff=10`. `print` shows it.
+# - No residual connection and no norm: these belong to the block around the FFN (notebook 04).
+#
+# Stuck? Run `hint("PositionwiseFeedForward")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class PositionwiseFeedForward(nn.Module):
+    """The FFN as a module: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        ### BEGIN SOLUTION
+        super().__init__()
+        named = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        act = named.get(activation) if isinstance(activation, str) else activation
+        if not callable(act):
+            raise ValueError(f"activation must be {', '.join(named)} or a function, not {activation!r}")
+        self.d_model, self.d_ff = d_model, d_ff
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.activation = act
+        return
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        hidden = self.dropout(self.activation(self.linear1(x)))  # [..., d_ff]
+        return self.linear2(hidden)
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def extra_repr(self):
+        ### BEGIN SOLUTION
+        return f"d_model={self.d_model}, d_ff={self.d_ff}"
+        ### END SOLUTION
+        raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-PositionwiseFeedForward", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check("PositionwiseFeedForward", PositionwiseFeedForward)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("PositionwiseFeedForward", PositionwiseFeedForward)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Try it in a cell of your own: `print(PositionwiseFeedForward(512, 2048, activation="gelu"))`, and `activation="gleu"`.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "flatten-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · Take the bend away
+#
+# The figure walks in a straight line through the space of inputs, from the vector of `creek` to that of `cold` and beyond, and draws one number of the
+# output. The slider mixes the activation: at 1 it is ReLU, at 0 it is the identity, which does nothing.
+#
+# **Predict:** how many kinks are left when the activation is only a tenth ReLU? And how many at 0?
+
+# %% nbgrader={"grade": false, "grade_id": "flatten", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1, 1.0))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "flatten-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Each neuron that switches on or off along the way makes a kink. A tenth of ReLU keeps them all, only flatter. Without any there is
+# no kink left, and more neurons would not bring one back: two matrices in a row do what one matrix could do.
+#
+# Which one? Multiply out the brackets of $(x\,W_1 + b_1)\,W_2 + b_2$.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `collapse_linear`
+#
+# *3 points · difficulty ●●○ · 3 minutes*
+#
+# Find the one matrix and the one bias that do the same as an FFN without activation.
+#
+# - **Takes** `W1` [d_model, d_ff], `b1` [d_ff], `W2` [d_ff, d_model], `b2` [d_model], as in `ffn_forward`.
+# - **Returns** the pair `(W, b)`, `W` [d_model, d_model] and `b` [d_model], so that `x @ W + b` equals `(x @ W1 + b1) @ W2 + b2` for every `x`.
+# - The dtype stays. Gradients reach all four arrays.
+#
+# Stuck? Run `hint("collapse_linear")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "collapse_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def collapse_linear(W1, b1, W2, b2):
+    """One affine map for two: (W [d_model, d_model], b [d_model])."""
+    ### BEGIN SOLUTION
+    return W1 @ W2, b1 @ W2 + b2
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-collapse_linear", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("collapse_linear", collapse_linear)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("collapse_linear", collapse_linear)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Width does not help a network without bend. How many directions of the output can it reach at all? That is the **rank** of its matrix. The cell feeds
+# it 1000 random inputs and counts the independent directions in what comes out.
+#
+# **Predict** the four numbers for `d_model = 6`, before you run it.
+
+# %% nbgrader={"grade": false, "grade_id": "rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for d_ff in (2, 4, 6, 24):
+    torch.manual_seed(0)
+    straight = nn.Sequential(nn.Linear(6, d_ff), nn.Linear(d_ff, 6)).double()
+    x = torch.randn(1000, 6, dtype=torch.float64)
+    changes = straight(x) - straight(x[:1])  # the bias cancels
+    print(f"d_ff {d_ff:2}: {torch.linalg.matrix_rank(changes).item()} independent directions in the output")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "where-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The smaller of d_model and d_ff. A straight FFN with d_ff = 24 has 2 · 6 · 24 + 24 + 6 = 318 parameters, and does no more than the 6
+# · 6 + 6 = 42 of one matrix and one bias.
+#
+# ## 6 · Where dropout goes
+#
+# You put dropout on the hidden layer. Others put it on the output. Does it matter?
+#
+# **Predict:** in the cell, `W2` is all zeros and `b2` all ones, so the output is six ones. What will dropout with p = 0.5 make of it, at each of the
+# two places?
+
+# %% nbgrader={"grade": false, "grade_id": "where", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+linear1, linear2, dropout = nn.Linear(6, 24), nn.Linear(24, 6), nn.Dropout(0.5)
+nn.init.zeros_(linear2.weight)
+nn.init.ones_(linear2.bias)
+hidden = torch.relu(linear1(torch.randn(6)))
+print("on the hidden layer:", linear2(dropout(hidden)).tolist())
+print("on the output:      ", dropout(linear2(hidden)).tolist())
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "where-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Dropout on the hidden layer silences neurons, and `b2` belongs to no neuron: it always arrives. Dropout on the output drops whole
+# numbers of the result, `b2` and all. While evaluating, `nn.Dropout` is switched off at either place (a bare `F.dropout` would go on, see section 4),
+# and the two are the same function.
+#
+# So a trained model's weights do not tell you which it was. You have to look it up:
+#
+# | where dropout is applied | hidden layer | output, before it is added to x |
+# |---|---|---|
+# | *Attention Is All You Need*, section 5.4, in words | – | yes, rate 0.1 |
+# | the code published with it: tensor2tensor, `transformer_base_v1` | `relu_dropout` 0.0 | yes |
+# | the same, from `transformer_base_v2` on | `relu_dropout` 0.1 | yes |
+# | The Annotated Transformer; T5 in Hugging Face | yes | yes |
+# | BERT; nanoGPT | – | yes |
+# | LLaMA | – | – |
+#
+# The paper and its own code disagree, depending on the version you take. “The FFN has dropout on its hidden layer”, as many pages put it, is one choice
+# among several. Question M2 comes back to this.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "repair-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · Repair a published class
+#
+# A blog prints its FFN class about like this. It can never have run in this form. What is wrong with it? Look first, then run the cell. It asks Python.
+# Repair the text between the quotes, line by line, until Python can read it: each repair brings the next error to light.
+
+# %% nbgrader={"grade": false, "grade_id": "repair", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+published = """
+class feed-forwardNet(nn.Module):
+def __init__(self, d_model=8, d_ff=32):
+super().__init__()
+self.w_1 = nn.Linear(d_model, d_ff)
+self.relu = nn.ReLU()
+self.w_2 = nn.Linear(d_ff, d_model)
+def forward(self, X):
+return self.w_2(self.relu(self.w_1(X)))As noted above
+"""
+try:
+    compile(published, "a blog", "exec")
+    print("Python can read it.")
+except SyntaxError as error:
+    print(f"{type(error).__name__} in line {error.lineno - 1}: {error.msg}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "repair-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# <details><summary><b>The three repairs</b></summary>
+#
+# 1. A name cannot hold a hyphen: Python reads `feed-forwardNet` as a subtraction. `FeedForwardNet` will do.
+# 2. The indentation is lost. What belongs to the class has to stand further right than `class`, what belongs to a method further right than `def`.
+# 3. The next sentence of the page has run into the last line of the code.
+#
+# What is left is a sound FFN: `w_1` widens, ReLU bends, `w_2` narrows. It has no dropout, and no other activation.
+# </details>
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "deeper-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 8 · Deeper, and normalised
+#
+# Why only one hidden layer? Nothing forbids more of them. Two traps wait for those who build them in a loop.
+#
+# **Predict** the three numbers. One `nn.Linear(10, 10)` has 10 · 10 + 10 = 110 parameters.
+
+
+# %% nbgrader={"grade": false, "grade_id": "traps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def count(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+class Holder(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = layers
+
+
+print("three layers in a ModuleList:", count(Holder(nn.ModuleList([nn.Linear(10, 10) for _ in range(3)]))))
+print("[one layer] * 3:             ", count(Holder(nn.ModuleList([nn.Linear(10, 10)] * 3))))
+print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in range(3)])))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "traps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** `[layer] * 3` is three times the **same** layer, with one set of weights. And a module does not look for layers in a plain list: an
+# optimiser would train nothing.
+#
+# The first trap catches whole models: `[ffn] * 6` shares one FFN among six Transformer layers. All positions share the weights of an FFN, different
+# layers do not (Vaswani et al. 2017, section 3.3).
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "DeepFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `DeepFFN`
+#
+# *4 points · difficulty ●●○ · 4 minutes*
+#
+# Write an FFN with any number of hidden layers. It maps [..., d_model] to [..., d_model].
+#
+# - **Layers**, all `nn.Linear` with bias and weights of their own: d_model → d_ff, then `n_hidden` − 1 times d_ff → d_ff, then d_ff → d_model. With
+#   `n_hidden=1` this is the FFN you know. How you name them is up to you.
+# - **Activation** after every hidden layer, not after the last one. `activation` is `"relu"`, `"gelu"`, `"silu"` or a function, as before.
+# - **`n_hidden` below 1**: raise `ValueError` in `__init__`.
+# - No dropout, no norm, no residual connection.
+#
+# Stuck? Run `hint("DeepFFN")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "DeepFFN", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class DeepFFN(nn.Module):
+    """An FFN with n_hidden hidden layers of width d_ff: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        ### BEGIN SOLUTION
+        super().__init__()
+        if n_hidden < 1:
+            raise ValueError(f"n_hidden must be at least 1, not {n_hidden}")
+        named = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = named.get(activation) if isinstance(activation, str) else activation
+        if not callable(self.activation):
+            raise ValueError(f"activation must be {', '.join(named)} or a function, not {activation!r}")
+        widths = [d_model] + [d_ff] * n_hidden + [d_model]
+        self.layers = nn.ModuleList(nn.Linear(widths[i], widths[i + 1]) for i in range(n_hidden + 1))
+        return
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        *hidden_layers, last = self.layers
+        for layer in hidden_layers:
+            x = self.activation(layer(x))  # [..., d_ff]
+        return last(x)
+        ### END SOLUTION
+        raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-DeepFFN", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("DeepFFN", DeepFFN)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("DeepFFN", DeepFFN)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "norm-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **A norm inside.** A **layer norm** shifts and scales the numbers of one token, so that they have mean 0 and variance 1. Some models put one inside
+# the FFN, between activation and second matrix: NormFormer (Shleifer et al. 2021, arXiv 2110.09456) reports better perplexity for it, together with two
+# further changes, at 0.4 % more parameters.
+#
+# **Predict:** over which numbers is the mean 0, those of one token or those of one neuron?
+
+# %% nbgrader={"grade": false, "grade_id": "norm", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+hidden = torch.relu(torch.randn(2, 5, 10) + torch.linspace(-1, 1, 10))  # [B, T, d_ff]
+normed = F.layer_norm(hidden, (10,))
+for name, numbers in (("one token, all neurons", normed[0, 0]), ("one neuron, all tokens", normed[..., 0])):
+    print(f"{name}:  mean {numbers.mean():z.2f}, variance {numbers.var(unbiased=False):.2f}")
+print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 0].var():.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "NormFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `NormFFN`
+#
+# *4 points · difficulty ●●○ · 3 minutes*
+#
+# Write an FFN with a layer norm on its hidden layer. It maps [..., d_model] to [..., d_model].
+#
+# - **Order** `linear1`, activation, layer norm, `linear2`. The two linear layers have these names, biases, and the shapes you know.
+# - **Layer norm** over the d_ff numbers of one token: subtract their mean, divide by √(variance + 1e-5), where the variance divides by d_ff, not by
+#   d_ff − 1. Then times a learned gain [d_ff] that starts at 1, plus a learned bias [d_ff] that starts at 0. `nn.LayerNorm` does all this.
+# - **`activation`** as before, `"relu"` by default.
+# - No dropout, no residual connection.
+#
+# Stuck? Run `hint("NormFFN")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "NormFFN", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class NormFFN(nn.Module):
+    """An FFN with a layer norm after the activation: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff, activation="relu"):
+        ### BEGIN SOLUTION
+        super().__init__()
+        named = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = named.get(activation) if isinstance(activation, str) else activation
+        if not callable(self.activation):
+            raise ValueError(f"activation must be {', '.join(named)} or a function, not {activation!r}")
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.norm = nn.LayerNorm(d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        return
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        hidden = self.norm(self.activation(self.linear1(x)))  # [..., d_ff]
+        return self.linear2(hidden)
+        ### END SOLUTION
+        raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-NormFFN", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("NormFFN", NormFFN)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("NormFFN", NormFFN)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-relu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 9 · Spot the error
+#
+# Four statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** A tutorial defines ReLU by `return max(0, x)`, with Python's own `max`.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-relu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+try:
+    print(max(0, torch.tensor([-1.0, 2.0])))
+except RuntimeError as error:
+    print("RuntimeError:", error)
+print("for a single number:", max(0, torch.tensor(-1.0, requires_grad=True)))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-bias", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Python's `max` has to decide once which of the two is larger. A tensor of two numbers has no answer to that. For a single number it hands back the
+# integer 0, through which no gradient flows. `torch.relu(x)` or `x.clamp(min=0)` compare number by number.
+#
+# **B.** “This applies the first layer to all positions at once: `hidden = x @ W1`”, says the same tutorial, whose formula is the one of section 1.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-bias-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+W1, b1, W2, b2 = figures.weights(4)
+x = figures.embeddings()
+fires, published = x @ W1 + b1 > 0, x @ W1 > 0
+print(f"of {fires.numel()} hidden numbers, {(fires != published).sum()} are on the other side of zero")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-count", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The bias `b1` is missing. It decides how easily a neuron fires, so some neurons fire for the wrong tokens. (Many newer models have no biases at all.
+# There the line is right.)
+#
+# **C.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048 and prints “Parameter count: 4,197,376”. **Predict** the right number before you
+# run the cell.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-count-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Dropout(0.1), nn.Linear(2048, 512))
+for name, p in ffn.named_parameters():
+    print(f"{name:9} {list(p.shape)!s:12} {p.numel():>9,}")
+print(f"{'all':22} {sum(p.numel() for p in ffn.parameters()):>9,}")
+print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-collapse", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Two matrices and two biases: 2 · 512 · 2048 + 2048 + 512 = 2,099,712. The activation and dropout own nothing. The published number counts each matrix
+# twice, and its remainder, 3,072, is not the sum of the biases, 2,560. The tutorial's own code gives the right one. Notebook 05 audits such numbers.
+#
+# **D.** “Without GELU the whole model would collapse to a single linear layer”, says an explainer. A linear map doubles its output when you double its
+# input.
+
+
+# %% nbgrader={"grade": false, "grade_id": "spot-collapse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def attention(X):
+    return torch.softmax(X @ X.T / math.sqrt(X.shape[1]), dim=-1) @ X
+
+
+def straight_ffn(X):
+    return (X @ W1) @ W2
+
+
+for part in (straight_ffn, attention):
+    doubled, expected = part(2 * x), 2 * part(x)
+    print(f"{part.__name__:13} off by {(doubled - expected).norm() / expected.norm():.0%} when the input is doubled")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Only each **FFN** collapses, as in section 5. Attention stays: its softmax bends, and so does every layer norm. The model becomes an attention-only
+# Transformer, which is less, but not linear.
+#
+# ## 10 · Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_rank`
+#
+# An FFN without activation, with biases, computes x ↦ xW + b. What can you say about the rank of W, whatever the weights? Choose the tightest bound.
+#
+# - **A.** It is at most d_model.
+# - **B.** It is at most d_ff.
+# - **C.** It is at most the smaller of d_model and d_ff.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_rank = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_rank = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_rank", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_rank", quiz_rank)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_rank", quiz_rank)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_bias-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_bias`
+#
+# An FFN's output is what its hidden neurons write, plus `b2`. Which neuron does `b2` belong to?
+#
+# - **A.** To all of them: each neuron adds its share of `b2`.
+# - **B.** To none of them: `b2` is added whichever neurons fire.
+# - **C.** Entry j of `b2` belongs to neuron j.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_bias = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_bias = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_bias", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_bias", quiz_bias)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_bias", quiz_bias)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_dropout`
+#
+# A module's `forward` calls `F.dropout(hidden, 0.1)`. You call `eval()` on the module and then the module on an input. What happens?
+#
+# - **A.** It goes on dropping: the function is not told that training is over.
+# - **B.** Nothing is dropped: `eval()` switches off all dropout inside a module.
+# - **C.** PyTorch warns that dropout is used in `eval()`.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_dropout = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_dropout = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_dropout", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_dropout", quiz_dropout)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_dropout", quiz_dropout)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M2-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 11 · In your own words
+#
+# *question M2 · 3 points, graded by your instructor · 4 minutes*
+#
+# You find a trained Transformer. Its documentation says: “dropout 0.1, as in the original paper”.
+#
+# 1. Where does the paper put dropout in the FFN's part of a block?
+# 2. What does the code that was published with the paper do with the hidden layer, and from which version on?
+# 3. You have the model, its weights and your own inputs, but not its source. Which experiment tells you whether dropout is on the hidden layer, on the
+#    output, or on both? In which mode does the experiment run, and why does the other mode tell you nothing?
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M2", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) The paper (section 5.4) puts dropout on the **output of each sub-layer**, here of the whole FFN, before it is added to the
+# sub-layer's input; it says nothing of the hidden layer. (2) The published code, tensor2tensor, does have a dropout on the hidden layer, after the
+# ReLU, called `relu_dropout`, besides the one on the output: its rate is **0.0 in `transformer_base_v1` and 0.1 from `transformer_base_v2` on**. So
+# code and paper agree for the first version only. (3) In **training mode**, run one input many times. Dropout on the output makes single numbers of the
+# FFN's output exactly 0, `b2` included, in about a tenth of the runs, and scales the others by 1/0.9. Dropout on the hidden layer makes the outputs
+# vary around their mean without exact zeros, and never touches `b2`. Both: zeros, and the rest varies. In **eval mode** dropout is the identity: all
+# variants are the same function of the same weights.
+#
+# **Rubric.** One point each:
+#
+# - (1) the sub-layer's output, before the residual addition. Half a point for “the output” without the addition.
+# - (2) on the hidden layer, 0.0 in v1, 0.1 from v2 on. Half a point for “the code also drops the hidden layer” without the change between versions.
+# - (3) training mode, with an observation that separates the places: exact zeros in the output, or whether `b2` is ever dropped (set `W2` to zero).
+#   Half a point for “compare in training mode” alone. No point if the experiment runs in eval mode.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - compute an FFN from its four arrays, for any number of tokens: `ffn_forward`;
+# - keep and read its three stages, pre, act and out: `ffn_trace`;
+# - write it as a module that refuses bad arguments and drops out only while training: `PositionwiseFeedForward`;
+# - fold an FFN without its bend into one matrix, of rank at most the smaller of d_model and d_ff: `collapse_linear`;
+# - make it deeper, and put a norm inside: `DeepFFN`, `NormFFN`;
+# - say where dropout goes, in the paper and in its code: M2.
+#
+# ## Going further
+#
+# - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762). Section 3.3 is the FFN, section 5.4 is dropout.
+# - Shleifer, Weston and Ott 2021, *NormFormer* (arXiv 2110.09456): what a norm inside the FFN does for training.
+# - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): how few neurons fire in trained Transformers.
+#
+# Next: `03_activations`, where the bend itself is the subject.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()
