@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import re
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -159,13 +160,12 @@ def execute(assignment: str) -> Any:
 
 
 def student_notebook(assignment: str) -> Any:
-    """The student's notebook, by nbgrader's own GenerateAssignment in a folder that is thrown away."""
+    """The student's notebook, by nbgrader's own GenerateAssignment, from the executed solution, in a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         place = folder / "solutions" / assignment
         place.mkdir(parents=True)
-        unexecuted = notebook_of(assignment)
-        (place / f"{assignment}.ipynb").write_text(nbformat.writes(unexecuted), encoding="utf-8")
+        shutil.copy(solution(assignment), place)
         config = Config(course_config())
         config.CourseDirectory.update(root=name, source_directory="solutions", release_directory="course")
         config.CourseDirectory.assignment_id = assignment
@@ -178,7 +178,6 @@ def student_notebook(assignment: str) -> Any:
             reason = said[1] if len(said) > 1 else str(error)
             raise UserError(f"nbgrader can't make the student's notebook of {assignment}: {reason}") from None
         notebook = nbformat.read(folder / "course" / assignment / f"{assignment}.ipynb", as_version=4)
-    notebook.metadata.pop("celltoolbar", None)
     return notebook
 
 

@@ -24,7 +24,7 @@ def recheck(name: str, answer: object) -> float:
     exercise = exercises.find(name)
     seeds = draws.for_recheck(name)
     verdict, printed = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
-    display(panel.of_verdict(verdict, exercise.understood, printed))
+    display(panel.of_verdict(verdict, exercise.understood, printed, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:
         raise NotEarned(f"{name}: {verdict.message}")
     return float(verdict.points)

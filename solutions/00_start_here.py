@@ -101,7 +101,7 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 #
 # All the numbers of the figure lie in one tensor. Run the cell, and read each shape aloud.
 
-# %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = figures.batch()
 print("x       ", list(x.shape), "  two sentences of 14 tokens, 6 numbers per token")
 print("x[0]    ", list(x[0].shape), "     one sentence")

@@ -73,7 +73,7 @@ controls.show(
 # The top neuron fires when cold and water together exceed 1. As long as each is 0 or 1, that means: cold **and** water. (Can you make it fire without
 # any water?) The cell asks the network about four things that `it` could be.
 
-# %% nbgrader={"grade": false, "grade_id": "four-things", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "four-things", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 things = {"cold creek": (1, 1), "warm spring": (0, 1), "cold stone": (1, 0), "warm stone": (0, 0)}
 for thing, (cold, water) in things.items():
     print(f"{thing:12} cold {cold}, water {water}   {figures.by_hand(cold, water).title}")
@@ -157,7 +157,7 @@ controls.show(
 #
 # The same in real sizes, for 4 sentences of 10 tokens:
 
-# %% nbgrader={"grade": false, "grade_id": "shape-trace", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "shape-trace", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
 h = torch.randn(4, 10, 512)
 print(f"{'x':14}", list(h.shape))
@@ -204,7 +204,7 @@ controls.show(
 # A published explainer of this very picture says that GELU “softly zeroes most of the bars”. Does it? Here are 100,000 random `pre` numbers. Run the
 # cell, then set `shift` to −1.
 
-# %% nbgrader={"grade": false, "grade_id": "most-bars", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "most-bars", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 shift = 0.0
 pre = torch.randn(100_000, generator=torch.Generator().manual_seed(0)) + shift
 print(f"before: {(pre < 0).float().mean():.0%} are below zero")
@@ -416,7 +416,7 @@ recheck("collapse_linear", collapse_linear)
 #
 # **Predict** the four numbers for `d_model = 6`, before you run it.
 
-# %% nbgrader={"grade": false, "grade_id": "rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for d_ff in (2, 4, 6, 24):
     torch.manual_seed(0)
     straight = nn.Sequential(nn.Linear(6, d_ff), nn.Linear(d_ff, 6)).double()
@@ -504,7 +504,7 @@ except SyntaxError as error:
 # **Predict** the three numbers. One `nn.Linear(10, 10)` has 10 · 10 + 10 = 110 parameters.
 
 
-# %% nbgrader={"grade": false, "grade_id": "traps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "traps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 def count(module):
     return sum(p.numel() for p in module.parameters())
 
@@ -586,7 +586,7 @@ recheck("DeepFFN", DeepFFN)
 #
 # **Predict:** over which numbers is the mean 0, those of one token or those of one neuron?
 
-# %% nbgrader={"grade": false, "grade_id": "norm", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "norm", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
 hidden = torch.relu(torch.randn(2, 5, 10) + torch.linspace(-1, 1, 10))  # [B, T, d_ff]
 normed = F.layer_norm(hidden, (10,))
@@ -664,7 +664,7 @@ print("for a single number:", max(0, torch.tensor(-1.0, requires_grad=True)))
 #
 # **B.** “This applies the first layer to all positions at once: `hidden = x @ W1`”, says the same tutorial, whose formula is the one of section 1.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-bias-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "spot-bias-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 W1, b1, W2, b2 = figures.weights(4)
 x = figures.embeddings()
 fires, published = x @ W1 + b1 > 0, x @ W1 > 0
@@ -677,7 +677,7 @@ print(f"of {fires.numel()} hidden numbers, {(fires != published).sum()} are on t
 # **C.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048 and prints “Parameter count: 4,197,376”. **Predict** the right number before you
 # run the cell.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-count-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "spot-count-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Dropout(0.1), nn.Linear(2048, 512))
 for name, p in ffn.named_parameters():
     print(f"{name:9} {list(p.shape)!s:12} {p.numel():>9,}")
@@ -692,7 +692,7 @@ print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
 # input.
 
 
-# %% nbgrader={"grade": false, "grade_id": "spot-collapse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "spot-collapse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 def attention(X):
     return torch.softmax(X @ X.T / math.sqrt(X.shape[1]), dim=-1) @ X
 

@@ -43,15 +43,18 @@ def box(outcome: Outcome, title: str, body: str) -> str:
     )
 
 
-def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: str = "") -> Panel:
+def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: str = "", inputs: str = "") -> Panel:
     """The panel of a verdict.
 
     understood: shown where it is earned. printed: what the student's code printed or warned. more: one more line, e.g. on hints.
+    inputs: on which inputs, where that must be said.
     """
     mark, word = MARKS[verdict.outcome]
     score = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
     attempted = verdict.outcome is not Outcome.NOT_ATTEMPTED
-    head = f"{mark} {verdict.exercise}: {word}" + (f", {score}" if attempted and score else "")
+    head = f"{mark} {verdict.exercise}{f' on {inputs}' if inputs else ''}: {word}" + (
+        f", {score}" if attempted and score else ""
+    )
     lines, parts = [head], []
     if verdict.outcome is Outcome.EARNED:
         if understood:

@@ -100,9 +100,12 @@ def _key(key: object) -> str:
 
 def _tensor(value: torch.Tensor) -> Plain:
     with torch._C.DisableTorchFunctionSubclass():
+        layout = torch._C.TensorBase.layout.__get__(value)  # type: ignore[attr-defined]  # a subclass may lie about its own
+        if layout != torch.strided:
+            return Opaque(f"a {layout} tensor")
         value = torch.Tensor.as_subclass(value, torch.Tensor)
-        if value.layout != torch.strided or value.dtype not in DTYPES or value.device.type != "cpu":
-            return Opaque(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
+        if value.dtype not in DTYPES or value.device.type != "cpu":
+            return Opaque(f"a tensor of {value.dtype} on {value.device.type}")
         if value.numel() * value.element_size() > MAX_TENSOR_BYTES:
             return Opaque("a very large tensor")
         copy = torch.empty(value.shape, dtype=value.dtype)

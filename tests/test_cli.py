@@ -1,0 +1,122 @@
+"""The command line as a user meets it: bad input is one clear line and exit status 2, nothing is lost, help is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, needs_bubblewrap
+from test_inbox import ANSWER, answered
+
+START = "00_start_here"
+
+
+def autograder(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of the command."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from autograder.cli import main; main()", *arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("grade", "99_nothing"), "no assignment called '99_nothing'"),
+        (("grade", "--grading", "no/such/folder"), "is not a folder"),
+        (("answer", "ffn_forwrd", "README.md"), "did you mean 'ffn_forward'"),
+        (("answer", "ffn_forward", "no_such_file.py"), "can't be read"),
+        (("answers", "no/such/folder"), "is not a folder"),
+        (("answers", "docs"), "holds no <exercise>/*.py"),
+        (("matrix", "no_such_exercise"), "no exercise called"),
+        (("build", "99_nothing"), "no solutions/99_nothing.py"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_status_2(arguments: tuple[str, ...], words: str) -> None:
+    status, _, said = autograder(*arguments)
+    assert status == 2 and said.count("\n") == 1 and words in said, said
+
+
+def test_outside_the_project_it_says_so(tmp_path: Path) -> None:
+    status, _, said = autograder("grade", "--grading", str(tmp_path), cwd=tmp_path)
+    assert status == 2 and "nothing to grade" in said
+
+
+@pytest.mark.parametrize(
+    "command", ["grade", "answer", "answers", "build", "matrix", "sample", "bench", "handout", "doctor"]
+)
+def test_every_command_has_help(command: str) -> None:
+    status, said, _ = autograder(command, "--help")
+    assert status == 0 and "Usage" in said
+
+
+@pytest.mark.parametrize("fault", ["def broken(:\n", "undefined_name\n", "1 / 0\n"])
+def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, tmp_path: Path) -> None:
+    import shutil
+
+    for part in ("autograder", "course", "solutions"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", ".venv"))
+    key = tmp_path / "autograder" / "keys" / "start_here.py"
+    key.write_text(key.read_text(encoding="utf-8") + fault, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), str(tmp_path / "course")])
+    status, _, said = autograder("matrix", "hello_shape", cwd=tmp_path, PYTHONPATH=path)
+    assert status == 2 and said.count("\n") == 1 and "keys/start_here.py, line" in said, said
+
+
+@needs_bubblewrap
+def test_one_answer_is_one_json_object(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T", encoding="utf-8")
+    status, said, _ = autograder("answer", "hello_shape", str(file), "--json")
+    result = json.loads(said)
+    assert status == 0
+    assert {k: result[k] for k in ("exercise", "outcome", "points", "max_points", "mistake")} == {
+        "exercise": "hello_shape", "outcome": "not earned", "points": 0.0, "max_points": 2.0, "mistake": "swapped",
+    }  # fmt: skip
+    assert "batch, tokens, features" in result["message"]
+
+
+@needs_bubblewrap
+def test_many_answers_are_one_json_line_each_with_the_files_name(tmp_path: Path) -> None:
+    (tmp_path / "hello_shape").mkdir()
+    (tmp_path / "quiz_rank").mkdir()
+    (tmp_path / "hello_shape" / "a.py").write_text(ANSWER, encoding="utf-8")
+    (tmp_path / "hello_shape" / "b.py").write_text("", encoding="utf-8")
+    (tmp_path / "quiz_rank" / "c.py").write_text("quiz_rank = 'A'", encoding="utf-8")
+    status, said, _ = autograder("answers", str(tmp_path), "--json")
+    results = [json.loads(line) for line in said.splitlines()]
+    assert status == 0
+    assert [(r["file"], r["outcome"], r["mistake"]) for r in results] == [
+        ("hello_shape/a.py", "earned", None),
+        ("hello_shape/b.py", "not attempted", None),
+        ("quiz_rank/c.py", "not earned", "option_A"),
+    ]
+
+
+@needs_bubblewrap
+def test_a_class_is_graded_from_the_command_line(tmp_path: Path) -> None:
+    folder = tmp_path / "submitted" / "zoe" / START
+    folder.mkdir(parents=True)
+    (folder / f"{START}.ipynb").write_text(json.dumps(answered()), encoding="utf-8")
+    status, said, _ = autograder("grade", "--grading", str(tmp_path))
+    assert status == 0 and "zoe" in said and "2/2" in said and "1 graded" in said
+    status, said, _ = autograder("grade", "--grading", str(tmp_path))
+    assert status == 0 and "1 unchanged" in said
+    status, _, said = autograder("grade", "--grading", str(tmp_path), "--student", "nobody")
+    assert status == 2 and "no submission by nobody" in said
+
+
+@needs_bubblewrap
+def test_the_doctor_finds_every_layer() -> None:
+    status, said, _ = autograder("doctor")
+    assert status == 0, said
+    assert "[FAIL]" not in said and said.count("[OK]") >= 10

@@ -1,0 +1,179 @@
+"""The matrix: the marking guide holds on public and on hidden draws, and would not if it were wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from autograder import build, draws, judge, keys, matrix
+from autograder.key import Key, KeyProblem
+from ffnlab import answers, exercises
+from ffnlab.check import examine
+from ffnlab.exercise import Exercise, public_seed
+from ffnlab.verdict import Outcome
+
+NAMES = list(exercises.every())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("secret", [b"one", b"two", b"three"])
+def test_the_matrix_holds_on_hidden_draws(name: str, secret: bytes) -> None:
+    key = keys.find(name)
+    found = matrix.rows(key, {"hidden": judge.hidden_seeds(key.exercise, secret)}, build.solution_answer(name))
+    assert [f"{row.answer.name}: {row.problem}" for row in found if row.problem] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) -> None:
+    key = keys.find(name)
+    seeds = [public_seed(name, case) for case in range(key.exercise.cases)]
+    shipped = answers.load(name)
+    for answer in [build.solution_answer(name), *key.rights, *key.mistakes]:
+        verdict, _ = examine(key.exercise, shipped, answer.answer, seeds)
+        assert matrix.problem(answer, verdict) == "", f"{answer.name}: {matrix.problem(answer, verdict)}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exercise_keeps_three_right_answers_besides_the_solution(name: str) -> None:
+    assert len(keys.find(name).rights) >= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mistake_has_a_message_of_its_own(name: str) -> None:
+    messages: dict[str, str] = {}
+    for kept in keys.find(name).mistakes:
+        assert len(kept.message) > 20
+        assert messages.setdefault(kept.message, kept.mistake) == kept.mistake
+        assert not {"simply", "obviously", "just"} & set(kept.message.lower().split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) -> None:
+    exercise = exercises.find(name)
+    assert exercise.where and exercise.understood
+    assert len(exercise.hints) >= 2 or name.startswith("quiz_")
+
+
+def test_the_development_draws_are_those_of_a_fixed_secret() -> None:
+    assert draws.development("ffn_forward") == draws.development("ffn_forward")
+    assert draws.development("ffn_forward") != judge.hidden_seeds(exercises.find("ffn_forward"), b"another")
+
+
+def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:
+    exercise = exercises.find("ffn_forward")
+    seeds = [public_seed("ffn_forward", 0), *judge.hidden_seeds(exercise, b"a"), *judge.hidden_seeds(exercise, b"b")]
+    drawn = [exercise.inputs(seed, 0)["W1"].flatten()[:6] for seed in seeds]
+    assert all(not torch.equal(one, other) for i, one in enumerate(drawn) for other in drawn[:i])
+
+
+def test_sizes_are_pairwise_distinct_in_many_draws() -> None:
+    exercise = exercises.find("ffn_forward")
+    for seed in range(100):
+        x, W1 = (exercise.inputs(seed, 0)[name] for name in ("x", "W1"))
+        sizes = [*x.shape, W1.shape[1]]
+        assert len(set(sizes)) == len(sizes)
+
+
+# The matrix can turn red. A small exercise with planted faults:
+
+
+def small_key() -> Key:
+    exercise = Exercise("double", draw=lambda rng, case: {"x": rng.normal(3)})
+
+    @exercise.aspect("values", points=1)
+    def _(answer: Any, x: Any) -> Any:
+        return answer(x)
+
+    key = Key(exercise)
+
+    @key.truth
+    def added(x: Any) -> Any:
+        return x + x
+
+    @key.right("times two")
+    def times(x: Any) -> Any:
+        return 2 * x
+
+    @key.mistake("It is halved instead of doubled.")
+    def halved(x: Any) -> Any:
+        return x / 2
+
+    return key
+
+
+def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setattr(keys, "find", lambda name: key)
+    judge.marking.cache_clear()
+    try:
+        found = matrix.rows(key, {"public": judge.public_seeds(key.exercise)})
+    finally:
+        judge.marking.cache_clear()
+    return {row.answer.name: row.problem for row in found if row.problem}
+
+
+def test_a_sound_key_has_no_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert problems(small_key(), monkeypatch) == {}
+
+
+def test_a_right_answer_kept_as_a_mistake_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = small_key()
+
+    @key.mistake("This is right, in truth.")
+    def right_after_all(x: Any) -> Any:
+        return x * 2
+
+    assert "full marks" in problems(key, monkeypatch)["right_after_all"]
+
+
+def test_a_wrong_answer_kept_as_right_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = small_key()
+
+    @key.right("wrong, in truth")
+    def wrong_after_all(x: Any) -> Any:
+        return 3 * x
+
+    assert "loses marks" in problems(key, monkeypatch)["wrong_after_all"]
+
+
+def test_two_mistakes_that_do_the_same_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = small_key()
+
+    @key.mistake("It is multiplied by one half.")
+    def times_one_half(x: Any) -> Any:
+        return 0.5 * x
+
+    assert "named as halved" in problems(key, monkeypatch)["times_one_half"]
+
+
+def test_a_truth_that_raises_is_said_to_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = small_key()
+    key.answers[0] = key.answers[0].__class__("double", "added", "truth", "", lambda x: 1 / 0, "")
+    with pytest.raises(KeyProblem, match="truth of double raises"):
+        problems(key, monkeypatch)
+
+
+def test_a_key_may_not_keep_two_answers_of_one_name() -> None:
+    key = small_key()
+    with pytest.raises(KeyProblem, match="two answers called halved"):
+
+        @key.mistake("Again.")
+        def halved(x: Any) -> Any:
+            return x / 2
+
+
+def test_kept_answers_are_typed_under_the_exercises_name() -> None:
+    for kept in keys.find("PositionwiseFeedForward").rights:
+        assert kept.source.startswith("class PositionwiseFeedForward(nn.Module):")
+        compile(kept.source, kept.name, "exec")
+
+
+def test_the_stub_is_not_attempted_and_half_a_stub_is() -> None:
+    key = keys.find("ffn_forward")
+
+    def half(*arguments: object) -> object:
+        raise NotImplementedError
+
+    assert judge.judge_here(key, half, judge.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
+    assert judge.judge_here(key, None, judge.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED

@@ -1,0 +1,68 @@
+"""The run of nbval over the solutions can turn red: by a planted wrong solution, and by a marked output that no longer comes out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.house import solution
+
+NAME = "00_start_here"
+
+
+def nbval(notebook: nbformat.NotebookNode, folder: Path) -> tuple[int, str]:
+    """Exit status and output of `pytest --nbval-lax` on one notebook, with FFNLAB_STRICT=1."""
+    path = folder / f"{NAME}.ipynb"
+    nbformat.write(notebook, path)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval-lax",
+        str(path),
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:timeout",
+    ]
+    environment = os.environ | {"FFNLAB_STRICT": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def cell(notebook: nbformat.NotebookNode, grade_id: str) -> nbformat.NotebookNode:
+    found: nbformat.NotebookNode = next(
+        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    )
+    return found
+
+
+@pytest.fixture
+def notebook() -> nbformat.NotebookNode:
+    read: nbformat.NotebookNode = nbformat.read(solution(NAME), as_version=4)
+    return read
+
+
+def test_the_solution_is_green(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
+    status, said = nbval(notebook, tmp_path)
+    assert status == 0, said
+
+
+def test_a_planted_wrong_solution_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
+    cell(notebook, "hello_shape").source = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
+    status, said = nbval(notebook, tmp_path)
+    assert status == 1 and "Cell 8" in said and "1 failed" in said  # cell 8 is the check
+
+
+def test_a_planted_wrong_output_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
+    marked = cell(notebook, "shapes")
+    assert "nbval-check-output" in marked.metadata.tags
+    marked.outputs[0].text = marked.outputs[0].text.replace("14", "15")
+    status, said = nbval(notebook, tmp_path)
+    assert status == 1 and "mismatch" in said.lower()

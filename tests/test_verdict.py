@@ -1,0 +1,253 @@
+"""Verdicts, plain data and checks: what differs is said in words, nothing a student's object claims is believed, a check never raises."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ffnlab import check, hint, plain, progress
+from ffnlab.check import NotEarned
+from ffnlab.plain import Failure, Malformed, Opaque
+from ffnlab.verdict import difference, normalised
+
+TOLERANCE = (1e-9, 1e-9)
+
+
+def differs(seen: Any, right: Any) -> str:
+    return difference(plain.of(seen), plain.of(right), *TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "value", [1, 1.5, True, "a", None, (1, 2), [1, [2.0]], {"a": (1,)}, torch.eye(2), float("nan")]
+)
+def test_a_value_does_not_differ_from_itself(value: Any) -> None:
+    assert differs(value, value) == ""
+
+
+@pytest.mark.parametrize(
+    ("seen", "right", "words"),
+    [
+        (torch.zeros(2, 3), torch.zeros(3, 2), "shape [2, 3] instead of [3, 2]"),
+        (torch.arange(6.0).reshape(3, 2).T, torch.arange(6.0).reshape(3, 2), "transposed"),
+        (torch.zeros(2), torch.zeros(2).double(), "dtype float32 instead of float64"),
+        (torch.tensor([1.0, float("nan")]), torch.tensor([1.0, 2.0]), "NaN"),
+        (-torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]), "sign"),
+        (torch.tensor([2.0, 4.0]), torch.tensor([1.0, 2.0]), "2 times too large"),
+        (torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0]), "the same amount"),
+        (torch.tensor([1.0, 2.5]), torch.tensor([1.0, 2.0]), "at [1], by +0.5"),
+        (None, torch.zeros(1), "return"),
+        ([1, 2], (1, 2), "instead of a tuple"),
+        ((1, 2), (1, 2, 3), "2 values instead of 3"),
+        ({"a": 1}, {"a": 1, "b": 2}, "“b” is missing"),
+        ({"a": 1, "c": 2}, {"a": 1}, "“c” should not be there"),
+        (3.0, 3, "whole number"),
+        (True, 1, "instead of a number"),
+        (-2.0, 2.0, "only its sign"),
+        (object(), 1.0, "an object of type object"),
+    ],
+)
+def test_what_differs_is_said(seen: Any, right: Any, words: str) -> None:
+    assert words in differs(seen, right)
+
+
+def test_a_zero_dimensional_tensor_counts_as_a_number() -> None:
+    assert differs(torch.tensor(3), 3) == "" and differs(torch.tensor(2.5), 2.5) == ""
+
+
+def test_no_message_shows_the_expected_tensor() -> None:
+    right = torch.tensor([0.123456, 0.654321])
+    said = differs(torch.tensor([1.0, 2.0]), right)
+    assert "0.123" not in said and "0.654" not in said
+
+
+def test_exceptions_of_one_kind_are_the_same_whatever_the_numbers() -> None:
+    assert normalised("mat1 (3x4) at 0x7f01") == normalised("mat1 (5x6) at 0xaa")
+    assert differs(Failure("ValueError", "size 3"), Failure("ValueError", "size 4")) == ""
+    assert differs(Failure("TypeError", "size 3"), Failure("ValueError", "size 3")) != ""
+
+
+class Yes(tuple):  # type: ignore[type-arg]
+    """Claims to equal everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = tuple.__hash__
+
+    def __iter__(self) -> Any:
+        return iter((2, 3, 4))
+
+
+class Liar(torch.Tensor):
+    """Answers every torch function with yes."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return True
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        return torch.Size([99])
+
+
+def test_objects_are_what_they_store_not_what_they_claim() -> None:
+    assert plain.of(Yes((0, 0, 0))) == (0, 0, 0)
+    seen = plain.of(torch.zeros(2, 2).as_subclass(Liar))
+    assert type(seen) is torch.Tensor and seen.shape == (2, 2)
+    assert differs(torch.zeros(2, 2).as_subclass(Liar), torch.ones(2, 2)) != ""
+
+
+def test_what_is_not_plain_is_named_by_its_type() -> None:
+    assert plain.of(object()) == Opaque("object")
+    assert isinstance(plain.of(torch.eye(2).to_sparse()), Opaque)
+    loop: list[Any] = []
+    loop.append(loop)
+    assert "Opaque" in repr(plain.of(loop))
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=20)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_packing_and_unpacking_gives_the_same(value: Any) -> None:
+    assert plain.unpack(plain.pack(plain.of(value))) == value
+
+
+@pytest.mark.parametrize("dtype", sorted(plain.DTYPES, key=str))
+def test_tensors_travel_with_their_dtype_and_shape(dtype: torch.dtype) -> None:
+    for tensor in (torch.zeros((), dtype=dtype), torch.ones(2, 0, 3, dtype=dtype), torch.ones(2, 3).to(dtype).T):
+        back = plain.unpack(plain.pack(tensor))
+        assert isinstance(back, torch.Tensor) and back.dtype == dtype and torch.equal(back, tensor)
+
+
+def test_nan_and_infinities_travel() -> None:
+    back = plain.unpack(plain.pack([float("nan"), math.inf, -math.inf]))
+    assert isinstance(back, list) and math.isnan(back[0]) and back[1:] == [math.inf, -math.inf]
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_garbage_is_malformed_and_nothing_else(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        plain.unpack(data)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 400), st.integers(0, 255))
+def test_a_damaged_packet_is_read_or_malformed(place: int, byte: int) -> None:
+    data = bytearray(plain.pack({"a": torch.ones(3), "b": [1, "x"]}))
+    data[place % len(data)] = byte
+    with contextlib.suppress(Malformed):
+        plain.unpack(bytes(data))
+
+
+# check, as a notebook calls it.
+
+
+def wrong(x: Any) -> Any:
+    return x.shape[0], x.shape[2], x.shape[1]
+
+
+def test_a_check_returns_a_plain_float_and_shows_a_panel(capsys: pytest.CaptureFixture[str]) -> None:
+    points = check("hello_shape", lambda x: x.shape)
+    shown = capsys.readouterr()
+    assert type(points) is float and points == 2.0 and repr(points) == "2.0"
+    assert shown.err == "" and "Panel" in shown.out
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 3, ..., "x", wrong, lambda: 0, lambda x: 1 / 0, lambda x: sys.exit(), object()]
+)
+def test_a_check_never_raises_and_never_writes_to_stderr(answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("hello_shape", answer) == 0.0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_the_answer_prints_and_warns_is_kept_off_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    def noisy(x: Any) -> Any:
+        print("hello")
+        print("50%", file=sys.stderr)
+        warnings.warn("look out", stacklevel=1)
+        return x.shape
+
+    assert check("hello_shape", noisy) == 2.0
+    assert capsys.readouterr().err == ""
+
+
+def test_an_unknown_exercise_is_a_panel_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("hello_shap", wrong) == 0.0
+    assert "did you mean" in capsys.readouterr().out
+
+
+def test_strict_mode_raises_below_full_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FFNLAB_STRICT", "1")
+    with pytest.raises(NotEarned, match="hello_shape"):
+        check("hello_shape", wrong)
+    assert check("hello_shape", lambda x: x.shape) == 2.0
+    assert check("hello_shape", wrong, on_purpose=True) == 0.0
+
+
+def test_an_operation_that_torch_does_not_implement_is_not_an_untouched_stub(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def unlucky(x: Any) -> Any:
+        raise NotImplementedError("'tanh' is not implemented for 'Long'")
+
+    check("hello_shape", unlucky)
+    assert "not yet" in capsys.readouterr().out
+
+
+def test_a_check_leaves_the_notebooks_random_numbers_and_threads_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    threads = torch.get_num_threads()
+    check("ffn_forward", lambda *arguments: torch.rand(3))
+    assert torch.equal(torch.rand(3), expected) and torch.get_num_threads() == threads
+
+
+def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        hint("ffn_forward")
+    hint("no_such_exercise")
+    said = capsys.readouterr().out
+    assert "Hint 1 of" in said and "Hint 2 of" in said and "no exercise called" in said
+
+
+def test_progress_is_kept_beside_the_notebooks_and_survives_a_broken_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "00_start_here").mkdir()
+    monkeypatch.chdir(tmp_path / "00_start_here")
+    check("hello_shape", wrong)
+    check("hello_shape", lambda x: x.shape)
+    check("hello_shape", wrong)
+    kept = json.loads((tmp_path / ".progress.json").read_text(encoding="utf-8"))
+    assert kept["hello_shape"] == {"outcome": "earned", "points": 2.0}
+    (tmp_path / ".progress.json").write_text("{broken", encoding="utf-8")
+    progress()
+    assert "0 of" in capsys.readouterr().out
+
+
+def test_outside_a_course_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check("hello_shape", wrong)
+    assert list(tmp_path.iterdir()) == []
