@@ -99,9 +99,9 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
         return changed
     tell(f"{assignment}: running the solution notebook")
     executed = execute(assignment)
-    _write(solution(assignment), nbformat.writes(executed))
+    _write(solution(assignment), nbformat.writes(executed) + "\n")
     tell(f"{assignment}: making the student's notebook")
-    _write(release(assignment), nbformat.writes(student_notebook(assignment)))
+    _write(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
 
 
