@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,33 +106,66 @@ def grade(
     with gradebook.Book(school) as book:
         book.know(assignment)
         before, now = book.latest(assignment), gradebook.version(assignment)
-        fresh: list[tuple[Submission, bytes]] = []
+        fresh: list[Submission] = []
         for submission in submissions:
-            data = _read(submission, limits)
             kept = before.get(submission.student)
-            if kept and not force and (kept.submission, kept.version) == (gradebook.digest(data), now):
+            if kept and not force and kept.holds_for(gradebook.digest(_read(submission, limits)), now):
                 done.append(Done(submission, None, "graded before, unchanged"))
                 tell(done[-1], len(submissions))
             else:
-                fresh.append((submission, data))
-        if not fresh:
-            return done
-        count = max(1, min(workers or os.cpu_count() or 1, len(fresh)))
-        with _jails(count, limits) as jails, ThreadPoolExecutor(count) as pool:
-            running: dict[Future[Graded], tuple[Submission, bytes]] = {
-                pool.submit(_grade_one, submission, data, jails, limits, seeds): (submission, data)
-                for submission, data in fresh
-            }
-            for future in as_completed(running):
-                submission, data = running[future]
-                graded = future.result()
-                if submission.remark:
-                    graded.remarks.insert(0, submission.remark)
-                book.enter(submission.student, graded, gradebook.digest(data), _timestamp(submission.folder))
-                feedback.write(school, submission.student, graded)
-                done.append(Done(submission, graded, "; ".join(graded.remarks)))
-                tell(done[-1], len(submissions))
+                fresh.append(submission)
+        for submission, graded, digest in _graded(fresh, limits, seeds, workers or os.cpu_count() or 1):
+            if submission.remark:
+                graded.remarks.insert(0, submission.remark)
+            feedback.write(school, submission.student, graded)
+            book.enter(submission.student, graded, digest, _timestamp(submission.folder))
+            done.append(Done(submission, graded, "; ".join(graded.remarks)))
+            tell(done[-1], len(submissions))
     return sorted(done, key=lambda one: one.submission.student)
+
+
+def _graded(
+    submissions: list[Submission], limits: Limits, seeds: draws.Seeds, workers: int
+) -> Iterator[tuple[Submission, Graded, str]]:
+    """Each submission with its grade and its digest, as they come, graded side by side.
+
+    Ctrl-C: what is being graded is finished and still comes; then KeyboardInterrupt.
+    """
+    if not submissions:
+        return
+    count = min(workers, len(submissions))
+    with _asked_to_stop() as stop, _jails(count, limits) as jails, ThreadPoolExecutor(count) as pool:
+        running: dict[Future[tuple[Graded, str]], Submission] = {
+            pool.submit(_grade_one, submission, jails, limits, seeds): submission for submission in submissions
+        }
+        while running:
+            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in finished:
+                submission = running.pop(future)
+                yield submission, *future.result()
+            if stop.is_set():
+                running = {future: one for future, one in running.items() if not future.cancel()}
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """Ctrl-C sets the event instead of breaking off whatever is being written; a second Ctrl-C breaks off."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(number: int, frame: object) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _read(submission: Submission, limits: Limits) -> bytes:
@@ -162,24 +197,26 @@ def _jails(count: int, limits: Limits) -> Iterator[queue.SimpleQueue[Jail]]:
 
 
 def _grade_one(
-    submission: Submission, data: bytes, jails: queue.SimpleQueue[Jail], limits: Limits, seeds: draws.Seeds
-) -> Graded:
-    """Grade one submission; where the jail breaks, once more in a new one, then leave it to a person."""
+    submission: Submission, jails: queue.SimpleQueue[Jail], limits: Limits, seeds: draws.Seeds
+) -> tuple[Graded, str]:
+    """The grade of one submission, and its digest; where the jail breaks, once more in a new one, then leave it to a person."""
+    data = _read(submission, limits)
+    digest = gradebook.digest(data)
     listed = exercises.of_notebook(submission.assignment)
     if submission.path is None:
         verdicts = {e.name: not_earned(e, f"There is {submission.remark} in the submission.") for e in listed}
-        return Graded(submission.assignment, verdicts)
+        return Graded(submission.assignment, verdicts), digest
     jail = jails.get()
     try:
         for _ in range(2):
             try:
-                return grade_submission(submission.assignment, data, jail, seeds)
+                return grade_submission(submission.assignment, data, jail, seeds), digest
             except JailBroken as error:
                 reason = str(error)
                 jail.close()
                 jail = Jail(limits)
         verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
-        return Graded(submission.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
+        return Graded(submission.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"]), digest
     finally:
         jails.put(jail)
 

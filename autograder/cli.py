@@ -86,7 +86,12 @@ def _grade(
             speed = progress.tasks[task].speed or 0
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
 
-        done = classroom.grade(school, assignment, Limits(), workers, student, force, tell)
+        try:
+            done = classroom.grade(school, assignment, Limits(), workers, student, force, tell)
+        except KeyboardInterrupt:
+            progress.stop()
+            sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
+            raise typer.Exit(130) from None
     with gradebook.Book(school) as book:
         latest = book.latest(assignment)
     attempts = [latest[one.submission.student] for one in done if one.submission.student in latest]

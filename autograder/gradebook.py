@@ -55,6 +55,11 @@ class Attempt:
     verdicts: dict[str, dict[str, Any]]
     remarks: Sequence[str]
 
+    def holds_for(self, submission: str, version: str) -> bool:
+        """Whether the same submission would get the same grade again; what was not graded, by our fault, is tried again."""
+        graded = all(verdict.get("outcome") != Outcome.NOT_GRADED.value for verdict in self.verdicts.values())
+        return graded and (self.submission, self.version) == (submission, version)
+
 
 def version(assignment: str) -> str:
     """By what a grade was made: the key's version and the engine's."""

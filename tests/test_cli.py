@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -120,3 +123,22 @@ def test_the_doctor_finds_every_layer() -> None:
     status, said, _ = autograder("doctor")
     assert status == 0, said
     assert "[FAIL]" not in said and said.count("[OK]") >= 10
+
+
+@needs_bubblewrap
+def test_ctrl_c_saves_what_is_graded_and_the_same_command_grades_the_rest(tmp_path: Path) -> None:
+    for number in range(16):
+        folder = tmp_path / "submitted" / f"student{number:02d}" / START
+        folder.mkdir(parents=True)
+        (folder / f"{START}.ipynb").write_text(json.dumps(answered()), encoding="utf-8")
+    command = [sys.executable, "-c", "from autograder.cli import main; main()", "grade", "--grading", str(tmp_path)]
+    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while running.poll() is None and not list((tmp_path / "feedback").glob("*/*/*.html")):
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 130 and "what was graded is saved" in said, said
+    status, table, errors = autograder("grade", "--grading", str(tmp_path))
+    assert status == 0 and table.count("2/2") == 16, table + errors
+    saved = re.search(r"(\d+) graded, (\d+) unchanged", table)
+    assert saved and int(saved[1]) + int(saved[2]) == 16 and int(saved[2]) >= 1

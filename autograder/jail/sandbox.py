@@ -102,6 +102,7 @@ class Jail:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C at the terminal is for the conductor, who finishes what is in flight
             )
         finally:
             inside.close()
