@@ -150,7 +150,7 @@ def tokens_averaged(x, W1, b1, W2, b2, act):
     return (act(x @ W1 + b1) @ W2 + b2).mean(dim=-2)
 
 
-@ffn_forward.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+@ffn_forward.mistake("Nothing comes back: the function ends without a `return`. Hand back what the last step computes.")
 def no_return(x, W1, b1, W2, b2, act):
     hidden = act(x @ W1 + b1)
     hidden @ W2 + b2
@@ -188,6 +188,60 @@ def x_overwritten(x, W1, b1, W2, b2, act):
     return out
 
 
+@ffn_forward.mistake(
+    "This is written for column vectors, W @ x. Here a token is a row: x stands on the left, `x @ W1`, and so any number of tokens can stand above each other."
+)
+def column_vectors(x, W1, b1, W2, b2, act):
+    return W2 @ act(W1 @ x + b1) + b2
+
+
+@ffn_forward.mistake(
+    "`max(0, ...)` is Python's own and compares whole objects; a tensor has many truth values. And ReLU is not what is asked: call `act`."
+)
+def pythons_max(x, W1, b1, W2, b2, act):
+    return max(0, x @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake("`*` multiplies entry by entry. The weighted sums over all inputs are a matrix product, `@`.")
+def star_instead_of_at(x, W1, b1, W2, b2, act):
+    return act(x * W1 + b1) * W2 + b2
+
+
+@ffn_forward.mistake(
+    "The two biases have changed places: b1 [d_ff] goes with the hidden layer, b2 [d_model] with the output."
+)
+def biases_swapped(x, W1, b1, W2, b2, act):
+    return act(x @ W1 + b2) @ W2 + b1
+
+
+@ffn_forward.mistake("The hidden layer comes back. What is asked is the output: the hidden layer, through W2, plus b2.")
+def hidden_layer_returned(x, W1, b1, W2, b2, act):
+    return act(x @ W1 + b1)
+
+
+@ffn_forward.mistake(
+    "The tokens come back in one long list, [number of tokens, d_model]. The output has the shape of x: `x @ W1` keeps it by itself."
+)
+def flattened(x, W1, b1, W2, b2, act):
+    tokens = x.reshape(-1, x.shape[-1])
+    return act(tokens @ W1 + b1) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "The result is float32, whatever came in. `.float()`, or a fresh torch.zeros(...) that is filled, loses the dtype of x."
+)
+def turned_into_float32(x, W1, b1, W2, b2, act):
+    return (act(x @ W1 + b1) @ W2 + b2).float()
+
+
+@ffn_forward.mistake(
+    "One token [d_model] is not handled: the code asks for more dimensions than one. `x @ W1` works for any number of them, none besides the last included."
+)
+def two_dimensions_asked(x, W1, b1, W2, b2, act):
+    rows = [act(token @ W1 + b1) @ W2 + b2 for token in x]
+    return torch.stack(rows)
+
+
 # ffn_trace
 
 ffn_trace = Key(exercises.ffn_trace)
@@ -216,8 +270,8 @@ def formula_written_out(x, W1, b1, W2, b2):
     return {"pre": pre, "act": act, "out": act @ W2 + b2}
 
 
-@ffn_trace.right("a dict filled station by station")
-def station_by_station(x, W1, b1, W2, b2):
+@ffn_trace.right("a dict filled stage by stage")
+def stage_by_stage(x, W1, b1, W2, b2):
     trace = {}
     trace["out"] = None
     trace["pre"] = torch.einsum("...d,df->...f", x, W1) + b1
@@ -242,7 +296,7 @@ def clones(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "pre and act are the same: pre is taken after the activation. The first station is what the neurons have read, before the bend."
+    "pre and act are the same: pre is taken after the activation. The first stage is what the neurons have read, before the bend."
 )
 def pre_taken_after_the_activation(x, W1, b1, W2, b2):
     pre = F.gelu(x @ W1 + b1, approximate="tanh")
@@ -285,19 +339,19 @@ def sigmoid_gelu(x, W1, b1, W2, b2):
     return {"pre": pre, "act": act, "out": act @ W2 + b2}
 
 
-@ffn_trace.mistake("The key “pre” is missing. The trace has three stations: pre, act and out.")
+@ffn_trace.mistake("The key “pre” is missing. The trace has three stages: pre, act and out.")
 def pre_missing(x, W1, b1, W2, b2):
     act = F.gelu(x @ W1 + b1, approximate="tanh")
     return {"act": act, "out": act @ W2 + b2}
 
 
-@ffn_trace.mistake("The key “act” is missing. The trace has three stations: pre, act and out.")
+@ffn_trace.mistake("The key “act” is missing. The trace has three stages: pre, act and out.")
 def act_missing(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     return {"pre": pre, "out": F.gelu(pre, approximate="tanh") @ W2 + b2}
 
 
-@ffn_trace.mistake("The key “out” is missing. The trace has three stations: pre, act and out.")
+@ffn_trace.mistake("The key “out” is missing. The trace has three stages: pre, act and out.")
 def out_missing(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     return {"pre": pre, "act": F.gelu(pre, approximate="tanh")}
@@ -331,7 +385,7 @@ def out_with_residual(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "The stations are detached from the graph, so no gradient can flow through what you recorded. Keep the tensors as they are."
+    "The stages are detached from the graph, so no gradient can flow through what you recorded. Keep the tensors as they are."
 )
 def detached(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
@@ -343,13 +397,13 @@ def detached(x, W1, b1, W2, b2):
 @ffn_trace.mistake(
     "pre and act are detached, though out is not: a copy made with `.detach()` or `.data` can be looked at, but nothing learns through it."
 )
-def stations_detached(x, W1, b1, W2, b2):
+def stages_detached(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     act = F.gelu(pre, approximate="tanh")
     return {"pre": pre.detach(), "act": act.detach(), "out": act @ W2 + b2}
 
 
-@ffn_trace.mistake("out is made from pre, so the activation is recorded but never used. Which station does W2 read?")
+@ffn_trace.mistake("out is made from pre, so the activation is recorded but never used. Which stage does W2 read?")
 def out_from_pre(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     act = F.gelu(pre, approximate="tanh")
@@ -375,6 +429,50 @@ def trace_not_returned(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     act = F.gelu(pre, approximate="tanh")
     trace = {"pre": pre, "act": act, "out": act @ W2 + b2}  # noqa: F841
+
+
+@ffn_trace.mistake(
+    "This bends with tanh itself. “GELU in its tanh form” is GELU, in which tanh stands in for the Gaussian's Φ."
+)
+def plain_tanh(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = torch.tanh(pre)
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("This is SiLU, x·sigmoid(x). The trace asks for GELU in its tanh form.")
+def silu_instead_of_gelu(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.silu(pre)
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("pre and act have changed places: pre is before the bend, act after it.")
+def pre_and_act_swapped(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"pre": act, "act": pre, "out": act @ W2 + b2}
+
+
+@ffn_trace.mistake("Only the output comes back. A dict with all three stages is asked: pre, act and out.")
+def only_out(x, W1, b1, W2, b2):
+    return F.gelu(x @ W1 + b1, approximate="tanh") @ W2 + b2
+
+
+@ffn_trace.mistake("The output is bent too. The last stage is linear: act @ W2 + b2, as it is.")
+def out_bent(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = F.gelu(pre, approximate="tanh")
+    return {"pre": pre, "act": act, "out": F.gelu(act @ W2 + b2, approximate="tanh")}
+
+
+@ffn_trace.mistake(
+    "A constant is float32: √(2/π) as a tensor of its own dtype costs seven digits. `math.sqrt(2 / math.pi)` is exact enough."
+)
+def float32_constant(x, W1, b1, W2, b2):
+    pre = x @ W1 + b1
+    act = 0.5 * pre * (1 + torch.tanh(torch.sqrt(torch.tensor(2 / math.pi)) * (pre + 0.044715 * pre**3)))
+    return {"pre": pre, "act": act, "out": act @ W2 + b2}
 
 
 # PositionwiseFeedForward
@@ -665,6 +763,50 @@ _variant(
     settle="self.activation = activation if callable(activation) else functions.get(activation, F.gelu)",
 )
 _variant(
+    "anything_taken_as_it_is",
+    "Whatever is not a known name is taken as it is, a typo such as 'sulu' included: it only fails when it is called. Ask `callable(activation)` "
+    "in `__init__`, and raise ValueError otherwise.",
+    settle="""if activation in functions:
+            self.activation = functions[activation]
+        else:
+            self.activation = activation""",
+)
+_variant(
+    "only_texts_are_refused",
+    "A bad name is refused, but something that is no text and no function, such as 3, gets through. Anything that can't be called is a ValueError.",
+    settle="""if isinstance(activation, str) and activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = functions[activation] if isinstance(activation, str) else activation""",
+)
+_variant(
+    "any_name_of_torch",
+    "Every name that torch.nn.functional knows is accepted, 'dropout' too. Only 'relu', 'gelu' and 'silu' are names here; others are a ValueError.",
+    settle="""if not callable(activation) and not hasattr(F, str(activation)):
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = activation if callable(activation) else getattr(F, activation)""",
+)
+_variant(
+    "assertion_for_a_bad_name",
+    "A bad activation ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
+    settle="""assert callable(activation) or activation in functions
+        self.activation = activation if callable(activation) else functions[activation]""",
+)
+_variant(
+    "probability_called",
+    "self.dropout holds the number p, and `forward` calls it like a function. Make a layer of it: nn.Dropout(dropout).",
+    drop="self.dropout = dropout",
+)
+_variant(
+    "dropout_fixed_at_a_tenth",
+    "The argument `dropout` is not looked at: p is 0.1 whatever one asks for. Hand the argument on to nn.Dropout.",
+    drop="self.dropout = nn.Dropout(0.1)",
+)
+_variant(
+    "activation_twice",
+    "The activation is applied twice: on the hidden layer, where it belongs, and on the output as well. The last layer is linear.",
+    forward="return self.activation(self.linear2(self.dropout(self.activation(self.linear1(x)))))",
+)
+_variant(
     "dropout_on_the_output",
     "Dropout is applied to the output, where it also drops b2. Here it belongs on the hidden layer: after the activation, before linear2.",
     forward="return self.dropout(self.linear2(self.activation(self.linear1(x))))",
@@ -803,10 +945,34 @@ def order_reversed(W1, b1, W2, b2):
 
 
 @collapse_linear.mistake(
-    "b1 and b2 are added, but they live in different spaces: b1 has d_ff numbers, b2 d_model. b1 must go through W2 first."
+    "b1 and b2 are added as they are, but they live in different spaces: b1 has d_ff numbers, b2 d_model. What does W2 make of b1?"
 )
 def biases_added(W1, b1, W2, b2):
     return W1 @ W2, b1 + b2
+
+
+@collapse_linear.mistake("This is written for column vectors, W @ x. Here rows are multiplied from the left: b1 @ W2.")
+def bias_as_a_column(W1, b1, W2, b2):
+    return W1 @ W2, W2 @ b1 + b2
+
+
+@collapse_linear.mistake("`*` multiplies entry by entry. Two maps one after the other are a matrix product, `@`.")
+def entry_by_entry(W1, b1, W2, b2):
+    return W1 * W2, b1 @ W2 + b2
+
+
+@collapse_linear.mistake(
+    "b1 is added to W1. It is no part of what multiplies x: set x to zero in (x @ W1 + b1) @ W2 + b2 and see where b1 ends up."
+)
+def bias_inside_the_matrix(W1, b1, W2, b2):
+    return (W1 + b1) @ W2, b2
+
+
+@collapse_linear.mistake(
+    "b has the shape [1, d_model]. A bias has one dimension, [d_model]: b1 @ W2 works without an extra one."
+)
+def bias_with_two_dimensions(W1, b1, W2, b2):
+    return W1 @ W2, b1.unsqueeze(0) @ W2 + b2
 
 
 @collapse_linear.mistake("b2 is missing from b: it survives unchanged, beside what W2 makes of b1.")
@@ -990,7 +1156,7 @@ _deep(
     "plain_list",
     "The hidden layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
     layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
-        self.hidden = [nn.Linear(width, d_ff, dtype=torch.float64) for width in widths]""",
+        self.hidden = [nn.Linear(width, d_ff) for width in widths]""",
 )
 _deep(
     "one_layer_too_many",
@@ -1076,6 +1242,59 @@ _deep(
         for layer in self.hidden[1:]:
             x = x + self.activation(layer(x))
         return self.last(x)""",
+)
+_deep(
+    "dropout_added",
+    "There is dropout in it: in training mode the output is random. None is asked here.",
+    layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
+        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
+        self.dropout = nn.Dropout(0.1)""",
+    forward="""for layer in self.hidden:
+            x = self.dropout(self.activation(layer(x)))
+        return self.last(x)""",
+)
+_deep(
+    "return_inside_the_loop",
+    "The `return` stands inside the loop, so only the first hidden layer is ever used. Move it out by one level.",
+    forward="""for layer in self.hidden:
+            x = self.activation(layer(x))
+            return self.last(x)""",
+)
+_deep(
+    "x_not_passed_on",
+    "Every turn of the loop starts from x again: what the layer before computed is thrown away. Hand it on: `x = ...`.",
+    forward="""for layer in self.hidden:
+            hidden = self.activation(layer(x))
+        return self.last(hidden)""",
+)
+_deep(
+    "residual_around_it",
+    "x is added to the output. The residual connection is the block's business, around this module.",
+    forward="""hidden = x
+        for layer in self.hidden:
+            hidden = self.activation(layer(hidden))
+        return x + self.last(hidden)""",
+)
+_deep(
+    "no_output_layer",
+    "The last layer is missing: what comes back is the hidden layer, d_ff wide. One more Linear leads back to d_model.",
+    forward="""for layer in self.hidden:
+            x = self.activation(layer(x))
+        return x""",
+)
+_deep(
+    "activation_after_the_first_only",
+    "Only the first hidden layer is followed by the activation. Without a bend between them, neighbouring layers collapse into one.",
+    forward="""x = self.activation(self.hidden[0](x))
+        for layer in self.hidden[1:]:
+            x = layer(x)
+        return self.last(x)""",
+)
+_deep(
+    "one_refused_too",
+    "n_hidden = 1 is refused, but one hidden layer is the ordinary FFN. Only fewer than one is a ValueError.",
+    guard="""if n_hidden <= 1:
+            raise ValueError("n_hidden must be at least 1")""",
 )
 _deep(
     "deep_forward_returns_nothing",
@@ -1182,6 +1401,7 @@ NORM = """class NormFFN(nn.Module):
         {forward}
 """
 NORM_DEFAULTS = {
+    "default": '"relu"',
     "norm": "self.norm = nn.LayerNorm(d_ff)",
     "settle": """functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
         self.activation = activation if callable(activation) else functions[activation]""",
@@ -1240,6 +1460,56 @@ _norm(
     forward="""h = self.activation(self.linear1(x))
         h = (h - h.mean(-1, keepdim=True)) / (h.std(-1, unbiased=False, keepdim=True) + 1e-5)
         return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "std_as_in_a_tutorial",
+    "`.std()` divides by d_ff − 1, and eps is added to it outside of the root, as in a well-known tutorial. LayerNorm: √(variance + eps), variance over d_ff.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = (h - h.mean(-1, keepdim=True)) / (h.std(-1, keepdim=True) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "rms_norm",
+    "This is RMSNorm: it neither subtracts the mean nor has a bias. LayerNorm does both.",
+    norm="self.norm = nn.RMSNorm(d_ff, eps=1e-5)",
+)
+_norm(
+    "divided_by_the_variance",
+    "It is divided by the variance instead of its square root, the standard deviation.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "mean_over_everything",
+    "Mean and variance are taken over all tokens and neurons at once. LayerNorm takes each token's own d_ff numbers: dim=-1, keepdim=True.",
+    norm=BY_HAND,
+    forward="""h = self.activation(self.linear1(x))
+        h = (h - h.mean()) / torch.sqrt(h.var(unbiased=False) + 1e-5)
+        return self.linear2(self.gain * h + self.shift)""",
+)
+_norm(
+    "norm_without_its_bias",
+    "The norm has no bias of its own: `bias=False` leaves only the gain. Both are asked.",
+    norm="self.norm = nn.LayerNorm(d_ff, bias=False)",
+)
+_norm(
+    "norm_and_residual",
+    "x is added to the output. The residual connection is the block's business, around this module.",
+    forward="return x + self.linear2(self.norm(self.activation(self.linear1(x))))",
+)
+_norm(
+    "norm_and_dropout",
+    "There is dropout in it: in training mode the output is random. None is asked here.",
+    norm="self.norm, self.dropout = nn.LayerNorm(d_ff), nn.Dropout(0.1)",
+    forward="return self.linear2(self.dropout(self.norm(self.activation(self.linear1(x)))))",
+)
+_norm(
+    "default_gelu",
+    "Without the argument the activation must be ReLU; yours is GELU. Look at the default in the signature.",
+    default='"gelu"',
 )
 _norm(
     "mean_not_subtracted",

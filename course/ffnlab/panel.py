@@ -20,6 +20,11 @@ COLOURS = {
     Outcome.NOT_GRADED: ("#5b6472", "#f4f5f7"),
 }
 
+NOT_ATTEMPTED = (
+    "Write your code in the cell above and run it, then run this cell again. "
+    "Your code is there already? Then a line `raise NotImplementedError` (or `...`) is still in it."
+)
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -27,6 +32,9 @@ class Panel:
 
     html: str
     text: str
+
+    def __repr__(self) -> str:
+        return self.text
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}
@@ -61,8 +69,8 @@ def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: 
             lines.append(f"  {understood}")
             parts.append(f'<div style="margin-top:.2em">{_text(understood)}</div>')
     elif verdict.outcome is Outcome.NOT_ATTEMPTED:
-        lines.append("  Write your code in the cell above and run it, then run this cell again.")
-        parts.append("<div>Write your code in the cell above and run it, then run this cell again.</div>")
+        lines.append(f"  {NOT_ATTEMPTED}")
+        parts.append(f"<div>{_text(NOT_ATTEMPTED)}</div>")
     else:
         lines += _reasons_text(verdict)
         parts.append(_reasons_html(verdict))
@@ -112,7 +120,13 @@ def _shown(verdict: Verdict) -> list[AspectVerdict]:
         return []
     if len(wrong) == 1 and all(aspect.seen for aspect in verdict.aspects):
         return [AspectVerdict("", verdict.points, verdict.max_points, wrong.pop())]
-    return list(verdict.aspects)
+    said: set[str] = set()
+    shown = []
+    for aspect in verdict.aspects:
+        seen = "the same as above" if aspect.seen in said else aspect.seen
+        said |= {aspect.seen} - {""}
+        shown.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, seen))
+    return shown
 
 
 def _is_question(verdict: Verdict) -> bool:

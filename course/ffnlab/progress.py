@@ -24,15 +24,15 @@ def folder() -> Path | None:
 
 
 def record(verdict: Verdict) -> None:
-    """Keep a verdict, if this is a course's folder that can be written. The best result so far stays."""
+    """Keep a verdict, if this is a course's folder that can be written: that of the last check, as it would be handed in now."""
     course = folder()
     if course is None:
         return
     kept = read(course)
-    before = kept.get(verdict.exercise, {})
-    if verdict.outcome is Outcome.NOT_ATTEMPTED or before.get("points", -1) > verdict.points:
+    now = {"outcome": verdict.outcome.value, "points": verdict.points}
+    if kept.get(verdict.exercise) == now:
         return
-    kept[verdict.exercise] = {"outcome": verdict.outcome.value, "points": verdict.points}
+    kept[verdict.exercise] = now
     try:
         draft = course / f"{FILE}.{os.getpid()}"
         draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
@@ -63,7 +63,7 @@ def progress() -> None:
         earned_all, points_all = earned_all + earned, points_all + points
         text.append(f"{notebook}  {_bar(earned, points)}  {earned:g} of {points:g} points")
         rows.append(
-            f'<tr><th colspan="3" style="text-align:left;padding:.55em 1em .1em 0">{escape(notebook)}</th>'
+            f'<tr style="background:transparent;color:inherit"><th colspan="3" style="text-align:left;padding:.55em 1em .1em 0">{escape(notebook)}</th>'
             f'<td style="text-align:right;padding:.55em 0 .1em"><code style="background:none">{_bar(earned, points)}</code>'
             f" {earned:g} of {points:g}</td></tr>"
         )
@@ -72,7 +72,8 @@ def progress() -> None:
             score = f"{_points(kept, exercise.name):g} of {exercise.points:g}"
             text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")
             rows.append(
-                f"<tr><td>{mark}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
+                "<tr style='background:transparent;color:inherit'>"
+                f"<td>{mark}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
                 f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
             )
     head = f"Your progress: {earned_all:g} of {points_all:g} points"

@@ -272,7 +272,7 @@ def normalised(message: str) -> str:
     message = re.sub(r"\[[^\[\]]*\]", "[…]", message)
     message = re.sub(r"\b\w+Backward\d*\b", "…Backward", message)
     message = re.sub(r"\b[\w.<>]+\(\)", "…()", message)
-    return re.sub(r"\d+", "#", message).strip()
+    return re.sub(r"\d+x\d+", "#x#", message).strip()
 
 
 def _raised(error: Failure) -> str:
@@ -386,7 +386,8 @@ def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
         if abs(scale - 1) > 1e-6 and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
             clues.append(f"everything is {1 / scale:.4g} times too large")
         shift = (theirs - mine).flatten()
-        if shift.numel() > 1 and bool((shift - shift[0]).abs().max() <= 1e3 * atol) and abs(float(shift[0])) > atol:
+        first = abs(float(shift[0])) if shift.numel() > 1 else 0.0
+        if first > max(1e3 * atol, 1e-4) and bool((shift - shift[0]).abs().max() <= 1e-4 * first):
             clues.append("every entry is off by the same amount")
     square = mine.ndim == 2 and mine.shape[0] == mine.shape[1] and mine.shape[0] > 1
     if square and _close(mine.T, theirs, atol, rtol):

@@ -69,6 +69,7 @@ def _draw_without_act(rng: Draw, case: int) -> dict[str, Any]:
 def _leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
     """x [A, B, T, d_model] and parts of it, by what is special about them."""
     return {
+        "one token, x of shape [d_model]": x[0, 0, 0],
         "x of shape [T, d_model]": x[0, 0],
         "x with T = 1": x[0, :, :1],
         "x of shape [A, B, T, d_model]": x,
@@ -123,9 +124,9 @@ ffn_trace = Exercise(
     "ffn_trace",
     draw=_draw_without_act,
     where="the section “Trace one token”.",
-    understood="You can stop the FFN at each of its three stations and look: before the bend, after it, and at the output.",
+    understood="You can stop the FFN at each of its three stages and look: before the bend, after it, and at the output.",
     hints=(
-        "It is `ffn_forward` with three named stations. Write one line per station, each from the one before.",
+        "It is `ffn_forward` with three named stages. Write one line per stage, each from the one before.",
         "`F.gelu` has an argument that chooses the tanh approximation. What does `F.gelu` do without it?",
         'Collect the three tensors at the end, as they are: `{"pre": pre, ...}`. Whatever changes or detaches one of them changes what the trace shows.',
     ),
@@ -150,14 +151,14 @@ def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
     return on_each(call, _leading_shapes(x))
 
 
-def _station(key: str, points: float) -> None:
+def _stage(key: str, points: float) -> None:
     @ffn_trace.aspect(key, points)
     def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
         return _entry(answer(x[0], W1, b1, W2, b2), key)
 
 
 for _key in TRACED:
-    _station(_key, 0.5)
+    _stage(_key, 0.5)
 
 
 @ffn_trace.aspect("attached to the graph", points=1)
@@ -383,9 +384,15 @@ def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
 @PositionwiseFeedForward.aspect("unknown activation", points=0.5)
 def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
     made: list[Any] = []
-    at_once = raised(lambda: made.append(answer(*W1.shape, activation="sulu")))
+    found = {
+        "making it with activation='sulu' raises": raised(lambda: made.append(answer(*W1.shape, activation="sulu")))
+    }
     later = raised(lambda: _module(made[0])(x[0].float())) if made else "it is never called"
-    return {"what making it with activation='sulu' raises": at_once, "what calling it raises": later}
+    return found | {
+        "calling it afterwards raises": later,
+        "making it with activation=3 raises": raised(lambda: answer(*W1.shape, activation=3)),
+        "making it with activation='dropout' raises": raised(lambda: answer(*W1.shape, activation="dropout")),
+    }
 
 
 def _repr_facts(seen: Any) -> dict[str, bool]:
@@ -502,9 +509,13 @@ def _(answer: Any, **inputs: Any) -> Any:
     def output(n: int, x: Any) -> Any:
         return attempt(lambda: _deep(answer, inputs, n, CALLABLES[inputs["act"]])(x))
 
-    x, deep = inputs["x"][0], inputs["n_hidden"]
-    by_depth = {f"n_hidden = {n}": output(n, x) for n in (1, 2, deep)}
-    return by_depth | {f"n_hidden = {deep}, non-contiguous x": output(deep, x.transpose(0, 1))}
+    def training(x: Any) -> Any:
+        return _deep(answer, inputs, 2, CALLABLES[inputs["act"]]).train()(x)
+
+    deep = inputs["n_hidden"]
+    by_depth = {f"n_hidden = {n}": output(n, inputs["x"][0]) for n in (1, 2, deep)}
+    by_shape = {f"n_hidden = {deep}, {label}": output(deep, x) for label, x in _leading_shapes(inputs["x"]).items()}
+    return by_depth | by_shape | {"in training mode": attempt(lambda: training(inputs["x"][0]))}
 
 
 @DeepFFN.aspect("activation by name", points=0.5)
@@ -602,7 +613,8 @@ def _(answer: Any, **inputs: Any) -> Any:
 @NormFFN.aspect("any leading shape", points=0.5)
 def _(answer: Any, **inputs: Any) -> Any:
     module, _ = _normed(answer, inputs)
-    return on_each(module, _leading_shapes(inputs["x"]))
+    by_shape = on_each(module, _leading_shapes(inputs["x"]))
+    return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
 
 
 @NormFFN.aspect("gradients", points=0.5)
@@ -625,7 +637,7 @@ quiz_rank = question(
 
 quiz_bias = question(
     "quiz_bias",
-    where="the section “Trace one token”.",
+    where="the section “One token by hand”.",
     understood="Each neuron writes its own vector into the output; b2 is there before any of them has written.",
 )
 
