@@ -1391,7 +1391,7 @@ class NormFunctional(nn.Module):
 
 
 NORM = """class NormFFN(nn.Module):
-    def __init__(self, d_model, d_ff, activation="relu"):
+    def __init__(self, d_model, d_ff, activation={default}):
         super().__init__()
         self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         {norm}
