@@ -94,6 +94,8 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 #
 # The numbers are made from a seed, not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
 #
+# When you open a saved notebook again, its figures are asleep: the picture is there, but it does not follow the slider. Run the cell again to wake it.
+#
 # Behind the sheet of the first sentence lies a second one, a little to the right: a model works on several sentences at once.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -225,7 +227,8 @@ recheck("quiz_hidden", quiz_hidden)
 # ## Hand in your work
 #
 # 1. Menu **Kernel → Restart Kernel and Run All Cells…** An answer that works only in a certain order of cells shows up now.
-# 2. Look at the panels, and at the table below. Some course servers also show a **Validate** button above the notebook: it runs everything afresh and
+# 2. Look at the panels, and at the table below. It shows each exercise as its last check left it: after step 1, what you are about to hand in. An answer
+#    that you have broken since counts as broken. Some course servers also show a **Validate** button above the notebook: it runs everything afresh and
 #    lists the checks that are not earned yet.
 # 3. Save with **Ctrl + S** (**Cmd + S** on a Mac).
 # 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is
@@ -243,4 +246,5 @@ progress()
 # - learn from a wrong answer: what was seen, the likely cause, where to look;
 # - say why only inputs you have not seen can grade you, and hand in your work.
 #
-# Next: `01_attention`, what attention can and cannot do. If you know attention well, go to `02_feed_forward`.
+# Next: the next notebook, when your course has it: what attention can and cannot do. If you know attention well, or your course does not have it, go to
+# `02_feed_forward`.

@@ -18,8 +18,8 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 50 minutes |
-# | **You need** | matrix products, `nn.Module` seen once, and `00_start_here`; `01_attention` helps |
+# | **Time** | 75 minutes, and 10 more for the quiz and question M2 (sections 10 and 11), which can wait for another day |
+# | **You need** | matrix products, `nn.Module` seen once, and `00_start_here` |
 # | **Points** | 24 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
@@ -106,7 +106,8 @@ for thing, (cold, water) in things.items():
 #   number, such as `torch.relu`. Use the one you are given.
 # - **Returns** a tensor [..., d_model], in the dtype of `x`.
 # - `x` may be one token [d_model], a sentence [T, d_model], or have any number of dimensions before the last.
-# - Gradients reach `x` and all four arrays, and these stay as they were. Values are compared in float64, to nine digits.
+# - Gradients reach `x` and all four arrays. Do not change any of them in place.
+# - Values are compared in float64, to nine digits. Wherever you need a constant, write it as a Python float, not as a float32 tensor.
 # - Shapes that do not fit: nothing to do, torch raises its own error.
 #
 # Stuck? Run `hint("ffn_forward")` in a cell of your own.
@@ -142,7 +143,7 @@ controls.show(
     figures.expand_contract,
     token=controls.choice("token", [(word, i) for i, word in enumerate(figures.TOKENS[:4])], 1),
     activation=controls.choice("activation", ["ReLU", "GELU"], "ReLU"),
-    activated=controls.toggle("activation applied", True),
+    activated=controls.toggle("show numbers after activation", True),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "wider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -168,7 +169,7 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Trace one token
 #
-# Now one token at a time, in three vectors that get their own names:
+# Now one token at a time. On its way it passes three stages. Each is a vector with a name of its own:
 #
 # | name | what it is | shape |
 # |---|---|---|
@@ -181,9 +182,9 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 #
 # **Predict** three things, then try them:
 #
-# 1. You choose another token. Which of the three vectors change?
-# 2. You tick “permute tokens”: all words of the sentence change places. What happens to the three vectors of your token?
-# 3. You change ReLU to GELU. What becomes of the bars on the left?
+# 1. You choose another token. Which of the three stages change?
+# 2. You tick “permute tokens”: all words of the sentence change places. What happens to the three stages of your token?
+# 3. You change ReLU to GELU. What becomes, in `act`, of the bars that point left in `pre`?
 
 # %% nbgrader={"grade": false, "grade_id": "trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -197,12 +198,13 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "trace-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.**
 #
-# 1. Another token, other vectors: all three change. The weights do not. One FFN serves every position.
+# 1. Another token, other numbers: all three stages change. The weights do not. One FFN serves every position.
 # 2. Nothing happens to them. In an FFN positions are strangers: a token's output depends on that token and on nothing else. (Notebook 04.)
-# 3. ReLU **zeroes** the left side. GELU **shrinks** it, to no lower than −0.17, and leaves no exact zeros. The identity does neither.
+# 3. ReLU turns every bar that points left into an exact **zero**. GELU **shrinks** it, to no lower than −0.17, and leaves no exact zeros. The identity
+#    does neither.
 #
-# A published explainer of this very picture says that GELU “softly zeroes most of the bars”. Does it? Here are 100,000 random `pre` numbers. Run the
-# cell, then set `shift` to −1.
+# A published page draws the same three columns of bars for one token of a language model, and says that GELU “softly zeroes most of the bars”. Does
+# it? Here are 100,000 random `pre` numbers. Run the cell, then set `shift` to −1.
 
 # %% nbgrader={"grade": false, "grade_id": "most-bars", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 shift = 0.0
@@ -214,13 +216,13 @@ for name in ("ReLU", "GELU"):
     print(f"after {name}: {zero:.0%} are exactly 0, {close:.0%} within 0.1 of it; the lowest is {act.min():.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "most-bars-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# GELU zeroes none of them. Around a mean of 0 only half of the bars are on the left at all. “Most” needs a negative mean, and even with `shift = -1.0`
+# GELU zeroes none of them. Around a mean of 0 only half of the bars point left at all. “Most” needs a negative mean, and even with `shift = -1.0`
 # fewer than half end up close to 0.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `ffn_trace`
 #
-# *3 points · difficulty ●○○ · 3 minutes*
+# *3 points · difficulty ●○○ · 4 minutes*
 #
 # Return all three stages, as the figure needs them.
 #
@@ -228,8 +230,8 @@ for name in ("ReLU", "GELU"):
 # - **Returns** a dict with exactly the keys `"pre"` [..., d_ff], `"act"` [..., d_ff], `"out"` [..., d_model].
 # - The activation is GELU in its **tanh form**, the one GPT-2 uses: `F.gelu(…, approximate="tanh")`. Without that argument torch computes another,
 #   slightly different GELU (notebook 03 compares the two).
-# - `pre` is what came **before** the activation, also after your function has returned. Gradients flow through all three. `x` and the arrays stay as
-#   they were.
+# - `pre` is what came **before** the activation. Do not change it in place, nor `x`, nor the arrays. Gradients flow through all three stages.
+# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("ffn_trace")` in a cell of your own.
 
@@ -289,10 +291,10 @@ print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x
 torch.manual_seed(0)
 ones = torch.ones(8)
 dropout = nn.Dropout(0.5)
-print("training:               ", dropout(ones).tolist())
+print("nn.Dropout, training:        ", dropout(ones).tolist())
 dropout.eval()
-print("evaluating:             ", dropout(ones).tolist())
-print("F.dropout, evaluating:  ", F.dropout(ones, 0.5).tolist())
+print("nn.Dropout, after eval():    ", dropout(ones).tolist())
+print("F.dropout, whatever the mode:", F.dropout(ones, 0.5).tolist())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** What survives is multiplied by 1 / (1 − p), here 2, so that the mean stays the same. `nn.Dropout` is a module: `eval()` reaches it
@@ -302,7 +304,7 @@ print("F.dropout, evaluating:  ", F.dropout(ones, 0.5).tolist())
 # %% [markdown] nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `PositionwiseFeedForward`
 #
-# *6 points · difficulty ●●○ · 8 minutes*
+# *6 points · difficulty ●●○ · 12 minutes*
 #
 # Write the FFN as a module. It maps [..., d_model] to [..., d_model].
 #
@@ -313,6 +315,7 @@ print("F.dropout, evaluating:  ", F.dropout(ones, 0.5).tolist())
 #   Off in `eval()`.
 # - **`extra_repr()`** returns a text with both sizes, as in `d_model=6, d_ff=10`. `print` shows it.
 # - No residual connection and no norm: these belong to the block around the FFN (notebook 04).
+# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("PositionwiseFeedForward")` in a cell of your own.
 
@@ -382,13 +385,14 @@ controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1
 # %% [markdown] nbgrader={"grade": false, "grade_id": "collapse_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `collapse_linear`
 #
-# *3 points · difficulty ●●○ · 3 minutes*
+# *3 points · difficulty ●●○ · 4 minutes*
 #
 # Find the one matrix and the one bias that do the same as an FFN without activation.
 #
 # - **Takes** `W1` [d_model, d_ff], `b1` [d_ff], `W2` [d_ff, d_model], `b2` [d_model], as in `ffn_forward`.
 # - **Returns** the pair `(W, b)`, `W` [d_model, d_model] and `b` [d_model], so that `x @ W + b` equals `(x @ W1 + b1) @ W2 + b2` for every `x`.
-# - The dtype stays. Gradients reach all four arrays.
+# - The dtype stays. Gradients reach all four arrays. Do not change these in place.
+# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("collapse_linear")` in a cell of your own.
 
@@ -432,8 +436,8 @@ for d_ff in (2, 4, 6, 24):
 #
 # You put dropout on the hidden layer. Others put it on the output. Does it matter?
 #
-# **Predict:** in the cell, `W2` is all zeros and `b2` all ones, so the output is six ones. What will dropout with p = 0.5 make of it, at each of the
-# two places?
+# **Predict:** in the cell we set `W2` to zeros and `b2` to ones, so the output is six ones. What will dropout with p = 0.5 make of it, at each place,
+# at both, and nowhere?
 
 # %% nbgrader={"grade": false, "grade_id": "where", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.manual_seed(0)
@@ -441,14 +445,18 @@ linear1, linear2, dropout = nn.Linear(6, 24), nn.Linear(24, 6), nn.Dropout(0.5)
 nn.init.zeros_(linear2.weight)
 nn.init.ones_(linear2.bias)
 hidden = torch.relu(linear1(torch.randn(6)))
+print("nowhere:            ", linear2(hidden).tolist())
 print("on the hidden layer:", linear2(dropout(hidden)).tolist())
 print("on the output:      ", dropout(linear2(hidden)).tolist())
+print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "where-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Dropout on the hidden layer silences neurons, and `b2` belongs to no neuron: it always arrives. Dropout on the output drops whole
-# numbers of the result, `b2` and all. While evaluating, `nn.Dropout` is switched off at either place (a bare `F.dropout` would go on, see section 4),
-# and the two are the same function.
+# numbers of the result, `b2` and all. So zeros give away dropout on the output. **What this experiment cannot tell:** with `W2` at zero the neurons write
+# nothing, so silencing some of them changes nothing. “Nowhere” and “on the hidden layer” look alike, and so do “on the output” and “on both”. What
+# would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
+# While evaluating, `nn.Dropout` is switched off wherever it stands (a bare `F.dropout` would go on, see section 4), and all four are the same function.
 # So a trained model's weights do not tell you which it was. You have to look it up:
 #
 # | where dropout is applied | hidden layer | output, before it is added to x |
@@ -466,11 +474,14 @@ print("on the output:      ", dropout(linear2(hidden)).tolist())
 # %% [markdown] nbgrader={"grade": false, "grade_id": "repair-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · Repair a published class
 #
-# A blog prints its FFN class about like this. It can never have run in this form. What is wrong with it? Look first, then run the cell. It asks Python.
-# Repair the text between the quotes, line by line, until Python can read it: each repair brings the next error to light.
+# A blog prints its FFN class about like this. It can never have run in this form. What is wrong with it? Look first, then run the cell. It has Python
+# read the text between the quotes, make an FFN with the class, and call it on four tokens. Repair the text and run the cell again, until it says that the
+# class works. Python stops at the first thing it cannot do, so the message is a place to start; and text that Python can read need not do what it should.
 
 # %% nbgrader={"grade": false, "grade_id": "repair", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-published = """
+import traceback
+
+published = """\
 class feed-forwardNet(nn.Module):
 def __init__(self, d_model=8, d_ff=32):
 super().__init__()
@@ -480,17 +491,30 @@ self.w_2 = nn.Linear(d_ff, d_model)
 def forward(self, X):
 return self.w_2(self.relu(self.w_1(X)))As noted above
 """
+x, made = torch.randn(4, 8), {"nn": nn, "torch": torch, "F": F}
 try:
-    compile(published, "a blog", "exec")
-    print("Python can read it.")
+    exec(compile(published, "the blog", "exec"), made)
+    classes = [value for value in made.values() if isinstance(value, type)]
+    if not classes:
+        raise TypeError("the text makes no class")
+    module = classes[-1]()
+    y, p = module(x), sum(p.numel() for p in module.parameters())
+    assert y.shape == x.shape, f"[4, 8] has become {list(y.shape)}"
+    assert p == 8 * 32 + 32 + 32 * 8 + 8, f"the module has {p} parameters; two layers, 8 to 32 and 32 to 8, have 552"
+    print(f"The class works: {list(x.shape)} becomes {list(y.shape)}, with {p} parameters.")
 except SyntaxError as error:
-    print(f"{type(error).__name__} in line {error.lineno - 1}: {error.msg}")
+    print(f"{type(error).__name__} in line {error.lineno}: {error.msg}")
+except Exception as error:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "the blog"]
+    print(f"{type(error).__name__}{f' in line {lines[-1]}' if lines else ''}: {error}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "repair-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # <details><summary><b>The three repairs</b></summary>
 #
 # 1. A name cannot hold a hyphen: Python reads `feed-forwardNet` as a subtraction. `FeedForwardNet` will do.
-# 2. The indentation is lost. What belongs to the class has to stand further right than `class`, what belongs to a method further right than `def`.
+# 2. The indentation is lost. What belongs to the class has to stand further right than `class`, what belongs to a method further right than `def`. Python
+#    insists on it for the first line after a colon only. If you indent just `def __init__` and `super().__init__()`, the lines that follow stand outside the
+#    class, and Python finds out only when it runs them: `self` and `d_model` mean nothing there.
 # 3. The next sentence of the page has run into the last line of the code.
 #
 # What is left is a sound FFN: `w_1` widens, ReLU bends, `w_2` narrows. It has no dropout, and no other activation.
@@ -520,8 +544,9 @@ print("[one layer] * 3:             ", count(Holder(nn.ModuleList([nn.Linear(10,
 print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in range(3)])))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "traps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** `[layer] * 3` is three times the **same** layer, with one set of weights. And a module does not look for layers in a plain list: an
-# optimiser would train nothing.
+# **What you saw.** `[layer] * 3` is three times the **same** layer, with one set of weights. And a module does not look for layers in a plain list: their
+# weights are missing from `parameters()`, so an optimiser that gets these does not train them. If the module has no other layers, torch stops you: “optimizer
+# got an empty parameter list”. If it has others, those are trained, the ones in the list keep their first, random weights, and nobody tells you.
 #
 # The first trap catches whole models: `[ffn] * 6` shares one FFN among six Transformer layers. All positions share the weights of an FFN, different
 # layers do not (Vaswani et al. 2017, section 3.3).
@@ -529,7 +554,7 @@ print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "DeepFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `DeepFFN`
 #
-# *4 points · difficulty ●●○ · 4 minutes*
+# *4 points · difficulty ●●○ · 8 minutes*
 #
 # Write an FFN with any number of hidden layers. It maps [..., d_model] to [..., d_model].
 #
@@ -538,6 +563,7 @@ print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in 
 # - **Activation** after every hidden layer, not after the last one. `activation` is `"relu"`, `"gelu"`, `"silu"` or a function, as before.
 # - **`n_hidden` below 1**: raise `ValueError` in `__init__`.
 # - No dropout, no norm, no residual connection.
+# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("DeepFFN")` in a cell of your own.
 
@@ -597,7 +623,7 @@ print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "NormFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `NormFFN`
 #
-# *4 points · difficulty ●●○ · 3 minutes*
+# *4 points · difficulty ●●○ · 5 minutes*
 #
 # Write an FFN with a layer norm on its hidden layer. It maps [..., d_model] to [..., d_model].
 #
@@ -606,6 +632,7 @@ print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 
 #   d_ff − 1. Then times a learned gain [d_ff] that starts at 1, plus a learned bias [d_ff] that starts at 0. `nn.LayerNorm` does all this.
 # - **`activation`** as before, `"relu"` by default.
 # - No dropout, no residual connection.
+# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("NormFFN")` in a cell of your own.
 
@@ -688,11 +715,16 @@ print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
 # Two matrices and two biases: 2 · 512 · 2048 + 2048 + 512 = 2,099,712. The activation and dropout own nothing. The published number counts each matrix
 # twice, and its remainder, 3,072, is not the sum of the biases, 2,560. The tutorial's own code gives the right one. Notebook 05 audits such numbers.
 #
-# **D.** “Without GELU the whole model would collapse to a single linear layer”, says an explainer. A linear map doubles its output when you double its
-# input.
+# **D.** “Without GELU the whole model would collapse to a single linear layer”, says the page with the bars of section 3. A linear map doubles its output
+# when you double its input. The cell tries that, with an FFN without GELU and with attention. It leaves out the FFN's biases: they add a constant, which
+# does not double, so even a straight FFN would fail the test. (Strictly, it is *affine*: linear plus a constant.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "spot-collapse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+W1, _, W2, _ = figures.weights(4)
+x = figures.embeddings()
+
+
 def attention(X):
     return torch.softmax(X @ X.T / math.sqrt(X.shape[1]), dim=-1) @ X
 
@@ -711,7 +743,7 @@ for part in (straight_ffn, attention):
 #
 # ## 10 · Quiz
 #
-# One point each. Put the letter in quotes.
+# One point each. Put the letter in quotes. If you are tired, stop here and do the quiz and section 11 another day.
 #
 # ### Question `quiz_rank`
 #
@@ -784,14 +816,15 @@ recheck("quiz_dropout", quiz_dropout)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M2-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · In your own words
 #
-# *question M2 · 3 points, graded by your instructor · 4 minutes*
+# *question M2 · 3 points, graded by your instructor · 8 minutes*
 #
 # You find a trained Transformer. Its documentation says: “dropout 0.1, as in the original paper”.
 #
 # 1. Where does the paper put dropout in the FFN's part of a block?
 # 2. What does the code that was published with the paper do with the hidden layer, and from which version on?
-# 3. You have the model, its weights and your own inputs, but not its source. Which experiment tells you whether dropout is on the hidden layer, on the
-#    output, or on both? In which mode does the experiment run, and why does the other mode tell you nothing?
+# 3. You have the model, but not its source. You can run the FFN's part of a block alone, up to where its output is added to x, on inputs of your own, as
+#    often as you like. You may also set its weights for the experiment, such as `W2` and `b2`. Which experiment, or which two, tell you whether dropout is
+#    on the hidden layer, on the output, on both, or nowhere? In which mode do they run, and why does the other mode tell you nothing?
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
@@ -800,17 +833,20 @@ recheck("quiz_dropout", quiz_dropout)
 # **A full answer.** (1) The paper (section 5.4) puts dropout on the **output of each sub-layer**, here of the whole FFN, before it is added to the
 # sub-layer's input; it says nothing of the hidden layer. (2) The published code, tensor2tensor, does have a dropout on the hidden layer, after the
 # ReLU, called `relu_dropout`, besides the one on the output: its rate is **0.0 in `transformer_base_v1` and 0.1 from `transformer_base_v2` on**. So
-# code and paper agree for the first version only. (3) In **training mode**, run one input many times. Dropout on the output makes single numbers of the
-# FFN's output exactly 0, `b2` included, in about a tenth of the runs, and scales the others by 1/0.9. Dropout on the hidden layer makes the outputs
-# vary around their mean without exact zeros, and never touches `b2`. Both: zeros, and the rest varies. In **eval mode** dropout is the identity: all
-# variants are the same function of the same weights.
+# code and paper agree for the first version only. (3) In **training mode**, run one input many times, twice over. First with `W2` set to zeros and `b2` to
+# ones: if about a tenth of the numbers are exactly 0 and the others 1/0.9, there is dropout on the output; if all are 1, there is none. Then with `W2` set
+# to ones (or left as trained): look at the numbers that are not 0. If each place has the same number in every run, there is no dropout on the hidden layer;
+# if it varies from run to run, there is. The two answers together tell all four cases apart. (The second experiment alone will do, if one looks at both:
+# zeros for the output, variation of the others for the hidden layer.) In **eval mode** dropout is the identity: all four are the same function of the same
+# weights.
 #
 # **Rubric.** One point each:
 #
 # - (1) the sub-layer's output, before the residual addition. Half a point for “the output” without the addition.
 # - (2) on the hidden layer, 0.0 in v1, 0.1 from v2 on. Half a point for “the code also drops the hidden layer” without the change between versions.
-# - (3) training mode, with an observation that separates the places: exact zeros in the output, or whether `b2` is ever dropped (set `W2` to zero).
-#   Half a point for “compare in training mode” alone. No point if the experiment runs in eval mode.
+# - (3) training mode, with observations that separate all four cases: exact zeros (or a missing `b2`) for the output, and, with `W2` not zero, numbers that
+#   vary between runs for the hidden layer. Half a point if some cases stay together, as with `W2` at zero alone, or for “compare in training mode” without an
+#   observation. No point if the experiment runs in eval mode.
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -829,7 +865,7 @@ recheck("quiz_dropout", quiz_dropout)
 # - Shleifer, Weston and Ott 2021, *NormFormer* (arXiv 2110.09456): what a norm inside the FFN does for training.
 # - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): how few neurons fire in trained Transformers.
 #
-# Next: `03_activations`, where the bend itself is the subject.
+# Next: the next notebook, when your course has it. There the bend itself is the subject.
 
 # %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 progress()

@@ -46,6 +46,7 @@ class Lab:
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.page, self.folder = page, folder
+        self.errors: list[str] = []  # what cells ended in when the notebook was run
 
     def open(self, notebook: str, address: str) -> None:
         """Open a notebook, given relative to the server's folder, and wait for its kernel."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from lab import PATIENCE, Lab, browser, server
 from playwright.sync_api import Locator
 
 from autograder.build import solution_answer
+from autograder.house import assignments, release
+from ffnlab.exercises import of_notebook
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,50 +26,62 @@ WRONG = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act((x @ W1 + b1) 
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Notebook 02 as a student gets it, open and run from top to bottom."""
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Lab]]:
+    """Opens a notebook as a student gets it and runs it from top to bottom; each one once."""
     home = tmp_path_factory.mktemp("home")
     course = home / "course"
     leave = shutil.ignore_patterns(".venv", "__pycache__", "*.egg-info", ".progress.json*", ".ipynb_checkpoints")
     shutil.copytree(ROOT / "course", course, ignore=leave)
+    opened: dict[str, Lab] = {}
     with server(course, home) as address, browser() as chromium:
-        page = chromium.new_page(viewport={"width": 1280, "height": 900})
-        opened = Lab(page, course)
-        opened.open(f"{FFN}/{FFN}.ipynb", address)
-        opened.command("application:toggle-left-area")
-        opened.errors = opened.run_all()  # type: ignore[attr-defined]
-        yield opened
-        opened.picture("at_the_end")
+
+        def open_notebook(name: str) -> Lab:
+            if name not in opened:
+                for other in opened.values():
+                    other.page.close()
+                opened.clear()
+                lab = Lab(chromium.new_page(viewport={"width": 1280, "height": 900}), course)
+                lab.open(f"{name}/{name}.ipynb", address)
+                lab.command("application:toggle-left-area")
+                lab.errors = lab.run_all()
+                opened[name] = lab
+            return opened[name]
+
+        yield open_notebook
 
 
-def test_the_untouched_notebook_runs_from_top_to_bottom(lab: Lab) -> None:
-    assert lab.errors == []  # type: ignore[attr-defined]
+@pytest.fixture
+def lab(jupyter: Callable[[str], Lab]) -> Lab:
+    """Notebook 02."""
+    return jupyter(FFN)
 
 
-def test_every_check_of_the_untouched_notebook_says_not_attempted(lab: Lab) -> None:
-    assert "not attempted" in lab.cell("check-ffn_forward").locator(".jp-Cell-outputArea").inner_text()
-
-
-def figures() -> list[str]:
-    """The cells of notebook 02 that show a figure under controls."""
-    notebook = json.loads((ROOT / "course" / FFN / f"{FFN}.ipynb").read_text(encoding="utf-8"))
+def figures() -> list[tuple[str, str]]:
+    """The cells of all notebooks that show a figure under controls: notebook and grade_id."""
     return [
-        cell["metadata"]["nbgrader"]["grade_id"]
-        for cell in notebook["cells"]
+        (name, cell["metadata"]["nbgrader"]["grade_id"])
+        for name in assignments()
+        for cell in json.loads(release(name).read_text(encoding="utf-8"))["cells"]
         if cell["cell_type"] == "code" and "controls.show(" in "".join(cell["source"])
     ]
 
 
-@pytest.mark.parametrize("grade_id", figures())
-def test_each_control_changes_the_picture_and_the_sentence(lab: Lab, grade_id: str) -> None:
+@pytest.mark.parametrize("name", assignments())
+def test_the_untouched_notebook_runs_from_top_to_bottom(jupyter: Callable[[str], Lab], name: str) -> None:
+    lab = jupyter(name)
+    assert lab.errors == []
+    first = next(exercise.name for exercise in of_notebook(name))
+    assert "not attempted" in lab.cell(f"check-{first}").locator(".jp-Cell-outputArea").inner_text()
+
+
+@pytest.mark.parametrize(("name", "grade_id"), figures())
+def test_each_control_changes_the_picture_and_the_sentence(
+    jupyter: Callable[[str], Lab], name: str, grade_id: str
+) -> None:
+    lab = jupyter(name)
     cell = lab.cell(grade_id)
     cell.locator(".jp-OutputArea-output svg, .jp-OutputArea-output img").first.wait_for(timeout=PATIENCE)
-    lab.picture(f"figure_{grade_id}")
-    kinds = (
-        ".widget-hslider, .widget-inline-hbox.slider-container",
-        "select",
-        "button[aria-pressed], input[type=checkbox]",
-    )
+    lab.picture(f"{name}_{grade_id}")
     moved = 0
     for control in cell.locator(".widget-slider, .widget-hslider").all():
         moved += _moves(lab, cell, control, "slider")
@@ -75,8 +89,8 @@ def test_each_control_changes_the_picture_and_the_sentence(lab: Lab, grade_id: s
         moved += _moves(lab, cell, control, "select")
     for control in cell.locator("input[type=checkbox], .widget-toggle-button").all():
         moved += _moves(lab, cell, control, "toggle")
-    assert moved, f"{grade_id} has no control that could be moved ({kinds})"
-    lab.picture(f"figure_{grade_id}_moved")
+    assert moved, f"{grade_id} has no control that could be moved"
+    lab.picture(f"{name}_{grade_id}_moved")
 
 
 def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:

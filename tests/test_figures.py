@@ -321,7 +321,7 @@ def test_no_bar_of_an_embedding_leaves_the_axis() -> None:
 def test_the_map_names_eleven_notebooks_and_their_minutes() -> None:
     words = texts(start_here.course_map(2))
     assert all(title in words and f"{number:02d}" in words for number, (title, _) in enumerate(start_here.STEPS))
-    assert numbers(start_here.course_map(2).sentence)[2:] == [sum(m for _, m in start_here.STEPS), 2, 50]
+    assert numbers(start_here.course_map(2).sentence)[2:] == [sum(m for _, m in start_here.STEPS), 2, 75]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ __all__ = ["D_MODEL", "OTHER_TOKENS", "STEPS", "TOKENS", "bars", "batch", "cours
 STEPS = (
     ("Start here", 15),
     ("What attention can and cannot do", 45),
-    ("The FFN, from formula to module", 50),
+    ("The FFN, from formula to module", 75),
     ("Bends: activations and approximation", 45),
     ("One network, every position", 40),
     ("Where the parameters live", 40),
