@@ -115,12 +115,16 @@ def _tensor(value: torch.Tensor) -> Plain:
 
 def pack(value: Plain) -> bytes:
     """One plain value as bytes."""
-    tensors: dict[str, torch.Tensor] = {}
+    tensors: Tensors = {}
     structure = json.dumps(_encode(value, tensors), ensure_ascii=True)
-    return safetensors.torch.save(tensors, metadata={"plain": structure})
+    return safetensors.torch.save(dict(tensors.values()), metadata={"plain": structure})
 
 
-def _encode(value: Plain, tensors: dict[str, torch.Tensor]) -> Any:
+# By dtype, shape and bytes: equal tensors are stored once, under one name.
+Tensors: TypeAlias = dict[tuple[torch.dtype, tuple[int, ...], bytes], tuple[str, torch.Tensor]]
+
+
+def _encode(value: Plain, tensors: Tensors) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
@@ -128,8 +132,9 @@ def _encode(value: Plain, tensors: dict[str, torch.Tensor]) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()}
     if isinstance(value, torch.Tensor):
-        name = str(len(tensors))
-        tensors[name] = value.detach().contiguous().clone()
+        copy = value.detach().contiguous().clone()
+        key = (copy.dtype, tuple(copy.shape), copy.flatten().view(torch.uint8).numpy().tobytes())
+        name, _ = tensors.setdefault(key, (str(len(tensors)), copy))
         return {"tensor": name}
     if isinstance(value, Failure):
         return {"failure": [value.type, value.message, value.line]}

@@ -1,0 +1,1072 @@
+"""The marking guide of notebook 05, Where the parameters live.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch and nn.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import torch
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import parameters as exercises
+
+# count_ffn
+
+count_ffn = Key(exercises.count_ffn)
+
+
+@count_ffn.truth
+def neuron_by_neuron(d, f, bias=True, gated=False):
+    """Walks along the neurons: each hidden one reads d numbers (twice with a gate), each output one reads f."""
+    count = 0
+    for _ in range(2 if gated else 1):
+        for _ in range(f):
+            count += d
+            if bias:
+                count += 1
+    for _ in range(d):
+        count += f
+        if bias:
+            count += 1
+    return count
+
+
+@count_ffn.right("asks PyTorch")
+def asks_torch(d, f, bias=True, gated=False):
+    layers = [nn.Linear(d, f, bias=bias), nn.Linear(f, d, bias=bias)]
+    if gated:
+        layers.append(nn.Linear(d, f, bias=bias))
+    return sum(p.numel() for p in nn.ModuleList(layers).parameters())
+
+
+@count_ffn.right("a list of shapes")
+def list_of_shapes(d, f, bias=True, gated=False):
+    shapes = [(d, f), (f, d)]
+    if bias:
+        shapes += [(f,), (d,)]
+    if gated:
+        shapes += [(d, f)] + ([(f,)] if bias else [])
+    return sum(math.prod(shape) for shape in shapes)
+
+
+@count_ffn.right("truth values used as numbers")
+def truth_values_as_numbers(d, f, bias=True, gated=False):
+    into = 1 + gated
+    return into * (d + bias) * f + (f + bias) * d
+
+
+@count_ffn.right("four cases written out")
+def four_cases(d, f, bias=True, gated=False):
+    if gated and bias:
+        return 3 * d * f + 2 * f + d
+    elif gated:
+        return 3 * d * f
+    elif bias:
+        return 2 * d * f + f + d
+    return 2 * d * f
+
+
+@count_ffn.right("tensors on the meta device, and a tensor as result")
+def on_the_meta_device(d, f, bias=True, gated=False):
+    parts = [torch.empty(d, f, device="meta") for _ in range(3 if gated else 2)]
+    if bias:
+        parts += [torch.empty(f, device="meta") for _ in range(len(parts) - 1)]
+        parts += [torch.empty(d, device="meta")]
+    return torch.tensor(sum(part.numel() for part in parts))
+
+
+@count_ffn.mistake("b1 is missing: the hidden layer has f neurons, and each has a bias of its own.")
+def b1_missing(d, f, bias=True, gated=False):
+    weights = (3 if gated else 2) * d * f
+    return weights + d if bias else weights
+
+
+@count_ffn.mistake("b2 is missing: the output has d numbers, and each has a bias.")
+def b2_missing(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + (into * f if bias else 0)
+
+
+@count_ffn.mistake(
+    "The biases never count, whatever `bias` says. With bias=True, which is the default, every matrix has one number more for each number it puts out."
+)
+def weights_only(d, f, bias=True, gated=False):
+    return (3 if gated else 2) * d * f
+
+
+@count_ffn.mistake("The biases always count. With bias=False only the matrices are learned.")
+def bias_argument_ignored(d, f, bias=True, gated=False):
+    if gated:
+        return 3 * d * f + 2 * f + d
+    return 2 * d * f + f + d
+
+
+@count_ffn.mistake("Without the argument, `bias` is taken as False. The default in the signature is True.")
+def default_turned_round(d, f, bias=False, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + (into * f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "`gated` changes nothing. A gated FFN has a third matrix: two lead into the hidden layer, one leads out."
+)
+def gate_ignored(d, f, bias=True, gated=False):
+    return 2 * d * f + (f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "Every matrix is counted twice, 4·d·f. A published tutorial made the same slip: its FFN has two matrices, and each is counted once."
+)
+def matrices_counted_twice(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return 2 * (into + 1) * d * f + (into * f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "A gated FFN with biases has two of length f, one for each matrix that leads into the hidden layer; only one is counted."
+)
+def one_bias_for_gate_and_up(d, f, bias=True, gated=False):
+    return (3 if gated else 2) * d * f + (f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "A gated FFN loses its biases here. Many models have none, but this function is told by `bias` whether they exist."
+)
+def gated_never_has_biases(d, f, bias=True, gated=False):
+    if gated:
+        return 3 * d * f
+    return 2 * d * f + (f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "In the gated FFN the lengths of the biases are mixed up: gate and up put out f numbers each, and only the last matrix puts out d."
+)
+def gate_bias_of_length_d(d, f, bias=True, gated=False):
+    count = 2 * d * f + (f + d if bias else 0)
+    if gated:
+        count += d * f + (d if bias else 0)
+    return count
+
+
+@count_ffn.mistake(
+    "The gate is counted as a whole second FFN, with a way out of its own. Gate and up are multiplied with each other and share one matrix out."
+)
+def gate_doubles_everything(d, f, bias=True, gated=False):
+    count = 2 * d * f + (f + d if bias else 0)
+    return 2 * count if gated else count
+
+
+@count_ffn.mistake(
+    "f is shrunk to two thirds when gated. Models do choose a smaller f then, but here f is the width that the FFN really has."
+)
+def width_shrunk_when_gated(d, f, bias=True, gated=False):
+    if gated:
+        f = int(2 * f / 3)
+        return 3 * d * f + (2 * f + d if bias else 0)
+    return 2 * d * f + (f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "Only the way into the hidden layer is counted. The way out is a matrix as well, with a bias of its own."
+)
+def way_out_missing(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return into * (d * f + (f if bias else 0))
+
+
+@count_ffn.mistake(
+    "f is taken to be 4·d. That is a habit, not a law: f is an argument, and the atlas is full of other ratios."
+)
+def f_is_always_4d(d, f, bias=True, gated=False):
+    f = 4 * d
+    into = 2 if gated else 1
+    return (into + 1) * d * f + (into * f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "The number is right, but it is a float. Parameters are counted: return an int, and use // where you divide."
+)
+def float_count(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f / 1 + (into * f + d if bias else 0)
+
+
+@count_ffn.mistake("The number is computed or printed, but not handed back: the last line needs a `return`.")
+def no_return(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    print((into + 1) * d * f + (into * f + d if bias else 0))
+
+
+# audit_published
+
+audit_published = Key(exercises.audit_published)
+
+
+@audit_published.truth
+def entry_by_entry():
+    """Counts row by row, and divides whole numbers."""
+    correct = 0
+    for _ in range(2048):
+        correct += 512 + 1  # a hidden neuron: its column of W1 and its entry of b1
+    for _ in range(512):
+        correct += 2048 + 1
+    attention = sum(512 for _ in range(4) for _ in range(512))
+    block = attention + correct
+    return {
+        "correct": correct,
+        "published": int("4197376"),
+        "attention_share": float(Fraction(attention, block)),
+        "ffn_share": float(Fraction(correct, block)),
+    }
+
+
+@audit_published.right("numbers typed in, and divided")
+def typed_in():
+    return dict(
+        correct=2099712,
+        published=4197376,
+        attention_share=1048576 / 3148288,
+        ffn_share=2099712 / 3148288,
+    )
+
+
+@audit_published.right("asks PyTorch, and keeps more than was asked")
+def torch_counts():
+    ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 512))
+    attention = nn.ModuleList([nn.Linear(512, 512, bias=False) for _ in range(4)])
+    n_ffn = sum(p.numel() for p in ffn.parameters())
+    n_attention = sum(p.numel() for p in attention.parameters())
+    total = n_ffn + n_attention
+    found = {"published": 4_197_376, "correct": n_ffn, "total": total}
+    found["ffn_share"] = n_ffn / total
+    found["attention_share"] = 1 - n_ffn / total
+    return found
+
+
+@audit_published.right("tensors as numbers")
+def as_tensors():
+    counts = torch.tensor([4 * 512**2, 2 * 512 * 2048 + 2048 + 512])
+    shares = counts.double() / counts.sum()
+    return {"correct": counts[1], "published": 4197376, "attention_share": shares[0], "ffn_share": shares[1]}
+
+
+AUDIT = {
+    "correct": "2 * 512 * 2048 + 2048 + 512",
+    "published": "4_197_376",
+    "attention": "4 * 512 * 512",
+    "attention_share": "attention / (attention + ffn)",
+    "ffn": "correct",
+    "ffn_share": "ffn / (attention + ffn)",
+}
+AUDIT_SOURCE = """def audit_published():
+    correct = {correct}
+    published = {published}
+    attention, ffn = {attention}, {ffn}
+    attention_share = {attention_share}
+    ffn_share = {ffn_share}
+    return {{
+        "correct": correct,
+        "published": published,
+        "attention_share": attention_share,
+        "ffn_share": ffn_share,
+    }}
+"""
+
+
+def _audit(name, message, form_of="", **changes):
+    audit_published.typed("mistake", name, message, AUDIT_SOURCE.format(**(AUDIT | changes)), form_of)
+
+
+_audit(
+    "audit_without_biases",
+    "The biases are missing from `correct`, and so from the shares: 2,097,152 is the two matrices alone. The tutorial's FFN has b1 and b2.",
+    correct="2 * 512 * 2048",
+)
+_audit(
+    "doubled_count_as_published",
+    "`published` asks for the number that the page printed. Yours is twice the right count, which is not what stands there: the page got its biases wrong too.",
+    published="2 * correct",
+)
+_audit(
+    "published_total_of_the_block",
+    "`published` asks for what the page printed for the FFN; 5,245,952 is what it printed for FFN and attention together.",
+    published="5_245_952",
+)
+_audit(
+    "published_shares",
+    "These are the page's own shares, 20 % and 80 %. They follow from its wrong count; work them out again from the right one.",
+    attention_share="0.2",
+    ffn_share="0.8",
+)
+_audit(
+    "shares_from_the_published_count",
+    "The shares are computed with the page's wrong count of the FFN. Put the corrected one into the fraction.",
+    ffn="published",
+)
+_audit(
+    "exact_thirds",
+    "The shares are exactly one third and two thirds. That leaves the FFN's biases out: with them the FFN has a little more.",
+    attention_share="1 / 3",
+    ffn_share="2 / 3",
+)
+_audit(
+    "thirds_from_matrices_alone",
+    "The shares are exactly one third and two thirds. That leaves the FFN's biases out: with them the FFN has a little more.",
+    form_of="exact_thirds",
+    ffn="2 * 512 * 2048",
+)
+_audit(
+    "rounded_shares",
+    "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
+    attention_share="round(attention / (attention + ffn), 3)",
+    ffn_share="round(ffn / (attention + ffn), 3)",
+)
+_audit(
+    "two_digits",
+    "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
+    form_of="rounded_shares",
+    attention_share="0.33",
+    ffn_share="0.67",
+)
+_audit(
+    "shares_in_percent",
+    "The shares are percentages. A share of the whole is a number from 0 to 1.",
+    attention_share="100 * attention / (attention + ffn)",
+    ffn_share="100 * ffn / (attention + ffn)",
+)
+_audit(
+    "shares_swapped",
+    "The two shares are swapped: the FFN has the larger one.",
+    attention_share="ffn / (attention + ffn)",
+    ffn_share="attention / (attention + ffn)",
+)
+_audit(
+    "attention_with_biases",
+    "Attention is counted with biases. The page's attention has none: four matrices of 512 · 512.",
+    attention="4 * 512 * 512 + 4 * 512",
+)
+_audit(
+    "three_matrices_of_attention",
+    "Attention has four matrices, not three: the output matrix belongs to queries, keys and values.",
+    attention="3 * 512 * 512",
+)
+_audit(
+    "attention_times_eight_heads",
+    "Attention is counted once per head. The heads share the four matrices: each of 8 heads has 64 of the 512 columns.",
+    attention="8 * 4 * 512 * 512",
+)
+_audit(
+    "ratio_to_attention",
+    "These are ratios of one part to the other. A share is a part of the whole: divide by attention and FFN together.",
+    attention_share="attention / ffn",
+    ffn_share="ffn / attention",
+)
+
+
+@audit_published.mistake("`correct` and `published` are swapped: the page printed the larger number.")
+def numbers_swapped():
+    correct, published = 4197376, 2099712
+    return {
+        "correct": correct,
+        "published": published,
+        "attention_share": 1048576 / 3148288,
+        "ffn_share": 2099712 / 3148288,
+    }
+
+
+@audit_published.mistake("The numbers come back as a tuple. A dict was asked for, with the four names as keys.")
+def audit_as_tuple():
+    return 2099712, 4197376, 1048576 / 3148288, 2099712 / 3148288
+
+
+@audit_published.mistake("The counts are texts. Return numbers: Python writes large ones as 2_099_712, without quotes.")
+def counts_as_text():
+    return {
+        "correct": "2,099,712",
+        "published": "4,197,376",
+        "attention_share": 1048576 / 3148288,
+        "ffn_share": 2099712 / 3148288,
+    }
+
+
+@audit_published.mistake("Only the counts are there. Two more keys were asked for: `attention_share` and `ffn_share`.")
+def shares_missing():
+    return {"correct": 2099712, "published": 4197376}
+
+
+# count_attention
+
+count_attention = Key(exercises.count_attention)
+
+
+@count_attention.truth
+def head_by_head(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    """Walks through the numbers that each matrix puts out, one at a time."""
+    groups = n_heads if n_kv is None else n_kv
+    width = d // n_heads if head_dim is None else head_dim
+    one = 1 if bias else 0
+    count = 0
+    for heads in (n_heads, groups, groups):  # queries, keys, values
+        for _ in range(heads):
+            for _ in range(width):
+                count += d + one
+    for _ in range(d):
+        for _ in range(n_heads):
+            count += width
+        count += one
+    return count
+
+
+@count_attention.right("asks PyTorch")
+def four_linears(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    n_kv = n_kv or n_heads
+    h = head_dim or d // n_heads
+    q = nn.Linear(d, n_heads * h, bias=bias)
+    k, v = nn.Linear(d, n_kv * h, bias=bias), nn.Linear(d, n_kv * h, bias=bias)
+    o = nn.Linear(n_heads * h, d, bias=bias)
+    return sum(p.numel() for layer in (q, k, v, o) for p in layer.parameters())
+
+
+@count_attention.right("the formula of the field")
+def the_formula(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    if n_kv is None:
+        n_kv = n_heads
+    if head_dim is None:
+        head_dim = d // n_heads
+    weights = 2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim
+    biases = n_heads * head_dim + 2 * n_kv * head_dim + d
+    return weights + biases * bias
+
+
+@count_attention.right("queries, keys and values in one matrix")
+def fused(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    H, KV = n_heads, n_heads if n_kv is None else n_kv
+    hd = d // H if head_dim is None else head_dim
+    qkv = (H + KV + KV) * hd
+    return (d + int(bias)) * qkv + (H * hd + int(bias)) * d
+
+
+@count_attention.right("a loop over shapes")
+def loop_over_shapes(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    head_dim = d // n_heads if head_dim is None else head_dim
+    inner = n_heads * head_dim
+    outer = inner if n_kv is None else n_kv * head_dim
+    total = 0
+    for rows, columns in [(d, inner), (d, outer), (d, outer), (inner, d)]:
+        total += rows * columns
+        if bias:
+            total += columns
+    return total
+
+
+SETTLE = """n_kv = n_heads if n_kv is None else n_kv
+    head_dim = d // n_heads if head_dim is None else head_dim"""
+ATTENTION = {
+    "settle": SETTLE,
+    "weights": "2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim",
+    "biases": "n_heads * head_dim + 2 * n_kv * head_dim + d",
+    "result": "return weights + biases if bias else weights",
+}
+ATTENTION_SOURCE = """def count_attention(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    {settle}
+    weights = {weights}
+    biases = {biases}
+    {result}
+"""
+
+
+def _attention(name, message, form_of="", **changes):
+    count_attention.typed("mistake", name, message, ATTENTION_SOURCE.format(**(ATTENTION | changes)), form_of)
+
+
+FOUR_SQUARES = "This is 4·d², the special case. It holds only while n_kv = n_heads and head_dim = d / n_heads; the arguments say otherwise."
+_attention("always_four_squares", FOUR_SQUARES, weights="4 * d * d", biases="4 * d")
+_attention(
+    "shared_keys_ignored",
+    "Keys and values are as wide as the queries, whatever n_kv says. With n_kv heads they put out n_kv · head_dim numbers each.",
+    settle=SETTLE.replace("n_kv = n_heads if n_kv is None else n_kv", "n_kv = n_heads"),
+)
+_attention(
+    "head_dim_ignored",
+    "head_dim is always d // n_heads. When it is handed in, the heads have that width: in many models n_heads · head_dim is not d.",
+    settle=SETTLE.replace("d // n_heads if head_dim is None else head_dim", "d // n_heads"),
+)
+_attention(
+    "head_dim_from_the_shared_heads",
+    "Without head_dim, a head's width is taken from n_kv. It is d // n_heads: sharing keys and values does not widen them.",
+    settle=SETTLE.replace("d // n_heads if", "d // n_kv if"),
+)
+_attention(
+    "output_matrix_missing",
+    "The output matrix is missing. After the heads are put side by side, a fourth matrix leads back to d numbers.",
+    weights="d * n_heads * head_dim + 2 * d * n_kv * head_dim",
+    biases="n_heads * head_dim + 2 * n_kv * head_dim",
+)
+_attention(
+    "output_matrix_is_square",
+    "The output matrix is counted as d · d. It reads all heads side by side, n_heads · head_dim numbers, which need not be d.",
+    weights="d * n_heads * head_dim + 2 * d * n_kv * head_dim + d * d",
+)
+_attention(
+    "query_matrix_is_square",
+    "Queries and output are counted as d · d. Both are as wide as all query heads together, n_heads · head_dim, which need not be d.",
+    weights="2 * d * d + 2 * d * n_kv * head_dim",
+    biases="2 * d + 2 * n_kv * head_dim",
+)
+_attention(
+    "keys_without_values",
+    "Keys and values are counted as one matrix. They are two, of the same size.",
+    weights="2 * d * n_heads * head_dim + d * n_kv * head_dim",
+    biases="n_heads * head_dim + n_kv * head_dim + d",
+)
+_attention(
+    "everything_shared",
+    "Queries and output shrink with n_kv as well. Only keys and values are shared; every head keeps a query of its own.",
+    weights="4 * d * n_kv * head_dim",
+    biases="3 * n_kv * head_dim + d",
+)
+_attention(
+    "one_head_only",
+    "This is one head. Each matrix holds all of them: n_heads · head_dim columns for the queries.",
+    weights="4 * d * head_dim",
+    biases="3 * head_dim + d",
+)
+_attention(
+    "times_n_heads",
+    "Everything is multiplied by n_heads. The heads divide the matrices among them: more heads of the same total width cost nothing.",
+    weights="n_heads * (2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim)",
+    biases="n_heads * (n_heads * head_dim + 2 * n_kv * head_dim + d)",
+)
+_attention(
+    "output_bias_missing",
+    "The bias of the output matrix is missing: d numbers. (Some models have biases for queries, keys and values only; here `bias` means all four.)",
+    biases="n_heads * head_dim + 2 * n_kv * head_dim",
+)
+_attention(
+    "output_bias_as_wide_as_the_heads",
+    "The bias of the output matrix has d entries, one per number it puts out. n_heads · head_dim is what it reads.",
+    biases="2 * n_heads * head_dim + 2 * n_kv * head_dim",
+)
+_attention(
+    "biases_of_four_squares",
+    "The biases are counted as 4·d. Those of queries, keys and values are as long as what these matrices put out.",
+    biases="4 * d",
+)
+_attention(
+    "biases_not_shared",
+    "The biases of keys and values are counted as if every head had its own. They are n_kv · head_dim long.",
+    biases="3 * n_heads * head_dim + d",
+)
+_attention(
+    "attention_bias_ignored", "`bias` changes nothing. With bias=True each of the four matrices has one.", biases="0"
+)
+_attention(
+    "attention_bias_always",
+    "The biases always count. The default is bias=False: then only the four matrices are learned.",
+    result="return weights + biases",
+)
+_attention(
+    "attention_float",
+    "The number is right, but it is a float: `/` gives floats. Use `//` for d divided by n_heads.",
+    settle=SETTLE.replace("//", "/"),
+    result="return float(weights + biases) if bias else float(weights)",
+)
+_attention(
+    "none_not_settled",
+    "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
+    settle="pass",
+)
+_attention(
+    "only_n_kv_settled",
+    "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
+    form_of="none_not_settled",
+    settle="n_kv = n_heads if n_kv is None else n_kv",
+)
+_attention(
+    "attention_no_return",
+    "The number is computed or printed, but not handed back: the last line needs a `return`.",
+    result="print(weights + biases)",
+)
+
+# layer_share
+
+layer_share = Key(exercises.layer_share)
+
+
+@layer_share.truth
+def with_fractions(cfg, block="encoder"):
+    """Counts both parts output by output, as the truths above do, and divides whole numbers exactly."""
+    d, f, heads = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    given = {key: value for key, value in cfg.items() if value is not None}
+    groups, width = given.get("n_kv", heads), given.get("head_dim", d // heads)
+    one = 1 if given.get("bias", False) else 0
+    ffn = attention = 0
+    for _ in range(2 if given.get("gated", False) else 1):
+        ffn += sum(d + one for _ in range(f))
+    ffn += sum(f + one for _ in range(d))
+    for _ in range({"encoder": 1, "decoder": 2}[block]):
+        attention += sum(d + one for _ in range((heads + 2 * groups) * width))
+        attention += sum(heads * width + one for _ in range(d))
+    return float(Fraction(ffn, ffn + attention))
+
+
+@layer_share.right("asks PyTorch")
+def modules_counted(cfg, block="encoder"):
+    d, f, H = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    KV, h = cfg.get("n_kv") or H, cfg.get("head_dim") or d // H
+    bias, gated = cfg.get("bias", False), cfg.get("gated", False)
+    ffn = [nn.Linear(d, f, bias=bias) for _ in range(1 + gated)] + [nn.Linear(f, d, bias=bias)]
+    attention = [nn.Linear(d, size * h, bias=bias) for size in (H, KV, KV)] + [nn.Linear(H * h, d, bias=bias)]
+
+    def count(layers):
+        return sum(p.numel() for layer in layers for p in layer.parameters())
+
+    n_attention = count(attention) * (2 if block == "decoder" else 1)
+    return count(ffn) / (count(ffn) + n_attention)
+
+
+@layer_share.right("defaults laid under the cfg")
+def defaults_first(cfg, block="encoder"):
+    c = {"n_kv": None, "head_dim": None, "bias": False, "gated": False} | cfg
+    if c["n_kv"] is None:
+        c["n_kv"] = c["n_heads"]
+    if c["head_dim"] is None:
+        c["head_dim"] = c["d_model"] // c["n_heads"]
+    d, f, q, kv = c["d_model"], c["d_ff"], c["n_heads"] * c["head_dim"], c["n_kv"] * c["head_dim"]
+    attention = 2 * d * (q + kv) + (q + 2 * kv + d if c["bias"] else 0)
+    ffn = (3 if c["gated"] else 2) * d * f
+    if c["bias"]:
+        ffn += (2 if c["gated"] else 1) * f + d
+    if block == "decoder":
+        attention = attention + attention
+    return ffn / (ffn + attention)
+
+
+@layer_share.right("from the ratio of the two, with a tensor as result")
+def from_the_ratio(cfg, block="encoder"):
+    d, f, H = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    KV = H if cfg.get("n_kv") is None else cfg["n_kv"]
+    h = d // H if cfg.get("head_dim") is None else cfg["head_dim"]
+    b = int(cfg.get("bias", False))
+    into = 2 if cfg.get("gated") else 1
+    ffn = into * f * (d + b) + d * (f + b)
+    attention = (H + 2 * KV) * h * (d + b) + d * (H * h + b)
+    ratio = torch.tensor({"encoder": 1, "decoder": 2}[block] * attention / ffn, dtype=torch.float64)
+    return 1 / (1 + ratio)
+
+
+SHARE = {
+    "bias": 'cfg.get("bias", False)',
+    "gated": 'cfg.get("gated", False)',
+    "n_kv": 'cfg.get("n_kv") or H',
+    "head_dim": 'cfg.get("head_dim") or d // H',
+    "ffn": "(3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)",
+    "attention": "2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)",
+    "attentions": '2 if block == "decoder" else 1',
+    "result": "return ffn / (ffn + attention)",
+}
+SHARE_SOURCE = """def layer_share(cfg, block="encoder"):
+    d, f, H = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    KV, h = {n_kv}, {head_dim}
+    bias, gated = {bias}, {gated}
+    ffn = {ffn}
+    attention = {attention}
+    attention = attention * ({attentions})
+    {result}
+"""
+
+
+def _share(name, message, form_of="", **changes):
+    layer_share.typed("mistake", name, message, SHARE_SOURCE.format(**(SHARE | changes)), form_of)
+
+
+ONE_ATTENTION = (
+    "The decoder block comes out like an encoder block. It has two attentions of the same size, one over its own tokens and one across to "
+    "the encoder, and still one FFN."
+)
+_share(
+    "one_attention_in_the_decoder",
+    ONE_ATTENTION,
+    attentions="1",
+)
+_share(
+    "always_a_decoder",
+    "Every block is counted with two attentions. An encoder block, which is what `block` says by default, has one.",
+    attentions="2",
+)
+_share(
+    "blocks_turned_round",
+    "The two kinds of block are mixed up: the decoder block has two attentions, the encoder block one.",
+    attentions='1 if block == "decoder" else 2',
+)
+_share(
+    "three_attentions",
+    "The decoder block is counted with three attentions. Its own and the one across make two.",
+    attentions='3 if block == "decoder" else 1',
+)
+_share(
+    "decoder_doubles_all",
+    ONE_ATTENTION,
+    attentions="1",
+    result='if block == "decoder":\n        ffn, attention = 2 * ffn, 2 * attention\n    return ffn / (ffn + attention)',
+    form_of="one_attention_in_the_decoder",
+)
+_share(
+    "norms_included",
+    "The norms are in the denominator. The share asked for is of FFN and attention alone.",
+    result='norms = 3 if block == "decoder" else 2\n    return ffn / (ffn + attention + norms * 2 * d)',
+)
+_share(
+    "rms_norms_included",
+    "The norms are in the denominator. The share asked for is of FFN and attention alone.",
+    form_of="norms_included",
+    result='norms = 3 if block == "decoder" else 2\n    return ffn / (ffn + attention + norms * d)',
+)
+_share(
+    "two_norms_included",
+    "The norms are in the denominator. The share asked for is of FFN and attention alone.",
+    form_of="norms_included",
+    result="return ffn / (ffn + attention + 2 * 2 * d)",
+)
+_share(
+    "percent",
+    "This is a percentage. A share of the whole is a number from 0 to 1.",
+    result="return 100 * ffn / (ffn + attention)",
+)
+_share(
+    "rounded",
+    "The share is rounded. Hand back what the division gives; rounding is for printing.",
+    result="return round(ffn / (ffn + attention), 3)",
+)
+_share(
+    "share_of_attention",
+    "This is attention's share. The FFN's is asked for: FFN over FFN and attention.",
+    result="return attention / (ffn + attention)",
+)
+_share(
+    "ratio",
+    "This is the ratio of FFN to attention. A share is a part of the whole: the denominator is both together.",
+    result="return ffn / attention",
+)
+_share(
+    "whole_division",
+    "`//` throws away what comes after the point, and a share is smaller than 1. Use `/`.",
+    result="return ffn // (ffn + attention)",
+)
+_share(
+    "two_thirds_by_heart",
+    "This is the rule of thumb, whatever the cfg says. Compute it from the sizes in the cfg.",
+    result='return 1 / 2 if block == "decoder" else 2 / 3',
+)
+_share(
+    "biases_by_default",
+    "There are biases in your count although the cfg does not ask for any. `count_ffn` has them by default: hand it `bias=cfg.get('bias', False)`.",
+    bias="True",
+    attention="2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if cfg.get('bias') else 0)",
+)
+_share(
+    "biases_by_default_in_both",
+    "There are biases in both counts although the cfg does not ask for any: its `bias` is False where it is missing.",
+    bias='cfg.get("bias", True)',
+)
+_share(
+    "biases_left_out",
+    "The cfg's `bias` is not looked at. Where it is True, both the FFN and the attention have biases.",
+    bias="False",
+)
+_share(
+    "biases_in_the_ffn_alone",
+    "Where the cfg says bias=True, attention has biases too, one for each of its four matrices.",
+    attention="2 * d * (H + KV) * h",
+)
+_share(
+    "gate_left_out",
+    "The cfg's `gated` is not looked at. A gated FFN has three matrices.",
+    gated="False",
+)
+_share(
+    "groups_left_out",
+    "The cfg's `n_kv` is not looked at: keys and values are shared by several heads where it is smaller than n_heads.",
+    n_kv="H",
+)
+_share(
+    "head_dim_left_out",
+    "The cfg's `head_dim` is not looked at: where it is given, the heads have that width instead of d_model / n_heads.",
+    head_dim="d // H",
+)
+_share(
+    "groups_and_head_dim_left_out",
+    "Attention is counted as 4·d² here. The cfg may have `n_kv` and `head_dim`, and `count_attention` takes both.",
+    n_kv="H",
+    head_dim="d // H",
+)
+_share(
+    "keys_taken_for_granted",
+    "Most keys of the cfg may be missing, and `cfg[...]` raises KeyError then. `cfg.get(key)` gives None, `cfg.get(key, False)` gives False.",
+    bias='cfg["bias"]',
+    gated='cfg["gated"]',
+    n_kv='cfg["n_kv"]',
+    head_dim='cfg["head_dim"]',
+)
+_share(
+    "none_taken_for_a_number",
+    "A key may be there and hold None, which means the usual: then `cfg.get(key, usual)` gives None too. `cfg.get(key) or usual` covers both.",
+    n_kv='cfg.get("n_kv", H)',
+    head_dim='cfg.get("head_dim", d // H)',
+)
+_share(
+    "share_no_return",
+    "The share is computed or printed, but not handed back: the last line needs a `return`.",
+    result="print(ffn / (ffn + attention))",
+)
+
+
+@layer_share.mistake(
+    "The cfg that was handed in is changed on the way. Work on a copy, or read the values into variables of your own."
+)
+def cfg_changed(cfg, block="encoder"):
+    cfg["n_kv"] = cfg.get("n_kv") or cfg["n_heads"]
+    cfg["head_dim"] = cfg.get("head_dim") or cfg["d_model"] // cfg["n_heads"]
+    bias, gated = cfg.pop("bias", False), cfg.pop("gated", False)
+    d, f, H, KV, h = cfg["d_model"], cfg["d_ff"], cfg["n_heads"], cfg["n_kv"], cfg["head_dim"]
+    ffn = (3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)
+    attention = 2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)
+    if block == "decoder":
+        attention *= 2
+    return ffn / (ffn + attention)
+
+
+# flops_per_token
+
+flops_per_token = Key(exercises.flops_per_token)
+
+
+@flops_per_token.truth
+def operation_by_operation(d, f, T, gated=False):
+    """Counts a product and a sum for every weight that a token meets, then for every position it looks at."""
+
+    def matrix(rows, columns):
+        return sum(1 + 1 for _ in range(rows) for _ in range(columns))
+
+    ffn = matrix(d, f) + matrix(f, d)
+    if gated:
+        ffn += matrix(d, f)
+    proj = sum(matrix(d, d) for _ in ("queries", "keys", "values", "output"))
+    mix = 0
+    for _ in range(T):
+        mix += sum(1 + 1 for _ in range(d))  # the query meets a key
+        mix += sum(1 + 1 for _ in range(d))  # a value is added, times its weight
+    return {"ffn": ffn, "proj": proj, "mix": mix}
+
+
+@flops_per_token.right("twice the weights")
+def twice_the_weights(d, f, T, gated=False):
+    MULTIPLY_ADD = 2
+    weights = 3 * d * f if gated else 2 * d * f
+    return dict(ffn=MULTIPLY_ADD * weights, proj=MULTIPLY_ADD * 4 * d**2, mix=MULTIPLY_ADD * 2 * T * d)
+
+
+@flops_per_token.right("counts the parameters of modules")
+def from_modules(d, f, T, gated=False):
+    ffn = nn.ModuleList([nn.Linear(d, f, bias=False), nn.Linear(f, d, bias=False)])
+    if gated:
+        ffn.append(nn.Linear(d, f, bias=False))
+    proj = nn.ModuleList([nn.Linear(d, d, bias=False) for _ in range(4)])
+    result = {"mix": 0}
+    for _ in range(T):
+        result["mix"] += 2 * d + 2 * d
+    for name, part in [("ffn", ffn), ("proj", proj)]:
+        result[name] = 2 * sum(p.numel() for p in part.parameters())
+    return result
+
+
+@flops_per_token.right("the whole sequence, divided by T")
+def per_sequence_divided(d, f, T, gated=False):
+    n = 6 if gated else 4
+    sequence = {"ffn": n * T * d * f, "proj": 8 * T * d * d, "mix": 4 * T * T * d}
+    return {name: flops // T for name, flops in sequence.items()}
+
+
+@flops_per_token.right("a sum over matrices, with numpy's or torch's whole numbers")
+def sum_over_matrices(d, f, T, gated=False):
+    shapes = [(d, f)] * (1 + int(gated)) + [(f, d)]
+    ffn = sum(2 * torch.tensor(shape).prod() for shape in shapes)
+    proj = torch.tensor([2 * d * d] * 4).sum()
+    scores, weighted_sum = 2 * d * T, 2 * T * d
+    return {"ffn": ffn, "proj": proj, "mix": scores + weighted_sum}
+
+
+RUN = {"ffn": "(6 if gated else 4) * d * f", "proj": "8 * d * d", "mix": "4 * T * d"}
+RUN_SOURCE = """def flops_per_token(d, f, T, gated=False):
+    ffn = {ffn}
+    proj = {proj}
+    mix = {mix}
+    {result}
+"""
+DICT = 'return {"ffn": ffn, "proj": proj, "mix": mix}'
+
+
+def _flops(name, message, form_of="", **changes):
+    source = RUN_SOURCE.format(**({**RUN, "result": DICT} | changes))
+    flops_per_token.typed("mistake", name, message, source, form_of)
+
+
+_flops(
+    "one_per_multiply_add",
+    "Everything is half: a multiplication and the addition that follows are counted as one. Here they are two operations.",
+    ffn="(3 if gated else 2) * d * f",
+    proj="4 * d * d",
+    mix="2 * T * d",
+)
+_flops(
+    "mix_without_T",
+    "`mix` does not depend on T. A token looks at T positions, and each costs its share.",
+    mix="4 * d",
+)
+_flops(
+    "mix_of_the_whole_sequence",
+    "`mix` grows with T squared: that is the whole sequence. One of its T tokens is asked for.",
+    mix="4 * T * T * d",
+)
+_flops(
+    "all_of_the_whole_sequence",
+    "Everything is T times too large: this is the whole sequence. One of its T tokens is asked for.",
+    ffn="T * (6 if gated else 4) * d * f",
+    proj="T * 8 * d * d",
+    mix="4 * T * T * d",
+)
+_flops(
+    "scores_alone",
+    "`mix` is half of what it should be: there are the scores, query times keys, and then the weighted sum of the values.",
+    mix="2 * T * d",
+)
+_flops(
+    "mix_with_f",
+    "`mix` has the FFN's width in it. Scores and weighted sum work on vectors of d numbers.",
+    mix="4 * T * f",
+)
+_flops(
+    "gate_costs_nothing",
+    "The gated FFN costs as much as the plain one here. Its third matrix has to be multiplied as well.",
+    ffn="4 * d * f",
+)
+_flops(
+    "always_gated",
+    "The plain FFN is counted with three matrices. Only a gated one has a third.",
+    ffn="6 * d * f",
+)
+_flops(
+    "gate_doubles_the_ffn",
+    "The gated FFN is counted with four matrices. Gate and up lead in, and one matrix leads out: three.",
+    ffn="(8 if gated else 4) * d * f",
+)
+_flops(
+    "ffn_counted_twice",
+    "`ffn` is twice as large as it should be. Two matrices of d·f weights, two operations for each weight.",
+    ffn="(12 if gated else 8) * d * f",
+)
+_flops(
+    "one_ffn_matrix",
+    "`ffn` has one matrix too few: the way into the hidden layer and the way out both cost.",
+    ffn="(4 if gated else 2) * d * f",
+)
+_flops(
+    "f_taken_as_4d",
+    "`ffn` is computed as if f were 4·d, which gives 16·d². f is an argument.",
+    ffn="(24 if gated else 16) * d * d",
+)
+_flops(
+    "three_projections",
+    "`proj` has three matrices: the output matrix is a projection too, the fourth.",
+    proj="6 * d * d",
+)
+_flops(
+    "proj_with_T",
+    "`proj` grows with T. One token goes through the four matrices once, however long the sequence is.",
+    proj="8 * T * d * d",
+)
+_flops(
+    "training_instead_of_forward",
+    "Everything is three times too large: that is about what training costs, forward and backward. The forward pass alone is asked for.",
+    ffn="3 * (6 if gated else 4) * d * f",
+    proj="24 * d * d",
+    mix="12 * T * d",
+)
+_flops(
+    "biases_and_activation_counted",
+    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    ffn="(6 if gated else 4) * d * f + f + d",
+)
+_flops(
+    "activation_counted",
+    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    form_of="biases_and_activation_counted",
+    ffn="(6 * d * f + 2 * f) if gated else (4 * d * f + f)",
+)
+_flops(
+    "softmax_counted",
+    "`mix` has a little too much in it: the softmax over T scores is not counted here, only the two products.",
+    mix="4 * T * d + 3 * T",
+)
+_flops(
+    "last_addition_dropped",
+    "A sum of n products is counted with n − 1 additions. That is exact, and not the convention: here every multiplication brings one addition.",
+    ffn="2 * (2 * d - 1) * f + (2 * f - 1) * d if gated else (2 * d - 1) * f + (2 * f - 1) * d",
+    proj="4 * (2 * d - 1) * d",
+    mix="T * (2 * d - 1) + (2 * T - 1) * d",
+)
+_flops(
+    "flops_float",
+    "The numbers are right, but they are floats. These operations are counted: return ints.",
+    ffn="(6.0 if gated else 4.0) * d * f",
+    proj="8.0 * d * d",
+    mix="4.0 * T * d",
+)
+_flops(
+    "flops_as_tuple",
+    "Three numbers come back without their names. Return a dict with the keys ffn, proj and mix.",
+    result="return ffn, proj, mix",
+)
+_flops(
+    "sum_alone",
+    "One number comes back. The three parts were asked for, in a dict with the keys ffn, proj and mix.",
+    result="return ffn + proj + mix",
+)
+_flops(
+    "attention_in_one_entry",
+    "Attention is one entry here. Its two parts were asked for apart, as `proj` and `mix`: only one of them grows with T.",
+    result='return {"ffn": ffn, "attention": proj + mix}',
+)
+
+# Questions
+
+quiz_count = question(
+    exercises.quiz_count,
+    right="B",
+    wrong={
+        "A": "These are the two matrices alone, 2 · 512 · 2048. With biases there are 2048 + 512 more.",
+        "C": "This is the number that a tutorial printed. It counts each matrix twice, and its remainder, 3,072, is not the sum of the two biases.",
+    },
+)
+
+quiz_decoder = question(
+    exercises.quiz_decoder,
+    right="A",
+    wrong={
+        "B": "That is an encoder block: 8·d² of 12·d². A decoder block of an encoder-decoder has a second attention, across to the encoder.",
+        "C": "The second attention makes the FFN's share smaller, not larger: 8·d² stay as they are, and 4·d² are added to the rest.",
+    },
+)
+
+quiz_mixtral = question(
+    exercises.quiz_mixtral,
+    right="C",
+    wrong={
+        "A": "That is 8 · 7. But only the FFN is there eight times: the eight share attention, norms and embeddings.",
+        "B": "That is what one token uses: two of the eight experts, and all the rest. The question is how many there are.",
+    },
+)

@@ -1,0 +1,662 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 05 · Where the parameters live
+#
+# `●●●●●○○○○○` step 5 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 40 minutes |
+# | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
+# | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# “Two thirds of a Transformer's parameters are in its FFNs.” You will read this sentence often. You will count, find out when it holds, and see it fail
+# in four ways. On the way you audit a number that was published wrong, and at the end you count what a model does rather than what it holds. **You will
+# be able to …**
+#
+# | | tested by |
+# |---|---|
+# | count the parameters of any FFN, gated or not | `count_ffn` |
+# | audit a published number | `audit_published` |
+# | count attention with shared keys and heads of any width | `count_attention` |
+# | derive “two thirds”, and name four ways in which it fails | `layer_share` |
+# | count operations, and say when attention overtakes | `flops_per_token` |
+# | explain a model that breaks every rule of thumb | question M5 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from ffnlab import atlas, check, controls, hint, progress, quiz, style
+from ffnlab.figures import parameters as figures
+
+style.use()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Count one block by hand
+#
+# A small block: `d_model = 8`, `d_ff = 32`. Attention has four matrices, for queries, keys, values and the output, each [8, 8], without biases. The FFN
+# is that of notebook 02: `W1` [8, 32], `b1` [32], `W2` [32, 8], `b2` [8].
+#
+# **Predict** before you run the cell: which of the two has more parameters, and how many times more? Then: what becomes of this factor when d_model
+# grows and d_ff stays four times as large?
+
+# %% nbgrader={"grade": false, "grade_id": "by-hand", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.areas,
+    d_model=controls.steps("d_model", figures.WIDTHS, 8),
+    ratio=controls.steps("d_ff / d_model", figures.RATIOS, 4.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Areas are parameters, all at one scale.
+#
+# | | array | parameters |
+# |---|---|---|
+# | attention | three times [8, 8], for queries, keys and values | 192 |
+# | | [8, 8], for the output | 64 |
+# | FFN | `W1` [8, 32] | 256 |
+# | | `b1` [32] | 32 |
+# | | `W2` [32, 8] | 256 |
+# | | `b2` [8] | 8 |
+#
+# 256 against 552: the FFN is 2.16 times as large. The biases are long thin lines, and they matter less the wider the model is: four squares of d²
+# against two rectangles of 4·d², that is 4·d² against 8·d².
+
+# %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
+    f = 4 * d
+    attention, ffn = 4 * d * d, d * f + f + f * d + d
+    print(f"{name:18} d_model {d:6,}   attention {attention:12,}   FFN {ffn:14,}   {ffn / attention:.4f} times")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# “Attention about 604 million, FFN about 1.21 billion per layer”, as explainers of GPT-3 say: that is this line. (The checkpoint has biases in
+# attention too, four times 12,288 more.)
+#
+# Why 4·d_model? Nothing forces it. 2048 is 4 · 512 in the paper of 2017 because it worked; no other part of the block has to match d_ff, so this is
+# where one buys **capacity**: move the second slider and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `count_ffn`
+#
+# *4 points · difficulty ●○○ · 4 minutes*
+#
+# Count the parameters of any FFN.
+#
+# - **Takes** `d` (d_model) and `f` (d_ff), two integers; `bias`, True unless said otherwise; `gated`, False unless said otherwise.
+# - **Plain:** `W1` [d, f] and `W2` [f, d].
+# - **Gated:** a third matrix. Two of them, gate and up, are [d, f]; the third, down, is [f, d]. Notebook 07 shows what they do.
+# - **With biases**, each matrix has one, as long as what the matrix puts out.
+# - **Returns** a Python int.
+#
+# Stuck? Run `hint("count_ffn")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "count_ffn", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def count_ffn(d, f, bias=True, gated=False):
+    """How many parameters an FFN has, an int."""
+    ### BEGIN SOLUTION
+    into = 2 if gated else 1  # matrices that lead into the hidden layer
+    weights = (into + 1) * d * f
+    biases = into * f + d
+    return weights + biases if bias else weights
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-count_ffn", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("count_ffn", count_ffn)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("count_ffn", count_ffn)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "audit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · Audit a published number
+#
+# A published tutorial tests its FFN, with biases, and prints a table of its block, d_model = 512, d_ff = 2048. It printed:
+#
+# | what | printed |
+# |---|---|
+# | FFN, “Parameter count” | 4,197,376 |
+# | attention, four matrices without biases | 1,048,576 (20.0 %) |
+# | FFN again, its share | 80.0 % |
+# | both together | 5,245,952 |
+#
+# Two lines above this table the same page says: attention about one third, FFN about two thirds. Both can't be right.
+#
+# **Predict:** which of the two is wrong, the sentence or the table? Which single number in the table would you check first?
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "audit_published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `audit_published`
+#
+# *3 points · difficulty ●○○ · 4 minutes*
+#
+# Write down what the page printed for its FFN and what it should have printed, and correct the shares.
+#
+# - **Takes** nothing.
+# - **Returns** a dict: `"correct"`, the FFN's right count, an int; `"published"`, what the page printed for the FFN, an int; `"attention_share"` and
+#   `"ffn_share"`, floats from 0 to 1.
+# - The shares are of attention (without biases) and the **corrected** FFN (with biases) together. Nothing is rounded; they are compared to nine digits.
+# - More keys do no harm.
+#
+# Stuck? Run `hint("audit_published")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "audit_published", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def audit_published():
+    """What a page printed, and what is right: {"correct": int, "published": int, "attention_share": float, "ffn_share": float}."""
+    ### BEGIN SOLUTION
+    attention = 4 * 512 * 512
+    correct = 2 * 512 * 2048 + 2048 + 512
+    return {
+        "correct": correct,
+        "published": 4_197_376,
+        "attention_share": attention / (attention + correct),
+        "ffn_share": correct / (attention + correct),
+    }
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-audit_published", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("audit_published", audit_published)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("audit_published", audit_published)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "heads-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The sentence was right, the table wrong: the page's own code does not print what stands under it. Every number that followed from the first one, the
+# share, the total, was wrong with it. The function behind the table also asks for `num_heads`, and never uses it.
+#
+# **Predict:** should it? How does attention's count change when 512 numbers are split among 1, 2, 4, 8 or 16 heads?
+
+# %% nbgrader={"grade": false, "grade_id": "heads", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for n_heads in (1, 2, 4, 8, 16):
+    attention = nn.MultiheadAttention(512, n_heads, bias=False)
+    print(f"{n_heads:2} heads: {sum(p.numel() for p in attention.parameters()):,}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · Attention in all its forms
+#
+# It does not change: heads divide the columns of the same matrices among them. Two inventions made the number of heads matter after all.
+#
+# - **Shared keys and values.** While a model writes, it keeps the keys and values of all tokens so far. To keep fewer, several query heads share one
+#   head of keys and values: **grouped-query attention**; if all share one, **multi-query attention**. `n_kv` counts the heads of keys and values.
+# - **Heads of a width of their own.** `head_dim` need not be d_model / n_heads. Then queries are n_heads · head_dim wide, more or less than d_model,
+#   and the output matrix leads from there back to d_model.
+#
+# **Predict:** LLaMA-2 70B has 64 query heads and 8 of keys and values. Is its attention an eighth of 4·d², a half, or something else?
+
+# %% nbgrader={"grade": false, "grade_id": "forms", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1 2B", "Qwen3-0.6B"):
+    m = atlas.find(name)
+    attention, usual = atlas.attention_per_layer(m), 4 * m.d_model**2
+    width, shared = m.head_dim or m.d_model // m.n_heads, m.n_kv or m.n_heads
+    print(
+        f"{name:13} d_model {m.d_model:6,}, {m.n_heads:2} heads of {width:3}, {shared:2} for k and v: "
+        f"{attention:11,} = {attention / usual:.4f} · 4 d²"
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "forms-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Queries and output keep their size, keys and values shrink to an eighth: (2 + 2/8) / 4 = 0.5625. (GPT-3's 49,152 more than in section 1 are its
+# biases.) Qwen3-0.6B shares keys two by two and still has more than 4·d², because its 16 heads of 128 numbers are twice as wide as d_model.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "count_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `count_attention`
+#
+# *4 points · difficulty ●●○ · 6 minutes*
+#
+# Count the parameters of one attention, whatever its form.
+#
+# - **Takes** `d` (d_model) and `n_heads`; `n_kv`, the heads of keys and values: as many as `n_heads` if it is None; `head_dim`: `d // n_heads` if it is
+#   None; `bias`, False unless said otherwise.
+# - **Four matrices:** queries [d, n_heads · head_dim], keys and values [d, n_kv · head_dim] each, output [n_heads · head_dim, d].
+# - **With `bias=True`** all four have one, as long as what the matrix puts out.
+# - **Returns** a Python int. No norms are counted.
+#
+# Stuck? Run `hint("count_attention")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "count_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def count_attention(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    """How many parameters one attention has, an int."""
+    ### BEGIN SOLUTION
+    if n_kv is None:
+        n_kv = n_heads
+    if head_dim is None:
+        head_dim = d // n_heads
+    queries, keys = n_heads * head_dim, n_kv * head_dim  # what the matrices put out
+    weights = d * queries + 2 * d * keys + queries * d
+    biases = queries + 2 * keys + d
+    return weights + biases if bias else weights
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-count_attention", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("count_attention", count_attention)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("count_attention", count_attention)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · Two thirds of what?
+#
+# An FFN stands in every block, after the attention: after the **last** attention, if there are two. The Transformer of 2017 translates: its encoder
+# reads one sentence, its decoder writes another. A block of the decoder looks at its own words, and then, with a second attention, across at what the
+# encoder made. (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
+#
+# **Predict** the FFN's share in each of the two blocks, then let PyTorch count.
+
+# %% nbgrader={"grade": false, "grade_id": "decoder", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+def count(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLayer(512, 8, 2048)):
+    parts = {name: count(part) for name, part in layer.named_children() if count(part)}
+    ffn = parts["linear1"] + parts["linear2"]
+    attention = parts["self_attn"] + parts.get("multihead_attn", 0)
+    share = ffn / (ffn + attention)
+    print(f"{type(layer).__name__}: attention {attention:,}, FFN {ffn:,}, share of the FFN {share:.1%}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Two thirds in the encoder, a half in the decoder, whose class calls the second attention `multihead_attn`.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "layer_share-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `layer_share`
+#
+# *3 points · difficulty ●●○ · 5 minutes*
+#
+# Compute the FFN's share of one block.
+#
+# - **Takes** `cfg`, a dict with the keys `"d_model"`, `"d_ff"` and `"n_heads"`. It may also have `"n_kv"`, `"head_dim"`, `"bias"` and `"gated"`. A
+#   missing `n_kv` or `head_dim`, or one that is None, means the usual, as in `count_attention`; a missing `bias` or `gated` means False. `bias` is for
+#   attention and FFN alike.
+# - **Takes** `block`, `"encoder"` (one attention) or `"decoder"` (two attentions of the same size).
+# - **Returns** FFN / (FFN + attention), a Python float from 0 to 1. Norms don't count. `cfg` stays as it is.
+# - You may call your `count_ffn` and `count_attention`. Mind that `count_ffn` has biases by default.
+#
+# Stuck? Run `hint("layer_share")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "layer_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def layer_share(cfg, block="encoder"):
+    """The FFN's share of the parameters of one block, a float from 0 to 1."""
+    ### BEGIN SOLUTION
+    d, f, n_heads = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    n_kv, head_dim = cfg.get("n_kv") or n_heads, cfg.get("head_dim") or d // n_heads
+    bias, gated = int(cfg.get("bias", False)), cfg.get("gated", False)
+    into = 2 if gated else 1
+    ffn = into * f * (d + bias) + d * (f + bias)
+    queries, keys = n_heads * head_dim, n_kv * head_dim
+    attention = (queries + 2 * keys) * (d + bias) + d * (queries + bias)
+    if block == "decoder":
+        attention *= 2
+    return ffn / (ffn + attention)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-layer_share", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("layer_share", layer_share)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("layer_share", layer_share)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "explore-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · A whole model
+#
+# Around the blocks stand the **embeddings**, one vector of d_model numbers for every word of the vocabulary. Now build models yourself. The figure
+# leaves out biases and norms, and counts the embeddings once, for input and output together.
+#
+# **Predict**, then try:
+#
+# 1. You halve the heads. What changes? And when keys and values are shared?
+# 2. You tick “gated”. At which d_ff / d_model is the FFN as large as a plain one at 4?
+# 3. The figure begins near GPT-2 small. How large is the FFN's share of **all** parameters: 67 %, 46 % or 25 %? What raises it most: more layers, a
+#    smaller vocabulary, a larger d_model?
+# 4. Find a model in which the FFN has less than a third of a layer, and one in which it has more than 90 %.
+
+# %% nbgrader={"grade": false, "grade_id": "explore", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.explore,
+    d_model=controls.steps("d_model", figures.MODEL_WIDTHS, 768),
+    ratio=controls.steps("d_ff / d_model", figures.RATIOS, 4.0),
+    heads=controls.steps("query heads", figures.HEADS, 8),
+    kv=controls.steps("heads for k, v", figures.HEADS, 8),
+    layers=controls.steps("layers", figures.LAYERS, 12),
+    vocab=controls.steps("vocabulary", figures.VOCABULARIES, 50257),
+    gated=controls.toggle("gated"),
+    decoder=controls.toggle("two attentions (decoder block)"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** (1) Heads alone change nothing; sharing does. (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, fewer words, a wider
+# model: each pushes the embeddings aside, and none gets the FFN beyond its share of a layer. (4) One attention more and d_ff = d_model; or a gate at 8
+# and keys for few heads.
+#
+# “Two thirds” is 8·d² of 12·d². It needs d_ff = 4·d_model without a gate (or 8/3 with one), as many key heads as query heads, heads that are d_model /
+# n_heads wide, one attention per block, and a reader who forgets the embeddings. So it fails in **four ways**:
+#
+# | what is different | which way the FFN's share goes | for example |
+# |---|---|---|
+# | d_ff is not 4·d_model, or a gate adds a third matrix | up or down | PaLM: gated at 4, 12·d² |
+# | keys and values are shared | up: attention shrinks | LLaMA-2 70B, Gemma-1 2B |
+# | a second attention in the block | down, to a half | the decoder of 2017 |
+# | the embeddings are counted | down, most in small models | GPT-2 small |
+#
+# A fifth is the subject of notebooks 08 and 09: the FFN exists many times over, as **experts**, of which a token uses a few.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · The atlas
+#
+# `ffnlab.atlas` holds the configurations of 49 published models and the formulas you have just written. Nothing in it is a total that was typed in:
+# what you see below is computed, and for the checkpoints whose exact size is known it comes out to the last parameter.
+#
+# **Predict:** in which of these models is the FFN's share of everything the smallest? In a mixture of experts such as Mixtral, is most of the FFN at
+# work for a given token, or idle?
+
+# %% nbgrader={"grade": false, "grade_id": "atlas", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-2 small"))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The smallest share is that of the Transformer of 2017: two attentions in half of its blocks, and many embeddings for few layers. In
+# small models with large vocabularies the embeddings weigh most. In large dense models the FFN has from about two thirds to nearly nine tenths. In
+# mixtures of experts it is nearly everything, and most of that is idle for any one token: of DeepSeek-V3's 671 billion parameters a token uses about 38
+# billion. (Its paper says 37. Our count is 36.6 without the table of input embeddings, of which a token reads one row.)
+#
+# “8x7B” suggests 8 · 7 = 56 billion. The cell takes Mixtral apart.
+
+# %% nbgrader={"grade": false, "grade_id": "mixtral", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+m = atlas.find("Mixtral-8x7B")
+all_of_it, used = atlas.parts(m), atlas.parts(m, active=True)
+for part in ("attention", "ffn", "norms", "embeddings"):
+    print(f"{part:10} {getattr(all_of_it, part):14,}   one token uses {getattr(used, part):14,}")
+print(f"{'all':10} {atlas.total(m):14,}   one token uses {atlas.active(m):14,}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "mixtral-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Only the FFN is there eight times. One more rule of thumb falls with the next cell, which prints the whole atlas: the width of the FFN that **one
+# token passes through**, in units of d_model.
+
+# %% nbgrader={"grade": false, "grade_id": "ratios", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+rows = {}
+for m in atlas.MODELS + atlas.ENCODER_DECODERS:
+    width = m.d_ff * (m.experts.k + m.experts.shared) if m.experts else m.d_ff
+    rows.setdefault(round(width / m.d_model, 2), []).append(m.name)
+for ratio, names in sorted(rows.items()):
+    print(f"{ratio:5.2f} · d_model: {', '.join(names)}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ratios-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Four is a habit, not a law. Look for the models at 16 and 64: question M5 is about one of them.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "flops-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · What it costs to run
+#
+# Parameters tell what a model holds. What it **does** is counted in floating-point operations, **FLOPs**. A weight is multiplied with a number, and the
+# product added to a sum: two operations. PyTorch can count them while it works. Below, one block's parts at work on T tokens, divided by T.
+#
+# **Predict:** which of the three numbers will grow when T doubles?
+
+# %% nbgrader={"grade": false, "grade_id": "measure", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+d, f = 64, 256
+W1, W2, *four = torch.zeros(d, f), torch.zeros(f, d), *torch.zeros(4, d, d)
+work = {
+    "FFN": lambda x, A: torch.relu(x @ W1) @ W2,
+    "projections": lambda x, A: [x @ W for W in four],
+    "mixing": lambda x, A: [x @ x.T, A @ x],  # the scores, then the weighted sum of the values
+}
+for T in (64, 128, 256):
+    cost = {}
+    for part, run in work.items():
+        with FlopCounterMode(display=False) as counter:
+            run(torch.zeros(T, d), torch.zeros(T, T))
+        cost[part] = counter.get_total_flops() // T
+    print(f"T {T:3}, FLOPs per token:   " + "   ".join(f"{part} {flops:,}" for part, flops in cost.items()))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "measure-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The matrices cost the same for every token. Mixing compares each token with all T, so it grows with T: twice as long a text, twice as much **per
+# token**. Where does it overtake?
+
+# %% nbgrader={"grade": false, "grade_id": "flops", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.flops,
+    model=controls.choice("model", figures.DENSE, "GPT-3 175B"),
+    T=controls.steps("T", [(f"{T:,}", T) for T in figures.LENGTHS], 2048),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "flops-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Both scales are logarithmic: each step to the right doubles T. With d_ff = 4·d_model, plain, and all keys of their own, three things
+# happen at round numbers:
+#
+# - at T = 2·d_model, mixing costs as much as attention's four projections;
+# - at T = 2·d_model, attention as a whole costs as much as the FFN;
+# - at T = 4·d_model, mixing alone costs as much as the FFN.
+#
+# GPT-3 was trained on 2,048 positions, far to the left of its 24,576: there the FFN is two thirds of the work too, about. Only for long texts is
+# attention the expensive part. Shared keys move the crossing only a little: they make the projections smaller, while every query still meets T keys. (A
+# causal model looks back only: on average over a text, half of the T positions.)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "flops_per_token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `flops_per_token`
+#
+# *4 points · difficulty ●●○ · 5 minutes*
+#
+# Count the operations of one token in one layer, forward.
+#
+# - **Takes** `d` (d_model), `f` (d_ff), `T`, the number of positions that the token looks at, itself included; `gated`, False unless said otherwise.
+# - **Returns** a dict of three ints: `"ffn"`, its matrices, two or three; `"proj"`, attention's four matrices [d, d]; `"mix"`, the scores against T
+#   keys of d numbers and the weighted sum of T values of d numbers.
+# - A multiplication and the addition that follows count as **two**. A sum of n products counts n additions.
+# - Biases, softmax and activation are not counted.
+#
+# Stuck? Run `hint("flops_per_token")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "flops_per_token", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def flops_per_token(d, f, T, gated=False):
+    """Forward FLOPs of one token in one layer: {"ffn": int, "proj": int, "mix": int}."""
+    ### BEGIN SOLUTION
+    matrices = 3 if gated else 2
+    return {"ffn": 2 * matrices * d * f, "proj": 2 * 4 * d * d, "mix": 2 * T * d + 2 * T * d}
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-flops_per_token", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("flops_per_token", flops_per_token)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("flops_per_token", flops_per_token)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 8 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** “Most of a Transformer's parameters are in the FFNs, typically four times as many as in attention”, says an explainer. Its own example has d_ff
+# = 2·d_model.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-four-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for ratio in (2, 4, 8):
+    print(f"d_ff = {ratio} · d_model: FFN / attention = {2 * ratio} d² / 4 d² = {2 * ratio / 4:g}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-holds", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Twice as many, at d_ff = 4·d_model. The four is the ratio of the widths, not of the parameters. In the explainer's own example FFN and attention are
+# equally large. For four times as many it would take d_ff = 8·d_model.
+#
+# **B.** “The FFN has more than twice the parameters of attention, and this ratio holds at scale”, says a lesson, after the count of section 1: 552 to
+# 256.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-holds-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 base"):
+    m = atlas.find(name)
+    ffn, attention = atlas.ffn_in_all_layers(m), atlas.attention_in_all_layers(m)
+    print(f"{name:12} FFN / attention = {ffn / attention:5.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-rule", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# 2.16 is 2.00 in GPT-3, since the biases fade. And the 2 is a property of one design, not of scale: it is 1.5 in one model and above 10 in another. T5,
+# an encoder-decoder, has 1.33 over both halves.
+#
+# **C.** “The hidden layer is four times as wide as the model: d_ff = 4·d_model”, say most tutorials. What does this mean for a gated FFN?
+
+# %% nbgrader={"grade": false, "grade_id": "spot-rule-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+d = 4096
+plain = 2 * d * (4 * d)
+for name, f in (("4 d", 4 * d), ("8/3 d", round(8 * d / 3)), ("LLaMA-1/2 7B", 11008), ("LLaMA-3 8B", 14336)):
+    print(f"gated, d_ff = {name:12} = {f:6,}: {3 * d * f / plain:.3f} of the parameters of a plain FFN at 4 d")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# With a third matrix, four times as wide is half as large again. 8/3 gives back the plain size, which LLaMA rounds up to a multiple of 256, and then
+# its successors left that rule too. A ratio of widths says little unless one says how many matrices there are.
+#
+# ## 9 · Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_count`
+#
+# How many parameters has a plain FFN with d_model = 512, d_ff = 2048 and biases?
+#
+# - **A.** 2,097,152
+# - **B.** 2,099,712
+# - **C.** 4,197,376
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_count = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_count = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_count", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_count", quiz_count)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_count", quiz_count)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_decoder`
+#
+# A decoder block of an encoder-decoder has d_ff = 4·d_model, plain, and full attention. Norms and biases aside, what is the FFN's share of the block?
+#
+# - **A.** 1/2
+# - **B.** 2/3
+# - **C.** 4/5
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_decoder = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_decoder = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_decoder", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_decoder", quiz_decoder)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_decoder", quiz_decoder)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_mixtral-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_mixtral`
+#
+# Mixtral 8x7B has 8 experts in place of each FFN, and 2 of them work for each token. How many parameters does the model have in all?
+#
+# - **A.** 56 billion
+# - **B.** 12.9 billion
+# - **C.** 46.7 billion
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_mixtral", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_mixtral = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_mixtral = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_mixtral", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_mixtral", quiz_mixtral)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_mixtral", quiz_mixtral)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M5-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 10 · In your own words
+#
+# *question M5 · 3 points, graded by your instructor · 5 minutes*
+#
+# T5-11B has d_model = 1024 and d_ff = 65,536: its FFN is 64 times as wide as the model, sixteen times what the rule of thumb says. Its FFN is plain,
+# and nothing has a bias. And yet, in an encoder layer, FFN and attention stand at 2 : 1, as in GPT-3.
+#
+# 1. How is that possible? Say what must be unusual about its attention, and give the number. (128 heads; look at `atlas.find("T5 v1.0 11B")`.)
+# 2. Check your explanation with one line of arithmetic, for the encoder layer, and say what the ratio is in a decoder layer.
+# 3. A friend concludes: “So d_ff = 4·d_model does not matter, only 2 : 1 does.” Name one model of the atlas that has 4·d_model without 2 : 1, or 2 : 1
+#    without 4·d_model in another way than T5, and say why.
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M5", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) Its attention is as oversized as its FFN: 128 heads of 128 numbers make an inner width of 128 · 128 = **16,384 = 16 · d_model**,
+# where usually n_heads · head_dim = d_model. All four matrices are sixteen times as large as usual, and so are the FFN's two. (2) Attention: 4 · d · 16 d
+# = 64 d² = 67,108,864. FFN: 2 · d · 64 d = 128 d² = 134,217,728. That is **2 : 1**. A decoder layer has two attentions: 128 d² to 128 d², **1 : 1**. (3)
+# For example: PaLM-540B has d_ff = 4·d_model, but it is gated (12 d²) and all heads share one of keys and values, so the FFN has 90 % of both. Or Gemma-2
+# 2B, gated at 4. Or a decoder block of the 2017 Transformer: 4·d_model, but 1 : 1. Or LLaMA-1/2 7B: 2 : 1 at 2.69·d_model, because three matrices at 8/3
+# are as large as two at 4. The ratio of two counts hides both widths; neither number is a law.
+#
+# **Rubric.** One point each:
+#
+# - (1) the heads together are 16 · d_model wide (16,384). Half a point for “attention is wider too” without the number, or for head_dim alone.
+# - (2) the arithmetic for the encoder layer and 1 : 1 for the decoder layer. Half a point for one of the two.
+# - (3) a model that fits, with the right reason (gate, shared keys, second attention). Half a point for the model without the reason.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - count the parameters of any FFN, gated or not, with and without biases: `count_ffn`;
+# - audit a published number, and what was derived from it: `audit_published`;
+# - count attention with shared keys and heads of any width: `count_attention`;
+# - derive “two thirds”, and name four ways in which it fails: `layer_share`;
+# - count operations, and say at which length attention overtakes: `flops_per_token`;
+# - explain a model that breaks every rule of thumb: M5.
+#
+# ## Going further
+#
+# - Shazeer 2019, *Fast Transformer Decoding: One Write-Head is All You Need* (arXiv 1911.02150), and Ainslie et al. 2023, *GQA* (arXiv 2305.13245): why
+#   keys and values are shared.
+# - Raffel et al. 2020, *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (arXiv 1910.10683): T5, with the sizes of
+#   its five models.
+# - Kaplan et al. 2020, *Scaling Laws for Neural Language Models* (arXiv 2001.08361): section 2 counts parameters and operations as you did.
+#
+# Next: `06_memory`, on what these parameters hold.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()

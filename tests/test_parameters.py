@@ -1,0 +1,247 @@
+"""Notebook 05: its figures at default, smallest and largest parameters, with their numbers counted a second time."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from torch import nn
+
+from ffnlab import atlas
+from ffnlab.figures import parameters
+from ffnlab.picture import Picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
+    (parameters.areas, [(), *((d, ratio) for d in parameters.WIDTHS for _, ratio in parameters.RATIOS)]),
+    (
+        parameters.explore,
+        [
+            (),
+            (128, 1.0, 1, 1, 1, 1000),
+            (128, 1.0, 128, 1, 1, 256000, False, True),
+            (16384, 8.0, 128, 128, 126, 256000, True, True),
+            (16384, 8.0, 128, 1, 126, 1000, True, False),
+            (12288, 8 / 3, 4, 128, 96, 50257, True, False),
+        ],
+    ),
+    (parameters.models, [(), *((name,) for name in parameters.SHOWN)]),
+    (parameters.flops, [(), *((name, T) for name in parameters.DENSE for T in parameters.LENGTHS)]),
+]
+DRAWINGS = [(function, values) for function, many in PARAMETERS for values in many]
+
+
+@pytest.fixture(params=DRAWINGS, ids=lambda drawing: f"{drawing[0].__name__}{drawing[1]}")
+def picture(request: pytest.FixtureRequest) -> Picture:
+    function, values = request.param
+    drawn: Picture = function(*values)
+    return drawn
+
+
+def numbers(words: str) -> list[float]:
+    """The numbers in a text, thousands separated by commas."""
+    return [float(found.replace(",", "")) for found in re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)", words)]
+
+
+def tips(drawn: Picture) -> dict[str, str]:
+    """What the bars and areas of a figure say when the mouse rests on them."""
+    found = [element.findtext(f"{SVG}title") or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}rect")]
+    return {name: words for name, _, words in (tip.partition(": ") for tip in found)}
+
+
+def lengths(drawn: Picture, at: float) -> list[float]:
+    """The widths of the pieces of the bar whose top is at this height."""
+    rects = ET.fromstring(drawn.svg).iter(f"{SVG}rect")
+    return [float(rect.attrib["width"]) for rect in rects if float(rect.attrib["y"]) == at and len(rect)]
+
+
+def held(*modules: nn.Module) -> int:
+    return sum(p.numel() for module in modules for p in module.parameters())
+
+
+# Every figure
+
+
+def test_a_figure_is_well_formed_and_stays_inside_its_card(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    for element in root.iter():
+        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
+            if name in element.attrib:
+                assert 0 <= float(element.attrib[name]) <= limit, element.attrib
+        if element.tag == f"{SVG}rect":
+            assert float(element.attrib["x"]) + float(element.attrib["width"]) <= width
+            assert float(element.attrib["y"]) + float(element.attrib["height"]) <= height
+
+
+def test_words_fit_their_place(picture: Picture) -> None:
+    assert len(picture.title) <= 57, "the title's line"
+    assert len(picture.sentence) <= 215, "the three lines kept free under the picture"
+    assert picture.sentence.endswith(".") and "nan" not in picture.svg
+
+
+@pytest.mark.parametrize(("function", "many"), PARAMETERS, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_figure_keeps_its_size_whatever_it_shows(
+    function: Callable[..., Picture], many: list[tuple[Any, ...]]
+) -> None:
+    assert len({function(*values).size for values in many}) == 1
+
+
+# areas
+
+
+@pytest.mark.parametrize("d", [8, 16, 64, 512])
+@pytest.mark.parametrize("ratio", [ratio for _, ratio in parameters.RATIOS])
+def test_areas_counts_what_torch_counts(d: int, ratio: float) -> None:
+    f = round(ratio * d)
+    ffn = held(nn.Linear(d, f), nn.Linear(f, d))
+    attention = held(*(nn.Linear(d, d, bias=False) for _ in range(4)))
+    drawn = parameters.areas(d, ratio)
+    assert numbers(drawn.title) == [attention, ffn, round(ffn / attention, 2)]
+    assert numbers(drawn.sentence) == [d, f, d * d, attention, d * f, f + d, ffn]
+
+
+def test_areas_opens_with_256_against_552_and_falls_to_two() -> None:
+    assert parameters.areas().title == "Attention 256, FFN 552: 2.16 times"
+    assert parameters.areas(12288).title.endswith("2.00 times")
+
+
+def test_an_area_is_in_proportion_to_its_parameters() -> None:
+    for d, ratio in ((8, 4.0), (16, 8.0), (8, 1.0)):
+        drawn = {}
+        for rect in ET.fromstring(parameters.areas(d, ratio).svg).iter(f"{SVG}rect"):
+            if tip := rect.findtext(f"{SVG}title"):
+                drawn[tip.split(":")[0]] = float(rect.attrib["width"]) * float(rect.attrib["height"])
+        unit = drawn["queries"] / d**2
+        for name, count in (("W1", ratio * d * d), ("W2", ratio * d * d), ("b1", ratio * d), ("b2", d)):
+            assert drawn[name] / unit == pytest.approx(count, rel=0.01), name
+
+
+# explore
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (768, 4.0, 8, 8, 12, 50257, False, False),
+        (512, 4.0, 8, 8, 6, 32000, False, True),
+        (128, 1.0, 8, 2, 2, 1000, True, False),
+        (256, 8 / 3, 16, 128, 1, 1000, True, True),
+    ],
+)
+def test_explore_counts_what_torch_counts(values: tuple[Any, ...]) -> None:
+    d, ratio, heads, kv, layers, vocab, gated, decoder = values
+    f, keys = round(ratio * d), d // heads * min(kv, heads)
+    matrices = [nn.Linear(d, f, bias=False) for _ in range(3 if gated else 2)]
+    one = held(*(nn.Linear(d, size, bias=False) for size in (d, keys, keys)), nn.Linear(d, d, bias=False))
+    ffn, attention = held(*matrices), one * (2 if decoder else 1)
+    total = layers * (ffn + attention) + held(nn.Embedding(vocab, d))
+    drawn = parameters.explore(*values)
+    shares = [100 * ffn / (ffn + attention), 100 * layers * ffn / total]
+    assert numbers(drawn.title) == pytest.approx(shares, abs=0.05)
+    seen = tips(drawn)
+    assert numbers(seen["embeddings"])[0] == vocab * d
+    assert f"The model: {total:,}" in drawn.svg and f"One layer: {ffn + attention:,}" in drawn.svg
+    assert lengths(drawn, 96)[-1] / sum(lengths(drawn, 96)) == pytest.approx(shares[0] / 100, abs=1e-3)
+    assert lengths(drawn, 236)[-1] / sum(lengths(drawn, 236)) == pytest.approx(shares[1] / 100, abs=1e-3)
+
+
+def test_heads_change_nothing_until_keys_are_shared() -> None:
+    assert len({parameters.explore(heads=heads, kv=128).title for heads in parameters.HEADS}) == 1
+    assert parameters.explore(heads=8, kv=2).title != parameters.explore(heads=8, kv=8).title
+
+
+def test_every_choice_of_widths_and_heads_can_be_drawn() -> None:
+    for d in parameters.MODEL_WIDTHS:
+        for heads in parameters.HEADS:
+            assert parameters.explore(d_model=d, heads=heads, kv=128).title.startswith("FFN: 66.7 % of a layer")
+
+
+# models
+
+
+@pytest.mark.parametrize("name", parameters.SHOWN)
+def test_models_shows_the_exact_counts_of_the_atlas(name: str) -> None:
+    model = atlas.find(name)
+    drawn = parameters.models(name)
+    for count in (
+        atlas.total(model),
+        atlas.active(model),
+        atlas.attention_per_layer(model),
+        atlas.ffn_per_layer(model),
+    ):
+        assert f">{count:,}<" in drawn.svg
+    assert f"{atlas.total(model):,}" in drawn.sentence
+    assert f"{100 * atlas.ffn_share_of_all(model):.1f} %" in drawn.title
+
+
+def test_the_models_of_the_story_are_shown_at_their_published_counts() -> None:
+    published = {
+        "GPT-2 small": "124,439,808",
+        "LLaMA-1/2 7B": "6,738,415,616",
+        "Mixtral-8x7B": "46,702,792,704",
+        "DeepSeek-V3": "671,026,419,200",
+    }
+    for name, count in published.items():
+        assert f"has {count} parameters" in parameters.models(name).sentence
+
+
+def test_every_bar_of_models_is_as_long_as_the_others_and_split_by_shares() -> None:
+    rects = [rect for rect in ET.fromstring(parameters.models().svg).iter(f"{SVG}rect") if len(rect)]
+    for n, name in enumerate(parameters.SHOWN):
+        row = rects[4 * n : 4 * n + 4]
+        assert all((rect.findtext(f"{SVG}title") or "").startswith(f"{name}, ") for rect in row)
+        widths = [float(rect.attrib["width"]) for rect in row]
+        share = (widths[2] + widths[3]) / sum(widths)
+        assert share == pytest.approx(atlas.ffn_share_of_all(atlas.find(name)), abs=1e-3)
+
+
+# flops
+
+
+@pytest.mark.parametrize("name", parameters.DENSE)
+def test_attention_overtakes_where_the_figure_says(name: str) -> None:
+    model = atlas.find(name)
+    T = round(parameters.overtakes(model))
+
+    def ratio(T: int) -> float:
+        flops = atlas.flops_per_token(model, T)
+        return (flops["proj"] + flops["mix"]) / flops["ffn"]
+
+    assert ratio(T - 1) < 1 < ratio(T + 1) and ratio(T) == pytest.approx(1, abs=1e-3)
+    assert f"overtakes at T = {T:,}," in parameters.flops(name).sentence
+
+
+def test_with_four_times_the_width_attention_overtakes_at_twice_the_width() -> None:
+    for name in ("GPT-2 small", "GPT-3 175B"):
+        model = atlas.find(name)
+        d = model.d_model
+        assert parameters.overtakes(model) == 2 * d
+        flops = atlas.flops_per_token(model, 2 * d)
+        assert flops["mix"] == flops["proj"] == 8 * d * d
+        assert atlas.flops_per_token(model, 4 * d)["mix"] == flops["ffn"] == 16 * d * d
+
+
+@pytest.mark.parametrize("T", parameters.LENGTHS)
+def test_flops_writes_the_ratio_of_the_two_curves(T: int) -> None:
+    d = 12288
+    said = numbers(parameters.flops("GPT-3 175B", T).title)
+    assert said == pytest.approx([T, (8 * d * d + 4 * T * d) / (16 * d * d)], rel=0.02, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: parameters.areas(0), "must be positive"),
+        (lambda: parameters.explore(d_model=100, heads=8), "can't share"),
+        (lambda: parameters.models("GPT-5"), "not among the models shown"),
+        (lambda: parameters.flops("Mixtral-8x7B"), "not among the dense models"),
+        (lambda: parameters.flops(T=1), "T must be from 128"),
+    ],
+)
+def test_a_figure_refuses_what_it_cannot_show(call: Callable[[], Picture], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
