@@ -5,12 +5,13 @@ from __future__ import annotations
 from types import ModuleType
 
 from autograder.key import Key, KeyProblem
-from autograder.keys import feed_forward, parameters, start_here
+from autograder.keys import every_position, feed_forward, parameters, start_here
 from ffnlab import exercises
 
 MODULES: dict[str, ModuleType] = {
     "00_start_here": start_here,
     "02_feed_forward": feed_forward,
+    "04_every_position": every_position,
     "05_parameters": parameters,
 }
 

@@ -1,0 +1,1358 @@
+"""The marking guide of notebook 04, One network, every position.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import every_position as exercises
+
+# ffn_loop
+
+ffn_loop = Key(exercises.ffn_loop)
+
+
+@ffn_loop.truth
+def one_call_a_token(x, ffn):
+    """Each token alone, as a sequence of one, in a sentence of one; the rows are put together by concatenation."""
+    sentences = []
+    for b in range(x.shape[0]):
+        rows = [ffn(x[b : b + 1, t : t + 1, :]) for t in range(x.shape[1])]
+        sentences.append(torch.cat(rows, dim=1))
+    return torch.cat(sentences, dim=0)
+
+
+@ffn_loop.right("one loop over positions")
+def over_positions(x, ffn):
+    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
+
+
+@ffn_loop.right("a buffer that is filled row by row")
+def filled_buffer(x, ffn):
+    out = torch.empty_like(x)
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            out[b, t] = ffn(x[b, t])
+    return out
+
+
+@ffn_loop.right("flattened, then looped, then folded back")
+def flattened(x, ffn):
+    rows = []
+    for token in x.reshape(-1, x.shape[-1]):
+        rows.append(ffn(token))
+    return torch.stack(rows).reshape(x.shape)
+
+
+@ffn_loop.right("unbind, and a non-contiguous result")
+def unbound(x, ffn):
+    return torch.stack([ffn(column) for column in x.unbind(1)]).transpose(0, 1)
+
+
+@ffn_loop.right("no loop at all: the values are what is asked")
+def one_call(x, ffn):
+    return ffn(x)
+
+
+@ffn_loop.mistake(
+    "The rows are stacked along the first dimension: [T, B, d_model]. The positions belong in dimension 1; `torch.stack` has an argument for that."
+)
+def stacked_in_front(x, ffn):
+    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])])
+
+
+@ffn_loop.mistake(
+    "The rows are stacked along the last dimension: [B, d_model, T]. A token's numbers stay together, in the last dimension."
+)
+def stacked_behind(x, ffn):
+    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=-1)
+
+
+@ffn_loop.mistake(
+    "`torch.cat` lengthens a dimension that is there, so the tokens of a sentence ran together into one long row. `torch.stack` makes a new dimension."
+)
+def concatenated(x, ffn):
+    return torch.cat([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
+
+
+@ffn_loop.mistake(
+    "All tokens of all sentences are in one long list: [B·T, d_model]. Fold it back into sentences: the result has the shape of x."
+)
+def sentences_lost(x, ffn):
+    rows = []
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            rows.append(ffn(x[b, t]))
+    return torch.stack(rows)
+
+
+@ffn_loop.mistake(
+    "The shape is right, the tokens are in the wrong places: the outer loop runs over positions, but `reshape` reads the list sentence by sentence."
+)
+def folded_in_the_wrong_order(x, ffn):
+    B, T, d = x.shape
+    rows = []
+    for t in range(T):
+        for b in range(B):
+            rows.append(ffn(x[b, t]))
+    return torch.stack(rows).reshape(B, T, d)
+
+
+@ffn_loop.mistake(
+    "Every position gets the output of token 0: the loop's index is not used inside. Which token is it turn for?"
+)
+def token_0_for_all(x, ffn):
+    return torch.stack([ffn(x[:, 0]) for t in range(x.shape[1])], dim=1)
+
+
+@ffn_loop.mistake("Every sentence gets the outputs of sentence 0: both indices, b and t, choose a token.")
+def sentence_0_for_all(x, ffn):
+    rows = [torch.stack([ffn(x[0, t]) for t in range(x.shape[1])]) for b in range(x.shape[0])]
+    return torch.stack(rows)
+
+
+@ffn_loop.mistake(
+    "The outputs are averaged over the tokens. An FFN never mixes positions: every token keeps a row of its own."
+)
+def averaged(x, ffn):
+    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1).mean(dim=1)
+
+
+@ffn_loop.mistake(
+    "The outputs are summed up over the tokens (`+=` in the loop). Keep each token's output as a row of its own."
+)
+def summed(x, ffn):
+    total = 0
+    for t in range(x.shape[1]):
+        total = total + ffn(x[:, t])
+    return total
+
+
+@ffn_loop.mistake(
+    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained through the loop."
+)
+def detached(x, ffn):
+    return torch.stack([ffn(x[:, t]).detach() for t in range(x.shape[1])], dim=1)
+
+
+@ffn_loop.mistake(
+    "The rows went through Python lists (`.tolist()`, `torch.tensor(...)`): that makes a new tensor, in float32, that no gradient reaches."
+)
+def through_lists(x, ffn):
+    return torch.tensor([[ffn(token).tolist() for token in sentence] for sentence in x])
+
+
+@ffn_loop.mistake(
+    "The buffer has torch's default dtype, float32, whatever x has. `torch.empty_like(x)` makes one of the same kind."
+)
+def buffer_in_float32(x, ffn):
+    out = torch.zeros(x.shape)
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            out[b, t] = ffn(x[b, t])
+    return out
+
+
+@ffn_loop.mistake(
+    "x itself is overwritten, row by row. The caller still needs x, for the residual; collect the rows in a new tensor."
+)
+def x_overwritten(x, ffn):
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            x[b, t] = ffn(x[b, t])
+    return x
+
+
+@ffn_loop.mistake(
+    "The loop over positions runs over `x.shape[0]`, the number of sentences. Positions are counted by `x.shape[1]`."
+)
+def counts_the_sentences(x, ffn):
+    return torch.stack([ffn(x[:, t]) for t in range(x.shape[0])], dim=1)
+
+
+@ffn_loop.mistake(
+    "The loop runs over the d_model numbers of a token, and hands `ffn` slices that are not tokens. A token is `x[b, t]`, all of its numbers."
+)
+def over_features(x, ffn):
+    return torch.stack([ffn(x[:, :, i]) for i in range(x.shape[2])], dim=2)
+
+
+@ffn_loop.mistake(
+    "x is added to the output. The residual connection comes later in this notebook; here only FFN(x) is asked."
+)
+def residual_added(x, ffn):
+    return torch.stack([x[:, t] + ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
+
+
+@ffn_loop.mistake(
+    "Only the last token's output comes back: each turn of the loop replaces what was there. Collect the rows in a list."
+)
+def only_the_last(x, ffn):
+    for t in range(x.shape[1]):
+        out = ffn(x[:, t])
+    return out
+
+
+@ffn_loop.mistake(
+    "The `return` stands inside the loop, so only the first token is computed. Move it to the left, behind the loop."
+)
+def returned_inside_the_loop(x, ffn):
+    for t in range(x.shape[1]):
+        out = ffn(x[:, t])
+        return out
+
+
+@ffn_loop.mistake("A list of tensors comes back. `torch.stack` makes one tensor of them.")
+def a_list(x, ffn):
+    return [ffn(x[:, t]) for t in range(x.shape[1])]
+
+
+@ffn_loop.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+def no_return(x, ffn):
+    torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
+
+
+# is_position_wise
+
+is_position_wise = Key(exercises.is_position_wise)
+
+
+@is_position_wise.truth
+def every_pair_of_positions(f, T, d, seed=0):
+    """In float64: changes each token and looks at all the others; then looks at what each position does to the same few vectors."""
+    generator = torch.Generator().manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64, generator=generator)
+    before = f(X)
+    size = before.abs().max()
+    for changed in range(T):
+        Y = X.clone()
+        Y[changed] = torch.randn(d, dtype=torch.float64, generator=generator)
+        after = f(Y)
+        for row in range(T):
+            if row != changed and (after[row] - before[row]).abs().max() > 1e-6 * size:
+                return False
+    for _ in range(3):
+        vector = torch.randn(d, dtype=torch.float64, generator=generator)
+        seen = []
+        for t in range(T):
+            Y = X.clone()
+            Y[t] = vector
+            seen.append(f(Y)[t])
+        for one in seen:
+            for other in seen:
+                if (one - other).abs().max() > 1e-6 * size:
+                    return False
+    return True
+
+
+@is_position_wise.right("independence, then permutations")
+def independent_and_equivariant(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d)
+    Y = f(X)
+    for t in range(T):
+        X2 = X.clone()
+        X2[t] = torch.randn(d)
+        others = torch.arange(T) != t
+        if not torch.allclose(f(X2)[others], Y[others], atol=1e-4):
+            return False
+    for _ in range(5):
+        order = torch.randperm(T)
+        if not torch.allclose(f(X[order]), Y[order], atol=1e-4):
+            return False
+    return True
+
+
+@is_position_wise.right("the Jacobian's blocks, then one vector at all positions")
+def by_jacobian(f, T, d, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    X = torch.randn(T, d, generator=g, dtype=torch.float64)
+    J = torch.autograd.functional.jacobian(f, X).abs().amax(dim=(1, 3))  # [T, T]
+    J.fill_diagonal_(0)
+    rows = f(torch.randn(d, generator=g, dtype=torch.float64).expand(T, d))
+    return J.max() < 1e-8 and torch.allclose(rows, rows[:1].expand_as(rows))
+
+
+@is_position_wise.right("a batch of sequences, one vector moving through all of them")
+def moving_vector(f, T, d, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    X = torch.randn(20, T, T, d, generator=g, dtype=torch.float64)
+    v = torch.randn(20, 1, d, generator=g, dtype=torch.float64)
+    place = torch.arange(T)
+    X[:, place, place] = v
+    out = f(X)[:, place, place]
+    spread = (out - out[:, :1]).abs().max()
+    return bool(spread <= 1e-4 * out.abs().max())
+
+
+@is_position_wise.right("swaps of two tokens among strangers")
+def swaps(f, T, d, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    for i in range(T):
+        for j in range(T):
+            A = torch.randn(T, d, generator=rng).double()
+            B = torch.randn(T, d, generator=rng).double()
+            B[j] = A[i]
+            if (f(A)[i] - f(B)[j]).abs().max() > 1e-5:
+                return False
+    return True
+
+
+@is_position_wise.mistake(
+    "Your test finds nothing wrong with anything, attention included: it looks at the shape, or changes what can't "
+    "matter. Change one token, and look at the rows of the others."
+)
+def only_the_shape(f, T, d, seed=0):
+    X = torch.randn(2, T, d)
+    return f(X).shape == X.shape
+
+
+@is_position_wise.form(only_the_shape)
+def permutes_the_batch(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(4, T, d, dtype=torch.float64)
+    order = torch.randperm(4)
+    return torch.allclose(f(X[order]), f(X)[order])
+
+
+@is_position_wise.form(only_the_shape)
+def runs_twice(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d)
+    return torch.allclose(f(X), f(X))
+
+
+@is_position_wise.mistake(
+    "Only token 0 is changed. A layer in which tokens see later ones alone, or in which a middle token leaks, goes unnoticed: change every token in turn. "
+    "And test that all positions use the same map."
+)
+def changes_token_0_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    X2 = X.clone()
+    X2[0] = torch.randn(d)
+    return torch.allclose(f(X)[1:], f(X2)[1:], atol=1e-6)
+
+
+@is_position_wise.mistake(
+    "Only the last token is changed. In causal attention no earlier row reacts to it, and your test calls that position-wise: change every token in turn. "
+    "And test that all positions use the same map."
+)
+def changes_the_last_token_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    X2 = X.clone()
+    X2[-1] = torch.randn(d)
+    return torch.allclose(f(X)[:-1], f(X2)[:-1], atol=1e-6)
+
+
+@is_position_wise.mistake(
+    "Only one token in the middle is changed. What another token leaks goes unnoticed: change every token in turn. "
+    "And test that all positions use the same map."
+)
+def changes_a_middle_token_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    X2 = X.clone()
+    X2[T // 2] = torch.randn(d)
+    others = torch.arange(T) != T // 2
+    return torch.allclose(f(X)[others], f(X2)[others], atol=1e-6)
+
+
+@is_position_wise.mistake(
+    "Only the rows after the changed token are compared. A layer in which tokens see later ones passes that: compare the rows before it as well. "
+    "And test that all positions use the same map."
+)
+def later_rows_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    for t in range(T):
+        X2 = X.clone()
+        X2[t] = torch.randn(d)
+        if not torch.allclose(f(X)[t + 1 :], f(X2)[t + 1 :], atol=1e-6):
+            return False
+    return True
+
+
+@is_position_wise.mistake(
+    "Only token 0 is changed before the maps are compared, so what other tokens leak goes unnoticed. Change every token in turn."
+)
+def token_0_and_same_rows(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    X2 = X.clone()
+    X2[0] = torch.randn(d)
+    rows = f(torch.randn(d, dtype=torch.float64).expand(T, d))
+    return torch.allclose(f(X)[1:], f(X2)[1:], atol=1e-6) and torch.allclose(rows, rows[:1].expand_as(rows))
+
+
+@is_position_wise.mistake(
+    "This tests permutation equivariance. Attention passes as well: it treats all tokens alike, and still mixes them. "
+    "Test also that no token's output depends on another token."
+)
+def equivariance_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    return all(torch.allclose(f(X[p]), f(X)[p]) for p in [torch.randperm(T) for _ in range(8)])
+
+
+@is_position_wise.form(equivariance_only)
+def reversed_and_rolled(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    rolled = torch.allclose(f(X.roll(1, 0)), f(X).roll(1, 0))
+    return rolled and torch.allclose(f(X.flip(0)), f(X).flip(0))
+
+
+@is_position_wise.mistake(
+    "This tests that no token sees another. An FFN with weights of its own at every position passes that, too. "
+    "Test also that the same vector, put at another position, is treated in the same way."
+)
+def independence_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    Y = f(X)
+    for t in range(T):
+        X2 = X.clone()
+        X2[t] += 1
+        others = [i for i in range(T) if i != t]
+        if not torch.allclose(f(X2)[others], Y[others], atol=1e-6):
+            return False
+    return True
+
+
+@is_position_wise.form(independence_only)
+def jacobian_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    J = torch.autograd.functional.jacobian(f, torch.randn(T, d, dtype=torch.float64))
+    return all(J[i, :, j].abs().max() < 1e-8 for i in range(T) for j in range(T) if i != j)
+
+
+@is_position_wise.mistake(
+    "Equal rows in, equal rows out: attention passes that, since a mean of equal things is the same thing. Let the other tokens differ, and change them."
+)
+def equal_rows_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    rows = f(torch.randn(d, dtype=torch.float64).expand(T, d))
+    return torch.allclose(rows, rows[:1].expand_as(rows))
+
+
+@is_position_wise.mistake(
+    "The outputs are compared exactly. Rounding in the last digit is enough to be called mixing; compare with a tolerance, such as `torch.allclose`."
+)
+def exact_equality(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d)
+        X[t] = v
+        outs.append(f(X)[t])
+    return all(torch.equal(outs[0], out) for out in outs)
+
+
+@is_position_wise.form(exact_equality)
+def exact_in_float64(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    return bool((torch.stack(outs) == outs[0]).all())
+
+
+@is_position_wise.mistake(
+    "The tolerance is too wide: it forgives mixing that is real. Rounding is a millionth of the output or less; in float64 far less."
+)
+def tolerance_too_wide(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    Y = f(X)
+    for t in range(T):
+        X2 = X.clone()
+        X2[t] = torch.randn(d, dtype=torch.float64)
+        others = [i for i in range(T) if i != t]
+        if not torch.allclose(f(X2)[others], Y[others], atol=1.0):
+            return False
+    v = torch.randn(d, dtype=torch.float64)
+    rows = f(v.expand(T, d))
+    return torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-6)
+
+
+@is_position_wise.mistake(
+    "The token is changed by so little that the others' reaction stays below your tolerance. Replace it by another random vector."
+)
+def nudge_too_small(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    Y = f(X)
+    for t in range(T):
+        X2 = X.clone()
+        X2[t] += 1e-8
+        others = [i for i in range(T) if i != t]
+        if not torch.allclose(f(X2)[others], Y[others], atol=1e-5):
+            return False
+    order = torch.arange(T).flip(0)
+    return torch.allclose(f(X[order])[0], f(X)[-1], atol=1e-5)
+
+
+@is_position_wise.mistake(
+    "f is switched to training mode, and its dropout makes every call differ. A test looks at a module in the mode it was given."
+)
+def in_training_mode(f, T, d, seed=0):
+    if isinstance(f, nn.Module):
+        f.train()
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    return torch.allclose(torch.stack(outs), outs[0].expand(T, d))
+
+
+@is_position_wise.mistake(
+    "You demand that a token's output changes when the token does. A map may give the same output for all inputs and still be one map for all positions."
+)
+def own_row_must_change(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v, w = torch.randn(2, d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        X2 = X.clone()
+        X2[t] = w
+        if torch.allclose(f(X)[t], f(X2)[t]):
+            return False
+        outs.append(f(X)[t])
+    return torch.allclose(torch.stack(outs), outs[0].expand(T, d))
+
+
+@is_position_wise.mistake(
+    "f is called with a single token. It takes sequences of exactly T tokens: put the token into a sequence, at every position in turn, among random others."
+)
+def calls_single_tokens(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    return all(torch.allclose(f(X)[t], f(X[t : t + 1])[0]) for t in range(T))
+
+
+@is_position_wise.form(calls_single_tokens)
+def calls_bare_vectors(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    return torch.allclose(f(X), torch.stack([f(x) for x in X]))
+
+
+@is_position_wise.mistake(
+    "The answer is the wrong way round: your test finds the difference, and returns True for it. True means position-wise."
+)
+def the_wrong_way_round(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    return not torch.allclose(torch.stack(outs), outs[0].expand(T, d))
+
+
+@is_position_wise.mistake(
+    "Only positions 0 and 1 are compared. The others may be treated differently, or see each other: let t run over all of them."
+)
+def two_positions_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X, X2 = torch.randn(2, T, d, dtype=torch.float64)
+    X2[1] = X[0]
+    return torch.allclose(f(X)[0], f(X2)[1])
+
+
+@is_position_wise.mistake(
+    "A tensor with one truth value per position comes back. One is asked: `.all()` tells whether all of them hold."
+)
+def one_answer_per_position(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    return (torch.stack(outs) - outs[0]).abs().amax(dim=1) < 1e-6
+
+
+@is_position_wise.mistake(
+    "The function ends without a `return` where nothing was found. Finding no difference is an answer: True."
+)
+def nothing_when_right(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    first = None
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        out = f(X)[t]
+        first = out if first is None else first
+        if not torch.allclose(out, first):
+            return False
+
+
+# ffn_as_conv1d
+
+ffn_as_conv1d = Key(exercises.ffn_as_conv1d)
+
+
+@ffn_as_conv1d.truth
+def window_by_window(ffn):
+    """Slides over the sequence with windows of one token, one output channel at a time; only the parameters are conv weights."""
+
+    class Sliding(nn.Module):
+        def __init__(self):
+            super().__init__()
+            first, second = ffn.linear1, ffn.linear2
+            self.W1 = nn.Parameter(first.weight.detach().clone())
+            self.b1 = nn.Parameter(first.bias.detach().clone())
+            self.W2 = nn.Parameter(second.weight.detach().clone())
+            self.b2 = nn.Parameter(second.bias.detach().clone())
+
+        def slide(self, x, weight, bias):  # x [B, channels, T]
+            windows = [F.conv1d(x[:, :, t : t + 1], weight.unsqueeze(2), bias) for t in range(x.shape[2])]
+            return torch.cat(windows, dim=2)
+
+        def forward(self, x):
+            hidden = torch.relu(self.slide(x.permute(0, 2, 1), self.W1, self.b1))
+            return self.slide(hidden, self.W2, self.b2).permute(0, 2, 1)
+
+    return Sliding()
+
+
+CONV = """def ffn_as_conv1d(ffn):
+    d_ff, d_model = ffn.linear1.weight.shape
+
+    class Conv(nn.Module):
+        def __init__(self):
+            super().__init__()
+            {layers}
+            {copies}
+            {extra}
+
+        def forward(self, x):
+            {forward}
+
+    return {returned}
+"""
+CONV_DEFAULTS = {
+    "layers": """self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
+            self.activation = ffn.activation""",
+    "copies": """with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+                self.conv1.bias.copy_(ffn.linear1.bias)
+                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
+                self.conv2.bias.copy_(ffn.linear2.bias)""",
+    "extra": "",
+    "forward": "return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+    "returned": "Conv()",
+}
+
+
+def _conv(kind, name, message, form_of="", **changes):
+    ffn_as_conv1d.typed(kind, name, message, CONV.format(**(CONV_DEFAULTS | changes)), form_of)
+
+
+_conv("right", "copied_into_conv1d", "nn.Conv1d, filled by copy_")
+_conv(
+    "right",
+    "shared_parameters",
+    "weights that share memory with the FFN's",
+    copies="""self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])
+            self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])
+            self.conv1.bias, self.conv2.bias = ffn.linear1.bias, ffn.linear2.bias""",
+)
+_conv(
+    "right",
+    "conv_holds_the_ffn",
+    "F.conv1d with the FFN's own parameters",
+    layers="self.ffn = ffn",
+    copies="",
+    forward="""f = self.ffn
+            h = f.activation(F.conv1d(x.mT, f.linear1.weight.unsqueeze(2), f.linear1.bias))
+            return F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT""",
+)
+_conv(
+    "right",
+    "by_data_and_permute",
+    ".data, permute, nn.ReLU, a contiguous result",
+    layers="""self.conv1, self.conv2 = nn.Conv1d(d_model, d_ff, 1), nn.Conv1d(d_ff, d_model, 1)
+            self.act = nn.ReLU()""",
+    copies="""self.conv1.weight.data = ffn.linear1.weight.data.unsqueeze(-1).clone()
+            self.conv1.bias.data = ffn.linear1.bias.data.clone()
+            self.conv2.weight.data = ffn.linear2.weight.data.reshape(d_model, d_ff, 1)
+            self.conv2.bias.data = ffn.linear2.bias.data.clone()""",
+    forward="""h = self.act(self.conv1(x.permute(0, 2, 1)))
+            return self.conv2(h).permute(0, 2, 1).contiguous()""",
+)
+_conv(
+    "right",
+    "sequential_between_transposes",
+    "one nn.Sequential inside",
+    layers="self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), nn.ReLU(), nn.Conv1d(d_ff, d_model, 1))",
+    copies="""for conv, linear in ((self.net[0], ffn.linear1), (self.net[2], ffn.linear2)):
+                conv.load_state_dict({"weight": linear.weight.unsqueeze(-1), "bias": linear.bias})""",
+    forward="return torch.transpose(self.net(torch.transpose(x, -1, -2)), -1, -2)",
+)
+
+_conv(
+    "mistake",
+    "no_transpose",
+    "The convolution gets x as it is, [B, T, d_model]. `nn.Conv1d` wants the channels in the middle, [B, d_model, T]: transpose first.",
+    forward="return self.conv2(self.activation(self.conv1(x)))",
+)
+_conv(
+    "mistake",
+    "not_transposed_back",
+    "The result comes out as [B, d_model, T], the way a convolution makes it. Transpose it back.",
+    forward="return self.conv2(self.activation(self.conv1(x.transpose(1, 2))))",
+)
+_conv(
+    "mistake",
+    "reshape_for_transpose",
+    "`reshape` and `view` keep the numbers in their order in memory and cut them into other rows; here rows and "
+    "columns must change places. That is `transpose(1, 2)`.",
+    forward="""B, T, d = x.shape
+            return self.conv2(self.activation(self.conv1(x.reshape(B, d, T)))).reshape(B, T, d)""",
+)
+_conv(
+    "mistake",
+    "wrong_transpose",
+    "Sentences and positions were exchanged, `transpose(0, 1)`. The channels must come to the middle: `transpose(1, 2)`.",
+    forward="return self.conv2(self.activation(self.conv1(x.transpose(0, 1)))).transpose(0, 1)",
+)
+_conv(
+    "mistake",
+    "weight_without_kernel_dimension",
+    "A linear weight [out, in] does not fit a convolution's [out, in, 1]: the dimension of the kernel is missing. `unsqueeze(-1)` adds it.",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight)
+                self.conv1.bias.copy_(ffn.linear1.bias)
+                self.conv2.weight.copy_(ffn.linear2.weight)
+                self.conv2.bias.copy_(ffn.linear2.bias)""",
+)
+_conv(
+    "mistake",
+    "flat_weight_as_data",
+    "The convolution's weight was replaced by a linear one, [out, in]. It needs a third dimension, that of the kernel: [out, in, 1].",
+    copies="""self.conv1.weight.data = ffn.linear1.weight.data.clone()
+            self.conv1.bias.data = ffn.linear1.bias.data.clone()
+            self.conv2.weight.data = ffn.linear2.weight.data.clone()
+            self.conv2.bias.data = ffn.linear2.bias.data.clone()""",
+)
+_conv(
+    "mistake",
+    "tensor_assigned_as_parameter",
+    "A parameter can't be replaced by a plain tensor, and `unsqueeze` makes one. Copy under `torch.no_grad()`, or wrap it in `nn.Parameter`.",
+    copies="""self.conv1.weight = ffn.linear1.weight.unsqueeze(-1)
+            self.conv1.bias = ffn.linear1.bias
+            self.conv2.weight = ffn.linear2.weight.unsqueeze(-1)
+            self.conv2.bias = ffn.linear2.bias""",
+)
+_conv(
+    "mistake",
+    "copied_with_gradient",
+    "Copying into a parameter is an operation that autograd refuses. Do it under `torch.no_grad()`.",
+    copies="""self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+            self.conv1.bias.copy_(ffn.linear1.bias)
+            self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
+            self.conv2.bias.copy_(ffn.linear2.bias)""",
+)
+_conv(
+    "mistake",
+    "channels_swapped",
+    "Channels in and out are exchanged: `nn.Conv1d` takes the number of input channels first. The first convolution goes from d_model to d_ff.",
+    layers="""self.conv1 = nn.Conv1d(d_ff, d_model, 1)
+            self.conv2 = nn.Conv1d(d_model, d_ff, 1)
+            self.activation = ffn.activation""",
+)
+_conv(
+    "mistake",
+    "weights_transposed",
+    "The weights are transposed. A linear layer and a convolution both store [out, in, …]: only a dimension is added.",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, 1)
+            self.activation = ffn.activation""",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.T.unsqueeze(-1))
+                self.conv1.bias.copy_(ffn.linear1.bias)
+                self.conv2.weight.copy_(ffn.linear2.weight.T.unsqueeze(-1))
+                self.conv2.bias.copy_(ffn.linear2.bias)""",
+)
+_conv(
+    "mistake",
+    "each_others_weights",
+    "Each convolution got the other one's weights, reshaped until they fitted. conv1 does what linear1 does, conv2 what linear2 does.",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear2.weight.reshape(d_ff, d_model, 1))
+                self.conv1.bias.copy_(ffn.linear1.bias)
+                self.conv2.weight.copy_(ffn.linear1.weight.reshape(d_model, d_ff, 1))
+                self.conv2.bias.copy_(ffn.linear2.bias)""",
+)
+KERNEL_3 = (
+    "The kernel has size 3: each output looks at a token and both of its neighbours. An FFN looks at one token alone."
+)
+_conv(
+    "mistake",
+    "kernel_3",
+    KERNEL_3,
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3, padding=1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3, padding=1)
+            self.activation = ffn.activation""",
+)
+_conv(
+    "mistake",
+    "kernel_3_without_padding",
+    KERNEL_3,
+    form_of="kernel_3",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3)
+            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3)
+            self.activation = ffn.activation""",
+)
+_conv(
+    "mistake",
+    "padded",
+    "With kernel size 1 there is nothing to pad: `padding=1` adds a token of zeros at either end of the sequence.",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1, padding=1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
+            self.activation = ffn.activation""",
+)
+_conv(
+    "mistake",
+    "without_biases",
+    "The convolutions have no biases. The FFN has two, and `nn.Conv1d` has one unless told otherwise.",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1, bias=False)
+            self.conv2 = nn.Conv1d(d_ff, d_model, 1, bias=False)
+            self.activation = ffn.activation""",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
+)
+_conv(
+    "mistake",
+    "biases_not_copied",
+    "The weights are those of the FFN, the biases are still the random ones of `nn.Conv1d`. Copy all four.",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
+)
+_conv(
+    "mistake",
+    "nothing_copied",
+    "The convolutions have the right shapes and random weights: nothing was copied from the FFN.",
+    copies="",
+)
+_conv(
+    "mistake",
+    "activation_missing",
+    "The activation is missing: two convolutions in a row are one. Where does the FFN bend?",
+    forward="return self.conv2(self.conv1(x.transpose(1, 2))).transpose(1, 2)",
+)
+_conv(
+    "mistake",
+    "activation_too_late",
+    "The activation comes after the second convolution. It belongs between the two, on the d_ff channels.",
+    forward="return self.activation(self.conv2(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+)
+_conv(
+    "mistake",
+    "residual",
+    "x is added to the output. The residual connection stands around the FFN, not inside; the module should equal ffn.",
+    forward="return x + self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+)
+_conv(
+    "mistake",
+    "function_in_sequential",
+    "`nn.Sequential` takes modules only, and `ffn.activation` is a function. Call it in `forward`, or use `nn.ReLU()`.",
+    layers="self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), ffn.activation, nn.Conv1d(d_ff, d_model, 1))",
+    copies="",
+    forward="return self.net(x.transpose(1, 2)).transpose(1, 2)",
+)
+_conv(
+    "mistake",
+    "the_ffn_itself",
+    "The values are right because no convolution takes place: the FFN's own linear layers do the work. Build it from two `nn.Conv1d`.",
+    returned="ffn",
+)
+_conv(
+    "mistake",
+    "a_function",
+    "A function comes back. A module is asked, which registers its parameters: a class with `nn.Module` in brackets, or its object.",
+    returned="Conv().forward",
+)
+_conv(
+    "mistake",
+    "a_class",
+    "The class comes back instead of an object of it: call it, with brackets.",
+    returned="Conv",
+)
+_conv(
+    "mistake",
+    "parameters_twice",
+    "The module keeps the FFN besides its two convolutions, so every parameter is there twice. Copy what you need, and let go of ffn.",
+    extra="self.ffn = ffn",
+)
+FROZEN = (
+    "The weights are no parameters of the module, or are frozen: an optimiser would find nothing to train. "
+    "Keep them as parameters, as `nn.Conv1d` makes them."
+)
+_conv("mistake", "frozen", FROZEN, extra="self.requires_grad_(False)")
+_conv(
+    "mistake",
+    "plain_tensors",
+    FROZEN,
+    form_of="frozen",
+    layers="""self.w1, self.b1 = ffn.linear1.weight.detach().unsqueeze(-1), ffn.linear1.bias.detach()
+            self.w2, self.b2 = ffn.linear2.weight.detach().unsqueeze(-1), ffn.linear2.bias.detach()""",
+    copies="",
+    forward="return F.conv1d(torch.relu(F.conv1d(x.mT, self.w1, self.b1)), self.w2, self.b2).mT",
+)
+_conv(
+    "mistake",
+    "no_grad_in_forward",
+    "`forward` computes under `torch.no_grad()`, or detaches: no gradient arrives. Copying needs that, computing must not.",
+    forward="""with torch.no_grad():
+                return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)""",
+)
+_conv(
+    "mistake",
+    "ffn_taken_apart",
+    "The FFN you were given is changed: its own weights got a third dimension. `.data =` on ffn works on the original; change your own layers only.",
+    copies="""ffn.linear1.weight.data = ffn.linear1.weight.data.unsqueeze(-1)
+            ffn.linear2.weight.data = ffn.linear2.weight.data.unsqueeze(-1)
+            self.conv1.weight, self.conv1.bias = ffn.linear1.weight, ffn.linear1.bias
+            self.conv2.weight, self.conv2.bias = ffn.linear2.weight, ffn.linear2.bias""",
+)
+_conv(
+    "mistake",
+    "conv_returns_nothing",
+    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    forward="self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+)
+ffn_as_conv1d.typed(
+    "mistake",
+    "no_super_init",
+    "`super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.",
+    CONV.format(**CONV_DEFAULTS).replace("            super().__init__()\n", ""),
+)
+ffn_as_conv1d.typed(
+    "mistake",
+    "conv_not_handed_back",
+    "The module is made but not handed back: the last line of the function needs a `return`.",
+    CONV.format(**CONV_DEFAULTS).replace("    return Conv()", "    Conv()"),
+)
+
+
+# residual_sublayer
+
+residual_sublayer = Key(exercises.residual_sublayer)
+
+
+@residual_sublayer.truth
+def token_by_token(x, ffn, norm, mode):
+    """One token at a time, with the norm's formula written out from its parameters."""
+
+    def normed(v):
+        mean = sum(v) / len(v)
+        variance = sum((n - mean) ** 2 for n in v) / len(v)
+        return (v - mean) / torch.sqrt(variance + norm.eps) * norm.weight + norm.bias
+
+    rows = []
+    for token in x.reshape(-1, x.shape[-1]):
+        if mode == "pre":
+            rows.append(token + ffn(normed(token)))
+        elif mode == "post":
+            rows.append(normed(token + ffn(token)))
+        else:
+            raise ValueError(mode)
+    return torch.stack(rows).reshape(x.shape)
+
+
+@residual_sublayer.right("if and else, with names for the parts")
+def with_names(x, ffn, norm, mode):
+    if mode == "pre":
+        update = ffn(norm(x))
+        return x + update
+    if mode == "post":
+        total = x + ffn(x)
+        return norm(total)
+    raise ValueError(f"unknown mode {mode}")
+
+
+@residual_sublayer.right("one line each in a dict of functions")
+def by_dict(x, ffn, norm, mode):
+    return {"pre": lambda: ffn(norm(x)) + x, "post": lambda: norm(ffn(x) + x)}[mode]()
+
+
+@residual_sublayer.right("in place on the fresh output of the FFN")
+def in_place_on_fresh(x, ffn, norm, mode):
+    out = ffn(norm(x)) if mode == "pre" else ffn(x)
+    out += x
+    if mode == "post":
+        out = norm(out)
+    return out
+
+
+@residual_sublayer.right("match, and torch.add")
+def with_match(x, ffn, norm, mode):
+    match mode:
+        case "pre":
+            return torch.add(x, ffn(norm(x)))
+        case "post":
+            return norm(torch.add(x, ffn(x)))
+        case _:
+            raise ValueError("mode must be pre or post")
+
+
+@residual_sublayer.mistake(
+    "The two modes are exchanged. 'pre' says where the norm stands: before the FFN. 'post': after the addition."
+)
+def exchanged(x, ffn, norm, mode):
+    return norm(x + ffn(x)) if mode == "pre" else x + ffn(norm(x))
+
+
+@residual_sublayer.mistake(
+    "Both modes normalise the sum, so 'pre' is a second 'post'. In 'pre' the norm stands before the FFN, and the sum is left as it is."
+)
+def both_post(x, ffn, norm, mode):
+    return norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "Both modes normalise before the FFN, so 'post' is a second 'pre'. In 'post' the norm comes last, after the addition."
+)
+def both_pre(x, ffn, norm, mode):
+    return x + ffn(norm(x))
+
+
+@residual_sublayer.mistake(
+    "In 'pre' the normalised x is added, not x itself: x + …, with the x that came in. That untouched path is what pre-norm is for."
+)
+def residual_from_the_norm(x, ffn, norm, mode):
+    if mode == "pre":
+        x = norm(x)
+        return x + ffn(x)
+    return norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "In 'post' the norm comes before the addition, on the FFN's output alone. The paper of 2017 normalises the sum: norm(x + …)."
+)
+def post_before_the_addition(x, ffn, norm, mode):
+    return x + ffn(norm(x)) if mode == "pre" else x + norm(ffn(x))
+
+
+@residual_sublayer.mistake("The residual connection is missing in both modes: x is to be added to what the FFN says.")
+def no_residual(x, ffn, norm, mode):
+    return ffn(norm(x)) if mode == "pre" else norm(ffn(x))
+
+
+@residual_sublayer.mistake("In 'pre' the residual connection is missing: x is to be added to what the FFN says.")
+def no_residual_in_pre(x, ffn, norm, mode):
+    return ffn(norm(x)) if mode == "pre" else norm(x + ffn(x))
+
+
+@residual_sublayer.mistake("The norm is missing in both modes: x + FFN(x) alone is the residual connection.")
+def no_norm(x, ffn, norm, mode):
+    return x + ffn(x)
+
+
+@residual_sublayer.mistake(
+    "In 'pre' the sum is normalised as well. One norm a sub-layer: in 'pre' it stands before the FFN, and nothing follows the addition."
+)
+def normed_twice(x, ffn, norm, mode):
+    return norm(x + ffn(norm(x))) if mode == "pre" else norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "In 'post' the FFN gets a normalised x as well. In the form of 2017 it reads x as it is; one norm a sub-layer, after the addition."
+)
+def post_with_two_norms(x, ffn, norm, mode):
+    return x + ffn(norm(x)) if mode == "pre" else norm(x + ffn(norm(x)))
+
+
+@residual_sublayer.mistake(
+    "x is normalised over the tokens, by hand. Use the `norm` you were handed: it works on each token's own numbers."
+)
+def over_the_tokens(x, ffn, norm, mode):
+    def normed(v):
+        return (v - v.mean(-2, keepdim=True)) / (v.std(-2, keepdim=True) + 1e-5)
+
+    return x + ffn(normed(x)) if mode == "pre" else normed(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "A new norm is made, with gain 1 and bias 0. Use the `norm` you were handed: its gain and bias have been learned."
+)
+def own_norm(x, ffn, norm, mode):
+    fresh = nn.LayerNorm(x.shape[-1]).to(x.dtype)
+    return x + ffn(fresh(x)) if mode == "pre" else fresh(x + ffn(x))
+
+
+@residual_sublayer.form(own_norm)
+def functional_norm(x, ffn, norm, mode):
+    def normed(v):
+        return F.layer_norm(v, v.shape[-1:])
+
+    return x + ffn(normed(x)) if mode == "pre" else normed(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "x itself is changed: `x += …` writes into the caller's tensor. `x = x + …` makes a new one."
+)
+def x_changed(x, ffn, norm, mode):
+    if mode == "pre":
+        x += ffn(norm(x))
+        return x
+    x += ffn(x)
+    return norm(x)
+
+
+@residual_sublayer.mistake(
+    "The x that is added is detached: the values are right, but the gradient loses its direct path, which is what the residual is for."
+)
+def residual_detached(x, ffn, norm, mode):
+    return x.detach() + ffn(norm(x)) if mode == "pre" else norm(x.detach() + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "The mode is compared with another word, so one of the two falls through and nothing comes back. The modes are 'pre' and 'post', in these letters."
+)
+def other_words(x, ffn, norm, mode):
+    if mode == "pre-norm":
+        return x + ffn(norm(x))
+    elif mode == "post-norm":
+        return norm(x + ffn(x))
+
+
+@residual_sublayer.mistake("Both outputs come back, as a pair. The argument `mode` says which one is asked.")
+def both_at_once(x, ffn, norm, mode):
+    return x + ffn(norm(x)), norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "The FFN reads the norm's output multiplied with x, instead of being added to x. A residual is a sum."
+)
+def multiplied(x, ffn, norm, mode):
+    return x * ffn(norm(x)) if mode == "pre" else norm(x * ffn(x))
+
+
+# bottleneck_rank
+
+bottleneck_rank = Key(exercises.bottleneck_rank)
+
+
+@bottleneck_rank.truth
+def by_elimination(ffn, X):
+    """Gaussian elimination with full pivoting, in float64, on what the neurons write; b2 never enters."""
+    X = X.double()
+    hidden = X @ ffn.linear1.weight.double().T + ffn.linear1.bias.double()
+    hidden = torch.where(hidden > 0, hidden, torch.zeros_like(hidden))
+    rows = (hidden @ ffn.linear2.weight.double().T).detach().clone()
+    largest = float(rows.abs().max())
+    rank = 0
+    while rows.numel() and float(rows.abs().max()) > 1e-7 * largest:
+        flat = int(rows.abs().argmax())
+        i, j = divmod(flat, rows.shape[1])
+        pivot = rows[i].clone()
+        rows = rows - rows[:, j : j + 1] / pivot[j] * pivot
+        keep = [n for n in range(len(rows)) if n != i]
+        rows = rows[keep]
+        rank += 1
+    return rank
+
+
+@bottleneck_rank.right("singular values, with a relative tolerance")
+def by_svd(ffn, X):
+    with torch.no_grad():
+        s = torch.linalg.svdvals(ffn(X) - ffn.linear2.bias)
+    return int((s > 1e-4 * s[0]).sum())
+
+
+@bottleneck_rank.right("what the neurons write, without ever adding b2")
+def without_adding_b2(ffn, X):
+    written = ffn.activation(ffn.linear1(X)) @ ffn.linear2.weight.T
+    return torch.linalg.matrix_rank(written).item()
+
+
+@bottleneck_rank.right("numpy, and a 0-d tensor as the answer")
+def a_tensor(ffn, X):
+    out = ffn(X).detach() - ffn.linear2.bias.detach()
+    return torch.linalg.matrix_rank(out)
+
+
+@bottleneck_rank.right("numpy's matrix_rank")
+def with_numpy(ffn, X):
+    import numpy as np
+
+    out = (ffn(X) - ffn.linear2.bias).detach().numpy()
+    return int(np.linalg.matrix_rank(out))
+
+
+@bottleneck_rank.right("the eigenvalues of the d × d product, in float64")
+def by_eigenvalues(ffn, X):
+    out = (ffn(X) - ffn.linear2.bias).detach().double()
+    size = out.abs().max()
+    if size == 0:
+        return 0
+    values = torch.linalg.eigvalsh(out.T @ out / size**2)
+    return int((values > 1e-9 * values.max()).sum())
+
+
+@bottleneck_rank.mistake(
+    "b2 is still in the output. It shifts all rows by the same vector, which counts as a direction of its own. Subtract it first."
+)
+def b2_not_subtracted(ffn, X):
+    return int(torch.linalg.matrix_rank(ffn(X)))
+
+
+@bottleneck_rank.mistake(
+    "The mean row is subtracted instead of b2. Part of what the neurons write goes with it, and of a few inputs "
+    "one is lost. b2 is what does not come from neurons."
+)
+def mean_subtracted(ffn, X):
+    out = ffn(X)
+    return int(torch.linalg.matrix_rank(out - out.mean(0)))
+
+
+@bottleneck_rank.mistake(
+    "This is the rank of the weights, the most that is possible. Few inputs, or neurons that never fire, leave less: look at the output for the given X."
+)
+def rank_of_the_weights(ffn, X):
+    return int(torch.linalg.matrix_rank(ffn.linear2.weight @ ffn.linear1.weight))
+
+
+@bottleneck_rank.form(rank_of_the_weights)
+def smaller_width(ffn, X):
+    d_ff, d_model = ffn.linear1.weight.shape
+    return min(d_ff, d_model)
+
+
+@bottleneck_rank.mistake(
+    "This is d_ff, the number of hidden neurons. It is only a bound: the output can't have more than d_model "
+    "directions, nor more than there are inputs, or neurons that fire."
+)
+def number_of_neurons(ffn, X):
+    return ffn.linear1.out_features
+
+
+@bottleneck_rank.mistake(
+    "This is min(N, d_model, d_ff), the most that is possible. Neurons that never fire write nothing: count the directions in the output."
+)
+def smallest_size(ffn, X):
+    return min(*X.shape, ffn.linear1.out_features)
+
+
+@bottleneck_rank.mistake(
+    "This is the rank of X. The bottleneck can lower it, and the bend can raise it: look at the output."
+)
+def rank_of_X(ffn, X):
+    return int(torch.linalg.matrix_rank(X))
+
+
+@bottleneck_rank.mistake(
+    "This is the rank of the hidden layer. With d_ff above d_model it exceeds what the d_model outputs can hold: go on through linear2."
+)
+def rank_of_the_hidden_layer(ffn, X):
+    return int(torch.linalg.matrix_rank(ffn.activation(ffn.linear1(X))))
+
+
+@bottleneck_rank.mistake(
+    "The activation is missing, so this is the rank of a straight network: neurons that never fire are counted as if they did."
+)
+def without_activation(ffn, X):
+    hidden = ffn.linear1(X) - ffn.linear1.bias
+    return int(torch.linalg.matrix_rank(hidden @ ffn.linear2.weight.T))
+
+
+@bottleneck_rank.mistake(
+    "Every singular value above zero is counted. Rounding leaves tiny ones where there should be none: compare with the largest, or use matrix_rank."
+)
+def all_above_zero(ffn, X):
+    return int((torch.linalg.svdvals(ffn(X) - ffn.linear2.bias) > 0).sum())
+
+
+@bottleneck_rank.mistake(
+    "The tolerance is an absolute number. With smaller or larger weights it cuts too much or too little: compare with the largest singular value."
+)
+def absolute_tolerance(ffn, X):
+    return int((torch.linalg.svdvals(ffn(X) - ffn.linear2.bias) > 1e-3).sum())
+
+
+@bottleneck_rank.mistake("The rank is a float here. It counts something: make it an int.")
+def a_float(ffn, X):
+    return float(torch.linalg.matrix_rank(ffn(X) - ffn.linear2.bias))
+
+
+@bottleneck_rank.mistake(
+    "The FFN you were given is changed: b2 is zero now, for whoever uses the FFN next. Subtract it from the output instead."
+)
+def b2_set_to_zero(ffn, X):
+    ffn.linear2.bias.data.zero_()
+    return int(torch.linalg.matrix_rank(ffn(X)))
+
+
+@bottleneck_rank.mistake(
+    "b1 is subtracted, or the wrong bias: the one that every output row contains is `ffn.linear2.bias`, with d_model numbers."
+)
+def b1_subtracted(ffn, X):
+    return int(torch.linalg.matrix_rank(ffn(X) - ffn.linear1.bias))
+
+
+@bottleneck_rank.mistake(
+    "The singular values themselves come back. The rank is how many of them are not zero, up to rounding."
+)
+def the_singular_values(ffn, X):
+    return torch.linalg.svdvals(ffn(X) - ffn.linear2.bias)
+
+
+@bottleneck_rank.mistake("The rank is computed but not handed back: the last line of the function needs a `return`.")
+def rank_not_returned(ffn, X):
+    int(torch.linalg.matrix_rank(ffn(X) - ffn.linear2.bias))
+
+
+# Questions
+
+quiz_equivariant = question(
+    exercises.quiz_equivariant,
+    right="B",
+    wrong={
+        "A": "That would be invariance: outputs that do not notice the order at all. Here each output moves along with its token.",
+        "C": "An FFN does not know the positions, so it can't treat a token differently at another place. The outputs are the old ones, in a new order.",
+    },
+)
+
+quiz_kernel = question(
+    exercises.quiz_kernel,
+    right="A",
+    wrong={
+        "B": "With kernel size 3 each output would depend on three tokens. In the first figure, that changed three rows.",
+        "C": "A kernel as long as the sequence sees all tokens at once, and exists for one length only: that is the opposite of position-wise.",
+    },
+)
+
+quiz_shared = question(
+    exercises.quiz_shared,
+    right="C",
+    wrong={
+        "A": "All positions share the weights of one layer's FFN, but each layer of a Transformer has weights of its own. `[ffn] * 6` has one set for all six.",
+        "B": "A list is not a copy: `[ffn] * 6` holds the same object six times. Six different ones need six calls of the constructor.",
+    },
+)

@@ -1,0 +1,830 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 04 · One network, every position
+#
+# `●●●●○○○○○○` step 4 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 40 minutes |
+# | **You need** | `02_feed_forward`; `01_attention` helps |
+# | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**. That is what
+# *position-wise* means. You will change one token and watch who notices, write the FFN in three ways that look different and are the same, build a test
+# that finds out whether any layer is position-wise, and put residual and norm around it. At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | apply an FFN token by token, and say why one call does the same | `ffn_loop` |
+# | test any layer for position-wise-ness, without looking inside | `is_position_wise` |
+# | write an FFN as two convolutions with kernel size 1 | `ffn_as_conv1d` |
+# | place residual and norm, before and after | `residual_sublayer` |
+# | bound and measure the rank of a bottleneck | `bottleneck_rank` |
+# | say why the FFN is position-wise, and what would be lost otherwise | question M4 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.figures import every_position as figures
+
+style.use()
+
+
+class FFN(nn.Module):
+    """The FFN of notebook 02: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.activation = torch.relu
+
+    def forward(self, x):
+        return self.linear2(self.activation(self.linear1(x)))
+
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Change one token
+#
+# A sentence of 14 tokens passes through a layer, 14 rows in, 14 rows out. Now one word is replaced by another, and the layer runs again. Which of the 14
+# output rows are different?
+#
+# **Predict** for each layer, before you choose it: an FFN; attention; causal attention, in which a token sees itself and the tokens before it; a
+# convolution with kernel size 3, which looks at a token and its two neighbours.
+
+# %% nbgrader={"grade": false, "grade_id": "one-token", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.perturb,
+    layer=controls.choice("layer", figures.LAYERS, "FFN"),
+    position=controls.steps("token", [(f"{i} {word}", i) for i, word in enumerate(figures.TOKENS)], 3),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** In attention all rows change, in causal attention the row of the token and those after it, in the convolution three rows (two at
+# either end). In the FFN one row changes, and the others not by a rounding error: by exactly 0.
+#
+# People say that attention is where tokens *communicate* and the FFN where each *thinks*. As a picture that is fine, as long as it is read as: attention
+# is the only part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**: it needs neither the tokens
+# before nor those after. The cell gives both layers a piece of the sentence instead of the whole.
+#
+# **Predict** the two answers.
+
+# %% nbgrader={"grade": false, "grade_id": "local", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
+torch.manual_seed(0)
+ffn = FFN(8, 32)
+
+
+def attention(x):
+    return torch.softmax(x @ x.transpose(-1, -2) / x.shape[-1] ** 0.5, dim=-1) @ x
+
+
+for name, layer in (("FFN", ffn), ("attention", attention)):
+    same = torch.allclose(layer(x[3:6]), layer(x)[3:6], atol=1e-6)
+    print(f"{name}: tokens 3 to 5 alone give what they give in the whole sentence: {same}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · Every pair at once
+#
+# Replacing words one after the other takes 14 runs. The **Jacobian** asks about all of them in one picture. It holds the derivative of every output number
+# by every input number. With 4 tokens of 4 numbers that are 16 × 16 derivatives, in 4 × 4 blocks. The block in row t and column s says how token t's
+# output reacts to token s.
+#
+# **Predict:** which blocks are zero for the FFN? For causal attention? For the convolution?
+
+# %% nbgrader={"grade": false, "grade_id": "jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.jacobian,
+    layer=controls.choice("layer", figures.LAYERS, "FFN"),
+    length=controls.slider("tokens", 2, figures.LONGEST, 1, 4),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** For the FFN only the blocks on the diagonal are left: it is **block-diagonal**. No block depends on another, so all tokens can be
+# computed at the same time, on as many processors as there are.
+#
+# The blocks on the diagonal are not equal, although every token meets the same weights: the bend makes the derivative depend on where the token lies. Equal
+# tokens have equal blocks, and equal outputs. In principle the FFN could be a table in which each vector is looked up. The cell counts how many different
+# rows come out for the 14 tokens, before any attention has mixed them. `The` and `the` have one vector here.
+
+# %% nbgrader={"grade": false, "grade_id": "lookup", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+words = [word.lower() for word in figures.TOKENS]
+vectors = {word: torch.randn(8, generator=torch.Generator().manual_seed(i)) for i, word in enumerate(words)}
+sentence = torch.stack([vectors[word] for word in words])  # [14, 8]
+print("different words:", len(set(words)))
+print("different rows out of the FFN:", len(ffn(sentence).round(decimals=4).unique(dim=0)))
+print("rows 0 and 5 are equal:", torch.allclose(ffn(sentence)[0], ffn(sentence)[5], atol=1e-6))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · One network for all positions
+#
+# $$y_t = \mathrm{FFN}(x_t), \qquad \text{with the same } W_1, b_1, W_2, b_2 \text{ for every } t$$
+#
+# Why the same? One could give every position an FFN of its own. The figure does, for 8 positions, when you tick the box.
+#
+# **Predict:** how many parameters does the shared FFN need for 14 tokens, if it needs 318 for 4? What happens to the FFNs of their own at the ninth
+# token?
+
+# %% nbgrader={"grade": false, "grade_id": "shared", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.boxes,
+    length=controls.play("tokens", 1, len(figures.TOKENS), 1, 4),
+    own=controls.toggle("an FFN for each position"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "shared-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Three reasons for one set of weights:
+#
+# 1. **Parameters.** They don't grow with the length. The cell below says what own weights would cost in a real size.
+# 2. **Any length.** A longer sequence than ever seen in training is no problem for the shared FFN. There is nothing that a ninth token could lack. (For
+#    attention and position embeddings long sequences are another story.)
+# 3. **What is learned at one position holds at all.** Move a token, and its output moves along. This is called **equivariance**.
+#
+# A token is one sample, as in any other network: for the FFN, 4 sentences of 14 tokens are 56 samples.
+
+
+# %% nbgrader={"grade": false, "grade_id": "costs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+def count(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+one = count(FFN(512, 2048))
+print(f"one FFN, 512 -> 2048 -> 512: {one:>13,} parameters")
+print(f"one for each of 1024 places: {1024 * one:>13,}")
+
+x = torch.randn(4, 14, 8, generator=torch.Generator().manual_seed(1))  # 4 sentences, 14 tokens, d_model 8
+as_samples = ffn(x.reshape(56, 8)).reshape(4, 14, 8)
+print("56 samples give the same as 4 sentences of 14 tokens:", torch.allclose(as_samples, ffn(x), atol=1e-6))
+
+print(f"[FFN(…) for layer in range(6)]: {count(nn.ModuleList([FFN(512, 2048) for layer in range(6)])):>10,} parameters")
+print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] * 6)):>10,} parameters")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "longer-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The last two lines show a trap. All positions of a layer share one FFN; the layers of a Transformer do **not** share it. A list with `* 6` does so by
+# accident.
+#
+# Does an FFN that was trained on short sequences work on long ones? Here it learns a function of single tokens, from sequences of 8 only.
+#
+# **Predict:** how much larger is its error on sequences of 512?
+
+
+# %% nbgrader={"grade": false, "grade_id": "longer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def target(x):
+    return torch.sin(2 * x) * x.roll(1, -1)  # what each token is to become; it never looks at another one
+
+
+for seed in range(3):
+    torch.manual_seed(seed)
+    student = FFN(8, 64)
+    optimiser = torch.optim.Adam(student.parameters(), lr=0.01)
+    for _ in range(400):
+        x = torch.randn(32, 8, 8)  # sequences of 8 tokens
+        optimiser.zero_grad()
+        F.mse_loss(student(x), target(x)).backward()
+        optimiser.step()
+    errors = {}
+    for T in (8, 64, 512):
+        x = torch.randn(16384 // T, T, 8)  # as many tokens for every length
+        errors[T] = F.mse_loss(student(x), target(x)).item()
+    print(f"seed {seed}:", ", ".join(f"error {error:.2f} at T = {T}" for T, error in errors.items()))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "longer-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The error does not depend on the length. The FFN never learned that there is one.
+#
+# A layer that mixes **along** the positions has weights for each pair of them, and exists for one length only. The token-mixing layer of MLP-Mixer is such
+# a design (question M4 comes back to it).
+
+# %% nbgrader={"grade": false, "grade_id": "mixer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+along_tokens = nn.Linear(8, 8)  # 8 positions to 8 positions, the same for each of the d_model numbers
+for T in (8, 9):
+    x = torch.randn(2, T, 5)
+    try:
+        print(f"T = {T}:", list(along_tokens(x.transpose(1, 2)).transpose(1, 2).shape))
+    except RuntimeError as error:
+        print(f"T = {T}: {error}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_loop`
+#
+# *2 points · difficulty ●○○ · 3 minutes*
+#
+# Take the definition at its word: apply the FFN to one token after the other.
+#
+# - **Takes** `x` [B, T, d_model], B sentences of T tokens, and `ffn`, a module or function that maps [..., d_model] to [..., d_model].
+# - **Returns** a tensor [B, T, d_model], whose row (b, t) is `ffn(x[b, t])`, in the dtype of `x`.
+# - Write a loop. Whether it runs over single tokens or over positions is up to you; only values and gradients are checked.
+# - Gradients reach `x` and the weights of `ffn`; `x` stays as it was.
+#
+# Stuck? Run `hint("ffn_loop")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_loop(x, ffn):
+    """The FFN of each token in x [B, T, d_model], one after the other: [B, T, d_model]."""
+    ### BEGIN SOLUTION
+    sentences = [torch.stack([ffn(token) for token in sentence]) for sentence in x]
+    return torch.stack(sentences)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_loop", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("ffn_loop", ffn_loop)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_loop", ffn_loop)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# A published tutorial says that no loop is needed, since `hidden = x @ W1` handles all positions at once. (It forgot `b1`; notebook 02 has the
+# consequences.) Is it only more convenient, or also faster? **Predict:** by what factor, for 8 sentences of 128 tokens?
+
+
+# %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def milliseconds(call, times=10):
+    took = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        took.append(time.perf_counter() - started)
+    return 1000 * min(took)  # what else the machine does only makes it longer
+
+
+torch.set_num_threads(1)  # for matrices as small as these, threads would wait for each other
+torch.manual_seed(0)
+ffn = FFN(64, 256)
+x = torch.randn(8, 128, 64)
+with torch.no_grad():
+    try:
+        print("the loop gives what one call gives:", torch.allclose(ffn_loop(x, ffn), ffn(x), atol=1e-5))
+        print(f"loop:     {milliseconds(lambda: ffn_loop(x, ffn)):7.2f} ms")
+    except NotImplementedError:
+        print("The first lines appear when ffn_loop is written.")
+    print(f"one call: {milliseconds(lambda: ffn(x)):7.2f} ms")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Your numbers differ from run to run and from machine to machine. With one call, a single large matrix product replaces many small ones: the same
+# multiplications, with far less to organise. A loop over positions, with all sentences at once, lies in between.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "test-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · A test for “position-wise”
+#
+# You are handed a function f from [T, d] to [T, d]. You can call it, but not look inside. Is it position-wise? That is: is there **one** map g with
+#
+# $$f(X)_t = g(X_t) \quad \text{for all } X \text{ and all } t\;?$$
+#
+# The formula says two things. No token sees another: row t depends on $X_t$ alone. And all positions use the same g. There are many tests that look right
+# and check half of it. The cell runs three of them.
+#
+# **Predict** which of the four functions pass which test.
+
+# %% nbgrader={"grade": false, "grade_id": "half-tests", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+T, d = 5, 4
+generator = torch.Generator().manual_seed(0)
+matrices = torch.randn(T, d, d, generator=generator, dtype=torch.float64)
+torch.manual_seed(0)
+small = FFN(d, 16).double()
+functions = {
+    "FFN": small,
+    "attention": attention,
+    "mean of all tokens, everywhere": lambda X: small(X.mean(-2, keepdim=True)).expand(X.shape),
+    "own weights at every position": lambda X: torch.einsum("...td,tde->...te", X, matrices),
+}
+X, changed = torch.randn(2, T, d, generator=generator, dtype=torch.float64)
+changed[0] = X[0]
+order = torch.tensor([4, 2, 0, 1, 3])
+print(" " * 32 + "equal rows   permuted   others changed")
+for name, f in functions.items():
+    rows = f(torch.ones(T, d, dtype=torch.float64))
+    tests = (
+        torch.allclose(rows, rows[0].expand(T, d), atol=1e-6),  # equal rows in, equal rows out
+        torch.allclose(f(X[order]), f(X)[order], atol=1e-6),  # permuted rows in, permuted rows out
+        torch.allclose(f(changed)[0], f(X)[0], atol=1e-6),  # the other tokens change, token 0 does not
+    )
+    print(f"{name:32}" + "".join(f"{'passes' if passed else '-':12}" for passed in tests))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "test-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Each test is passed by a function that is not position-wise. “Equal rows in, equal rows out” is the demonstration that a well-known
+# textbook gives. Attention passes it too: a weighted mean of equal rows is that row. The second test says “equivariant”, which attention is. The third
+# one says “independent”, and looks at one position. You need the last two **together**, or one test that does the work of both.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "is_position_wise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `is_position_wise`
+#
+# *5 points · difficulty ●●● · 8 minutes*
+#
+# Write the test.
+#
+# - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs.
+# - **Returns** `True` if f(X)[t] = g(X[t]) with one map g for all t, otherwise `False`.
+# - `f` takes sequences of exactly T tokens, with or without dimensions before them, in float32 or float64. It is deterministic. T is at least 4.
+# - g may be any map, also one that is constant.
+# - Differences below 1/10,000 of the output's size are rounding, not mixing. Mixing or a difference between positions of 1/50 or more has to be found,
+#   whichever position it concerns.
+# - If `f` is a module, leave it in the mode in which you got it.
+#
+# Stuck? Run `hint("is_position_wise")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "is_position_wise", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def is_position_wise(f, T, d, seed=0):
+    """Whether f [..., T, d] -> [..., T, d] applies one map to each token alone: True or False."""
+    ### BEGIN SOLUTION
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(5):
+        vector = torch.randn(d, generator=generator, dtype=torch.float64)
+        outputs = []
+        for t in range(T):
+            X = torch.randn(T, d, generator=generator, dtype=torch.float64)
+            X[t] = vector
+            outputs.append(f(X)[t])
+        outputs = torch.stack(outputs)  # [T, d], the same vector seen at each position
+        if (outputs - outputs[0]).abs().max() > 1e-6 * outputs.abs().max():
+            return False
+    return True
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-is_position_wise", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("is_position_wise", is_position_wise)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("is_position_wise", is_position_wise)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "test-layers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+layers = functions | {
+    "layer norm": lambda X: F.layer_norm(X, (d,)),
+    "x + FFN(x)": lambda X: X + small(X),
+    "sum of the tokens so far": lambda X: X.cumsum(-2),
+}
+for name, f in layers.items():
+    try:
+        print(f"{name:32}", is_position_wise(lambda X, f=f: f(X.double()), T, d))
+    except NotImplementedError:
+        print(f"{name:32} lights up when is_position_wise is written")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "conv-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · The same as a convolution
+#
+# A **convolution** slides a small window along a sequence and computes the same thing at every place. Its **kernel size** is the length of the window. In
+# section 1, kernel size 3 changed three rows.
+#
+# The paper of 2017 describes the FFN in one more way: “two convolutions with kernel size 1”. A window of one token, at every position, with the same
+# weights: this is the picture of one small network that slides over the sentence.
+#
+# In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two points. **Predict** from the shapes what you will have to do.
+
+# %% nbgrader={"grade": false, "grade_id": "conv-shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+linear, conv = nn.Linear(6, 24), nn.Conv1d(6, 24, kernel_size=1)
+print("weight of nn.Linear(6, 24):   ", list(linear.weight.shape))
+print("weight of nn.Conv1d(6, 24, 1):", list(conv.weight.shape))
+x = torch.randn(2, 5, 6)  # [B, T, d_model]
+print("nn.Linear: ", list(x.shape), "->", list(linear(x).shape))
+x = x.transpose(1, 2)  # [B, d_model, T]
+print("nn.Conv1d: ", list(x.shape), "->", list(conv(x).shape))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_as_conv1d-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_as_conv1d`
+#
+# *4 points · difficulty ●●○ · 6 minutes*
+#
+# Turn an FFN into two convolutions.
+#
+# - **Takes** `ffn`, a module like `FFN` above: attributes `linear1`, `linear2` (`nn.Linear`, in float32), and `activation`, a function, here ReLU.
+# - **Returns** an `nn.Module` that maps x [B, T, d_model] to [B, T, d_model], for any T, and computes what `ffn` computes, with two calls of a convolution
+#   (`nn.Conv1d` or `F.conv1d`).
+# - It owns as many trainable parameters as `ffn`, no more and no less. They may be copies, or share memory with those of `ffn`.
+# - `ffn` stays as it was. Values are compared to four digits.
+#
+# `reshape` can't exchange two dimensions. Stuck? Run `hint("ffn_as_conv1d")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_as_conv1d", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_as_conv1d(ffn):
+    """A module that computes the same as ffn, [B, T, d_model] -> [B, T, d_model], with two convolutions."""
+
+    ### BEGIN SOLUTION
+    class ConvFFN(nn.Module):
+        def __init__(self):
+            super().__init__()
+            d_ff, d_model = ffn.linear1.weight.shape
+            self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
+            self.activation = ffn.activation
+            with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))  # [d_ff, d_model, 1]
+                self.conv1.bias.copy_(ffn.linear1.bias)
+                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))  # [d_model, d_ff, 1]
+                self.conv2.bias.copy_(ffn.linear2.bias)
+
+        def forward(self, x):
+            hidden = self.activation(self.conv1(x.transpose(1, 2)))  # [B, d_ff, T]
+            return self.conv2(hidden).transpose(1, 2)
+
+    return ConvFFN()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_as_conv1d", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("ffn_as_conv1d", ffn_as_conv1d)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_as_conv1d", ffn_as_conv1d)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "conv-timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+ffn = FFN(64, 256)
+x = torch.randn(8, 128, 64)
+try:
+    converted = ffn_as_conv1d(ffn)
+except NotImplementedError:
+    converted = None
+ways = {"loop": lambda: ffn_loop(x, ffn), "one call": lambda: ffn(x), "convolutions": lambda: converted(x)}
+with torch.no_grad():
+    for name, way in ways.items():
+        try:
+            off = (way() - ffn(x)).abs().max()
+            print(f"{name:13} {milliseconds(way):7.2f} ms, the same as one call: {bool(off < 1e-5)}")
+        except (NotImplementedError, TypeError):
+            print(f"{name:13} lights up when its exercise is written")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Three ways to write it, one function. Which of the two fast ones is faster depends on the sizes and on the machine.
+#
+# ## 6 · Around the FFN: residual and norm
+#
+# An FFN never stands alone. Its output is **added** to its input, the **residual connection**, and somewhere there is a **norm**. Two wirings are common.
+#
+# **Predict:** in which of the two can x reach the output of the block without passing through a norm?
+
+# %% nbgrader={"grade": false, "grade_id": "sublayers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "residual-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** z is what attention's half of the block hands on to the FFN's half.
+#
+# | wiring | formula | used by |
+# |---|---|---|
+# | post-norm | norm(x + FFN(x)) | the Transformer of 2017, BERT |
+# | pre-norm | x + FFN(norm(x)) | GPT-2, LLaMA, and nearly all later ones |
+# | both | x + norm(FFN(norm(x))) | Gemma 2 |
+# | parallel | x + attention(norm(x)) + FFN(norm(x)) | PaLM, GPT-NeoX |
+#
+# A published lesson gives `LayerNorm(x + FFN(x))` as *the* formula of the block. It is the one of 2017. Even a well-known annotated version of that paper
+# prints the post-norm formula and implements pre-norm, “for code simplicity”.
+#
+# **Why d_model comes out again.** The sum `x + FFN(x)` is only defined if the FFN returns as many numbers as it got. And the next block expects the same.
+# The cell tries other widths. **Predict** the third line.
+
+# %% nbgrader={"grade": false, "grade_id": "widths", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
+for width in (8, 6, 1):
+    net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, width))
+    try:
+        print(f"8 -> 32 -> {width}: x + net(x) has shape {list((x + net(x)).shape)}")
+    except RuntimeError as error:
+        print(f"8 -> 32 -> {width}: {error}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "residual_sublayer-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The third one is worse than an error. PyTorch stretches the single number over all eight, and nothing warns you.
+#
+# ### Exercise `residual_sublayer`
+#
+# *4 points · difficulty ●○○ · 4 minutes*
+#
+# Write the FFN's half of a block, in both wirings.
+#
+# - **Takes** `x` [..., d_model], `ffn` and `norm`, two callables that map [..., d_model] to [..., d_model], and `mode`.
+# - **Returns**, in the shape and dtype of `x`: for `mode="pre"` x + ffn(norm(x)), for `mode="post"` norm(x + ffn(x)).
+# - Use the `norm` you are handed: its gain and bias are learned. `x` stays as it was; gradients reach everything.
+# - Another mode: `ValueError` would be good style. It is not graded.
+#
+# Stuck? Run `hint("residual_sublayer")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "residual_sublayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def residual_sublayer(x, ffn, norm, mode):
+    """The FFN with its residual and norm, mode 'pre' or 'post': [..., d_model] -> [..., d_model]."""
+    ### BEGIN SOLUTION
+    if mode == "pre":
+        return x + ffn(norm(x))
+    if mode == "post":
+        return norm(x + ffn(x))
+    raise ValueError(f"mode must be 'pre' or 'post', not {mode!r}")
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-residual_sublayer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("residual_sublayer", residual_sublayer)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("residual_sublayer", residual_sublayer)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# With it, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights? The cell prints the root mean square of
+# all numbers after 0, 1, 6 and 24 blocks, for three seeds.
+#
+# **Predict:** which wiring keeps it near 1? In which one does it grow?
+
+
+# %% nbgrader={"grade": false, "grade_id": "block", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def stack(mode, seed, depth=24, T=14, d=32):
+    torch.manual_seed(seed)
+    x = torch.randn(T, d)
+    sizes = [x.square().mean().sqrt().item()]
+    for _ in range(depth):
+        ffn, norm = FFN(d, 4 * d), nn.LayerNorm(d)
+        x = residual_sublayer(x, attention, norm, mode)  # tokens exchange
+        x = residual_sublayer(x, ffn, norm, mode)  # each token alone
+        sizes.append(x.square().mean().sqrt().item())
+    return sizes
+
+
+with torch.no_grad():
+    try:
+        for mode in ("pre", "post"):
+            for seed in range(3):
+                print(mode, f"seed {seed}:", ", ".join(f"{stack(mode, seed)[n]:.1f} after {n}" for n in (0, 1, 6, 24)))
+    except NotImplementedError:
+        print("This cell lights up when residual_sublayer is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Post-norm resets the size after every sum. In pre-norm, every layer adds to the path of x and nothing takes away, so it grows. That is why
+# models with pre-norm end with one more norm.
+#
+# ## 7 · A bottleneck
+#
+# Usually d_ff is larger than d_model. What if it is smaller? Each token has to pass through d_ff numbers.
+#
+# Neuron j writes its row of `W2`, stronger or weaker. So whatever comes in, what the neurons write is a mixture of d_ff vectors, and `b2` is added at the end.
+# The number of independent directions in it is its **rank**: at most d_ff, at most d_model. The figure shows how much is written in each direction for the 14
+# tokens, from the strongest to the weakest (its **singular values**).
+#
+# **Predict:** how many bars are there for d_ff = 2? From which d_ff on are there six?
+
+# %% nbgrader={"grade": false, "grade_id": "bottleneck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.bottleneck, d_ff=controls.slider("d_ff", 1, 12, 1, 3))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** As many bars as neurons, up to d_model = 6. It can be fewer: a neuron that never fires writes nothing, and two tokens alone span no more than
+# two directions.
+#
+# ### Exercise `bottleneck_rank`
+#
+# *3 points · difficulty ●●○ · 4 minutes*
+#
+# Measure it.
+#
+# - **Takes** `ffn`, a module like `FFN` above, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
+# - **Returns** the rank of `ffn(X)` without `b2`, that is of the [N, d_model] numbers that the neurons write: an int.
+# - Rounding is not rank: a singular value that is a millionth of the largest, or less, counts as zero. How large the weights are does not matter.
+# - If nothing is written at all, the rank is 0. `ffn` and `X` stay as they were.
+#
+# Stuck? Run `hint("bottleneck_rank")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "bottleneck_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bottleneck_rank(ffn, X):
+    """How many independent directions the neurons write for X [N, d_model]: an int."""
+    ### BEGIN SOLUTION
+    written = ffn(X) - ffn.linear2.bias  # [N, d_model]
+    return int(torch.linalg.matrix_rank(written))
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-bottleneck_rank", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("bottleneck_rank", bottleneck_rank)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("bottleneck_rank", bottleneck_rank)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Is a bottleneck of any use, if it throws so much away? **Predict** both ranks in the cell, for d_model = 8 and d_ff = 3.
+
+# %% nbgrader={"grade": false, "grade_id": "adapter", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+X, narrow = torch.randn(100, 8), FFN(8, 3)
+with torch.no_grad():
+    try:
+        print("rank of what the FFN writes:", bottleneck_rank(narrow, X))
+    except NotImplementedError:
+        print("rank of what the FFN writes: write bottleneck_rank first")
+    print("rank of X + FFN(X):         ", torch.linalg.matrix_rank(X + narrow(X)).item())
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** With the residual nothing is lost: x itself passes beside the bottleneck, and only the **change** is limited to three directions. *Adapters*
+# (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model that is itself left as it is: few parameters learn a small change.
+#
+# ## 8 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** “The FFN is translation-**invariant**: it processes each position in the same way.” Let the tokens move by two places.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-invariant", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
+torch.manual_seed(0)
+ffn = FFN(8, 32)
+moved = x.roll(2, dims=0)
+print("outputs stay where they were:", torch.allclose(ffn(moved), ffn(x), atol=1e-6))
+print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2, dims=0), atol=1e-6))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-diagram", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The outputs move with the tokens: that is **equi**variant. Invariant would be a single result that does not notice the order, such as the mean of all
+# tokens. The second half of the sentence is right.
+#
+# **B.** A tutorial draws a block as “input → attention (global mixing) → FFN (local) → output”. Two things are missing in the picture. What happens to 8
+# blocks built after it? The cell measures how different the tokens still are: ‖X − mean over tokens‖ / ‖X‖, which is 0 when all tokens are equal.
+
+
+# %% nbgrader={"grade": false, "grade_id": "spot-diagram-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def different(x):
+    return ((x - x.mean(0)).norm() / x.norm()).item()
+
+
+def after_8_blocks(residual, normed, seed):
+    torch.manual_seed(seed)
+    x = torch.randn(14, 16, dtype=torch.float64)
+    norm = nn.LayerNorm(16).double() if normed else nn.Identity()
+    for _ in range(8):
+        for layer in (attention, FFN(16, 64).double()):
+            x = x * residual + layer(norm(x))
+    return different(x)
+
+
+with torch.no_grad():
+    for seed in range(3):
+        drawn, normed, full = (after_8_blocks(*parts, seed) for parts in ((0, False), (0, True), (1, True)))
+        print(f"seed {seed}: as drawn {drawn:.0e}, with norms {normed:.0e}, with norms and residuals {full:.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-equal", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not help, nor does the
+# FFN: it is the residual connections that keep the tokens apart (notebook 01 has the details). In words the tutorial's “global mixing” and “local” are right.
+#
+# **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-equal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+ones = torch.ones(2, 3, 4)
+torch.manual_seed(0)
+for name, layer in (("FFN", FFN(4, 8)), ("attention", attention)):
+    rows = layer(ones)[0]
+    print(f"{name}: rows 0, 1 and 2 are equal: {torch.allclose(rows, rows[0].expand(3, 4), atol=1e-6)}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_equivariant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The statement is true, the demonstration shows too little: attention gives equal rows as well. With equal rows one can't see whether they were mixed. Your
+# `is_position_wise` can.
+#
+# ## 9 · Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_equivariant`
+#
+# You permute the tokens of a sequence and send them through an FFN. What happens to the outputs?
+#
+# - **A.** They stay as they were: the FFN does not notice the order.
+# - **B.** They are permuted in the same way.
+# - **C.** They take on new values, since tokens now stand at other positions.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_equivariant", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_equivariant = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_equivariant = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_equivariant", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_equivariant", quiz_equivariant)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_equivariant", quiz_equivariant)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_kernel-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_kernel`
+#
+# Which convolutions over the sequence can compute what an FFN computes, whatever its weights? Choose the smallest kernel that does.
+#
+# - **A.** Two convolutions with kernel size 1.
+# - **B.** Two convolutions with kernel size 3.
+# - **C.** Two convolutions with kernel size T, the length of the sequence.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_kernel", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_kernel = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_kernel = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_kernel", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_kernel", quiz_kernel)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_kernel", quiz_kernel)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_shared`
+#
+# You build the FFNs of a Transformer with six layers by `nn.ModuleList([ffn] * 6)`. What do you get?
+#
+# - **A.** What the paper describes: one FFN, shared by all positions and all layers.
+# - **B.** Six FFNs with weights of their own, equal at the start.
+# - **C.** Six times the same FFN: a sixth of the parameters that the paper describes.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_shared", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_shared = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_shared = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_shared", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_shared", quiz_shared)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_shared", quiz_shared)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M4-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 10 · In your own words
+#
+# *question M4 · 3 points, graded by your instructor · 5 minutes*
+#
+# Why is the FFN of a Transformer applied to each position alone, and not to all positions at once? Imagine the alternative: an FFN that takes the whole
+# sequence as one long vector of T · d_model numbers.
+#
+# 1. What would it cost, and what could it no longer do? Give a number for d_model = 512, d_ff = 4 · T · d_model and T = 100, and say what happens at T = 101.
+# 2. What happens to the outputs when two tokens change places, in either design?
+# 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer, and how does MLP-Mixer do it, which has no attention?
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M4", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) Position-wise, all positions **share** one set of weights: 2 · 512 · 2048 = 2.1 million, whatever T is. The long vector has
+# 51,200 numbers and a hidden layer of 204,800, so 2 · 51,200 · 204,800 = 21 billion weights, 10,000 (T²) times as many, and they fit **one length only**:
+# at T = 101 the matrices have the wrong shape. What it learns at one position it does not know at the next. (2) The position-wise FFN is permutation
+# **equivariant**: the two outputs change places as well, and nothing else happens. The long one has different weights for different places, so all
+# outputs may change. (3) **Mixing is attention's job**: it moves information between tokens with weights computed from the tokens, for any T. MLP-Mixer is
+# the counter-design: it alternates a position-wise MLP with a token-mixing MLP along the positions, whose weights are learned, shared by the channels, and
+# made for a fixed number of positions.
+#
+# **Rubric.** One point each:
+#
+# - (1) shared weights or their number, *and* the fixed length (any T against one T). Half a point for one of the two. The number may be rounded.
+# - (2) equivariant, in words or by name, for the position-wise FFN, and that the other design is not. Half a point for one. “Invariant” is wrong.
+# - (3) mixing is done by attention; Mixer mixes tokens by an MLP across positions. Half a point for one of the two.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - apply an FFN token by token, and say why one call does the same, faster: `ffn_loop`;
+# - test any layer for position-wise-ness without looking inside: `is_position_wise`;
+# - write an FFN as two convolutions with kernel size 1: `ffn_as_conv1d`;
+# - place residual and norm, before and after: `residual_sublayer`;
+# - bound and measure the rank of a bottleneck: `bottleneck_rank`;
+# - say why the FFN is position-wise: M4.
+#
+# ## Going further
+#
+# - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762). Section 3.3: “applied to each position separately and identically”.
+# - Tolstikhin et al. 2021, *MLP-Mixer* (arXiv 2105.01601): what becomes of a model in which an MLP mixes the positions.
+# - Houlsby et al. 2019, *Parameter-Efficient Transfer Learning for NLP* (arXiv 1902.00751): bottlenecks put to use.
+#
+# Next: `05_parameters`, where the weights of all these layers are counted.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()

@@ -1,0 +1,230 @@
+"""Notebook 04: its figures at default, smallest and largest parameters, with their numbers computed again by loops, and its probes' layers."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from ffnlab.exercise import Draw
+from ffnlab.exercises import every_position as exercises
+from ffnlab.figures import every_position as figures
+from ffnlab.figures import shared
+from ffnlab.picture import Picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+LAST = len(figures.TOKENS) - 1
+
+
+def draw(function: Callable[..., Picture], *values: Any) -> Callable[[], Picture]:
+    return lambda: function(*values)
+
+
+PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
+    (figures.perturb, [(), *((t, layer) for t in (0, 7, LAST) for layer in figures.LAYERS)]),
+    (figures.jacobian, [(), *((layer, n) for n in (2, figures.LONGEST) for layer in figures.LAYERS)]),
+    (figures.boxes, [(), *((n, own) for n in (1, 8, 9, LAST + 1) for own in (False, True))]),
+    (figures.sublayers, [(), ("post",)]),
+    (figures.bottleneck, [(), (1,), (12,)]),
+]
+DRAWINGS = {
+    f"{getattr(function, '__name__', '')}{values}": draw(function, *values)
+    for function, many in PARAMETERS
+    for values in many
+}
+
+
+@pytest.fixture(params=DRAWINGS, ids=str)
+def picture(request: pytest.FixtureRequest) -> Picture:
+    return DRAWINGS[str(request.param)]()
+
+
+def numbers(words: str) -> list[float]:
+    return [float(found.replace(",", "").replace("−", "-")) for found in re.findall(r"[−]?\d[\d,]*(?:\.\d+)?", words)]
+
+
+def tips(drawn: Picture) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}title")][1:]
+
+
+def test_a_figure_stays_inside_its_card_and_says_its_message(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    for element in root.iter():
+        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
+            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
+        for size in ("width", "height", "r"):
+            assert float(element.attrib.get(size, 0)) >= 0
+    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
+    assert len(picture.title) <= 57 and len(picture.sentence) <= 215 and picture.sentence.endswith(".")
+    assert "nan" not in picture.svg and "-0" not in picture.sentence
+
+
+@pytest.mark.parametrize("name", ["perturb", "jacobian", "boxes", "sublayers", "bottleneck"])
+def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
+    assert len({drawn().size for label, drawn in DRAWINGS.items() if label.startswith(name)}) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        draw(figures.perturb, 14),
+        draw(figures.perturb, 0, "LSTM"),
+        draw(figures.jacobian, "FFN", 1),
+        draw(figures.jacobian, "attention", 6),
+        draw(figures.boxes, 0),
+        draw(figures.boxes, 15),
+        draw(figures.sublayers, "both"),
+        draw(figures.bottleneck, 13),
+    ],
+)
+def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
+    with pytest.raises(ValueError, match=r"must be from|there is no"):
+        wrong()
+
+
+# perturb
+
+
+def ffn_by_loops(x: list[float], d_model: int = 6) -> list[float]:
+    w1, b1, w2, b2 = (part.tolist() for part in shared.weights(4, d_model, torch.float64))
+    hidden = [max(0.0, sum(x[i] * w1[i][j] for i in range(d_model)) + b1[j]) for j in range(4 * d_model)]
+    return [sum(hidden[j] * w2[j][k] for j in range(4 * d_model)) + b2[k] for k in range(d_model)]
+
+
+ROWS: dict[str, Callable[[int], set[int]]] = {
+    "FFN": lambda t: {t},
+    "attention": lambda t: set(range(LAST + 1)),
+    "causal attention": lambda t: set(range(t, LAST + 1)),
+    "convolution, kernel 3": lambda t: {t - 1, t, t + 1} & set(range(LAST + 1)),
+}
+
+
+@pytest.mark.parametrize("layer", figures.LAYERS)
+def test_perturb_changes_the_rows_that_the_layer_lets_see(layer: str) -> None:
+    for position in range(LAST + 1):
+        drawn = figures.perturb(position, layer)
+        rows = ROWS[layer](position)
+        assert (
+            drawn.title
+            == f"{layer[0].upper() + layer[1:]}: {len(rows)} of 14 row{'s change' if len(rows) > 1 else 's changes'}"
+        )
+        assert f"Token {position}, “{figures.TOKENS[position]}”" in drawn.sentence
+        span = f"row {min(rows)}." if len(rows) == 1 else f"rows {min(rows)} to {max(rows)}."
+        assert span in drawn.sentence
+        assert ("exactly 0" in drawn.sentence) == (rows == {position})
+
+
+def test_perturb_draws_how_much_the_ffns_row_changes() -> None:
+    old, new = (shared.embeddings((word,), dtype=torch.float64)[0].tolist() for word in ("cold", "cat"))
+    expected = [b - a for a, b in zip(ffn_by_loops(old), ffn_by_loops(new), strict=True)]
+    said = [tip for tip in tips(figures.perturb(3)) if tip.startswith("cold: output")]
+    assert [numbers(tip)[-1] for tip in said] == pytest.approx(expected, abs=6e-4)
+
+
+# jacobian
+
+
+@pytest.mark.parametrize("length", range(2, figures.LONGEST + 1))
+def test_the_jacobian_has_the_blocks_that_the_layer_lets_see(length: int) -> None:
+    expected = {
+        "FFN": length,
+        "attention": length**2,
+        "causal attention": length * (length + 1) // 2,
+        "convolution, kernel 3": 3 * length - 2,
+    }
+    for layer, blocks in expected.items():
+        drawn = figures.jacobian(layer, length)
+        assert numbers(drawn.title)[-2:] == [blocks, length**2]
+        assert len(tips(drawn)) == 16 * blocks
+        assert numbers(drawn.sentence)[:6] == [length, 4, 4 * length, 4 * length, length**2, blocks]
+        if blocks > length:
+            assert numbers(drawn.sentence)[6] == blocks - length
+
+
+def test_a_block_of_the_ffn_holds_its_derivatives() -> None:
+    x = shared.embeddings(figures.TOKENS[:2], 4, torch.float64)[1].tolist()
+    step = 1e-6
+    for i in range(4):
+        for j in range(4):
+            up, down = ([*x[:j], x[j] + sign * step, *x[j + 1 :]] for sign in (1, -1))
+            slope = (ffn_by_loops(up, 4)[i] - ffn_by_loops(down, 4)[i]) / (2 * step)
+            (tip,) = [tip for tip in tips(figures.jacobian("FFN", 2)) if tip.startswith(f"creek {i} by creek {j}:")]
+            assert numbers(tip)[-1] == pytest.approx(slope, abs=6e-4)
+
+
+# boxes
+
+
+def test_one_ffn_serves_any_length_and_own_ones_end_at_the_eighth_token() -> None:
+    one = 6 * 24 + 24 + 24 * 6 + 6
+    for length in range(1, LAST + 2):
+        shared_one, own = figures.boxes(length), figures.boxes(length, own=True)
+        assert numbers(shared_one.title) == [one, length]
+        missing = max(0, length - figures.TRAINED)
+        assert numbers(own.title) == ([8, missing, length] if missing else [8, 8 * one])
+        assert own.svg.count(">?<") == missing and shared_one.svg.count(">FFN<") == length
+
+
+# sublayers
+
+
+def test_the_norms_stand_beside_the_path_or_on_it() -> None:
+    pre, post = figures.sublayers("pre"), figures.sublayers("post")
+    assert "no norms on the path" in pre.title and "2 norms on the path" in post.title
+    assert "out = z + FFN(norm(z))" in pre.svg and "out = norm(z + FFN(z))" in post.svg
+
+
+# bottleneck
+
+
+@pytest.mark.parametrize("d_ff", range(1, 13))
+def test_a_bottleneck_has_no_more_directions_than_neurons(d_ff: int) -> None:
+    w1, b1, w2, _ = (part.tolist() for part in shared.weights(d_ff / 6, dtype=torch.float64))
+    rows = []
+    for x in shared.embeddings(dtype=torch.float64).tolist():
+        hidden = [max(0.0, sum(x[i] * w1[i][j] for i in range(6)) + b1[j]) for j in range(d_ff)]
+        rows.append([sum(hidden[j] * w2[j][k] for j in range(d_ff)) for k in range(6)])
+    squares = sum(number**2 for row in rows for number in row)
+    drawn = figures.bottleneck(d_ff)
+    rank = int(numbers(drawn.title)[1])
+    assert rank == int(torch.linalg.matrix_rank(torch.tensor(rows, dtype=torch.float64))) <= min(d_ff, 6)
+    values = [numbers(tip)[-1] for tip in tips(drawn)]
+    assert len(values) == 6 and values[rank:] == [0] * (6 - rank)
+    assert math.fsum(value**2 for value in values) == pytest.approx(squares, rel=1e-3)
+
+
+# The layers that `is_position_wise` is asked about
+
+
+POSITION_WISE = {
+    "a plain FFN",
+    "x + FFN(x)",
+    "a layer norm",
+    "an FFN by differences of running sums",
+    "the same output whatever comes in",
+    "a module with dropout, in eval mode",
+}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mixing_is_large_and_rounding_is_small_in_every_layer_asked_about(seed: int) -> None:
+    drawn = exercises.is_position_wise.inputs(seed, 0)
+    T, d = drawn["T"], drawn["d"]
+    for dtype, rounding in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+        for label, layer in exercises._layers(drawn).items():
+            rng = Draw(seed)
+            differences, size = [], 0.0
+            for t in range(T):
+                X, Y = (rng.normal(T, d, dtype=dtype) for _ in range(2))
+                Y[(t + 1) % T] = X[t]
+                here, there = layer(X)[t].detach(), layer(Y)[(t + 1) % T].detach()
+                differences.append(float((here - there).abs().max()))
+                size = max(size, float(here.abs().max()))
+            largest = max(differences) / size
+            assert largest < rounding if label in POSITION_WISE else largest > 0.02, label
