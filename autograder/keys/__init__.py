@@ -5,12 +5,14 @@ from __future__ import annotations
 from types import ModuleType
 
 from autograder.key import Key, KeyProblem
-from autograder.keys import every_position, feed_forward, parameters, start_here
+from autograder.keys import activations, attention, every_position, feed_forward, parameters, start_here
 from ffnlab import exercises
 
 MODULES: dict[str, ModuleType] = {
     "00_start_here": start_here,
+    "01_attention": attention,
     "02_feed_forward": feed_forward,
+    "03_activations": activations,
     "04_every_position": every_position,
     "05_parameters": parameters,
 }

@@ -383,7 +383,7 @@ def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
         clues.append("every sign is flipped")
     else:
         scale = float((mine * theirs).sum() / (mine * mine).sum())
-        if abs(scale - 1) > 1e-6 and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
+        if scale and abs(scale - 1) > 1e-6 and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
             clues.append(f"everything is {1 / scale:.4g} times too large")
         shift = (theirs - mine).flatten()
         first = abs(float(shift[0])) if shift.numel() > 1 else 0.0

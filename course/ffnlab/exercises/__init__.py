@@ -6,11 +6,13 @@ import difflib
 from types import ModuleType
 
 from ffnlab.exercise import Exercise
-from ffnlab.exercises import every_position, feed_forward, parameters, start_here
+from ffnlab.exercises import activations, attention, every_position, feed_forward, parameters, start_here
 
 NOTEBOOKS: dict[str, ModuleType] = {
     "00_start_here": start_here,
+    "01_attention": attention,
     "02_feed_forward": feed_forward,
+    "03_activations": activations,
     "04_every_position": every_position,
     "05_parameters": parameters,
 }

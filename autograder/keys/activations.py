@@ -1,0 +1,1563 @@
+"""The marking guide of notebook 03, Bends: activations and approximation.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import activations as exercises
+
+CUT_OFF = (
+    "The values are right, but cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or `torch.no_grad()`), so nothing could be "
+    "trained through {}."
+)
+NO_RETURN = "The result of {} is computed but not handed back: the last line of the function needs a `return`."
+
+# relu
+
+relu = Key(exercises.relu)
+
+
+@relu.truth
+def one_number_at_a_time(x):
+    """Looks at each entry on its own: itself where it is above zero, else zero."""
+    entries = [entry if float(entry.detach()) > 0 else entry * 0 for entry in x.reshape(-1)]
+    return torch.stack(entries).reshape(x.shape)
+
+
+@relu.right("clamp")
+def clamped(x):
+    return x.clamp(min=0)
+
+
+@relu.right("torch.where")
+def with_where(x):
+    return torch.where(x > 0, x, 0.0)
+
+
+@relu.right("times its own mask")
+def times_mask(x):
+    return x * (x > 0)
+
+
+@relu.right("the mean of x and |x|")
+def half_sum(x):
+    return (x + x.abs()) / 2
+
+
+@relu.right("torch.maximum with a zero tensor")
+def with_maximum(x):
+    return torch.maximum(x, torch.zeros_like(x))
+
+
+@relu.right("torch.max of two tensors")
+def with_max(x):
+    return torch.max(x, torch.tensor(0.0))
+
+
+@relu.right("a module")
+def with_module(x):
+    return nn.ReLU()(x)
+
+
+@relu.right("in place, on a copy")
+def masked_copy(x):
+    out = x.clone()
+    out[out < 0] = 0
+    return out
+
+
+@relu.mistake(
+    "Python's `max` compares x as a whole with 0 and has to choose one of them; a tensor has no single answer to “is it larger?”. "
+    "A published tutorial has the same line. torch has functions that compare entry by entry."
+)
+def python_max(x):
+    return max(0, x)
+
+
+@relu.form(python_max)
+def python_max_of_zero(x):
+    return max(x, torch.tensor(0.0))
+
+
+@relu.form(python_max)
+def python_if(x):
+    if x > 0:
+        return x
+    return torch.zeros_like(x)
+
+
+@relu.mistake(
+    "x itself is changed: a trailing underscore (`relu_`, `clamp_`), `inplace=True`, or an assignment such as `x[x < 0] = 0` works in place. "
+    "Make a new tensor."
+)
+def in_place(x):
+    return x.relu_()
+
+
+@relu.form(in_place)
+def assigned_in_place(x):
+    x[x < 0] = 0
+    return x
+
+
+@relu.form(in_place)
+def inplace_argument(x):
+    return F.relu(x, inplace=True)
+
+
+@relu.mistake(
+    "x itself is changed, behind autograd's back (`x.data`, or inside `no_grad`), and the gradient is 1 everywhere. Make a new tensor."
+)
+def in_place_through_data(x):
+    x.data[x.data < 0] = 0
+    return x * 1
+
+
+@relu.mistake("This is leaky ReLU: it lets a small part of the negative numbers through. ReLU lets none through.")
+def leaky(x):
+    return torch.where(x > 0, x, 0.01 * x)
+
+
+@relu.mistake(
+    "The mask comes back, which says where x is positive, instead of the numbers themselves. What is x there?"
+)
+def mask_returned(x):
+    return x > 0
+
+
+@relu.form(mask_returned)
+def mask_as_numbers(x):
+    return torch.where(x > 0, torch.ones_like(x), torch.zeros_like(x))
+
+
+@relu.form(mask_returned)
+def mask_cast(x):
+    return (x > 0).to(x.dtype)
+
+
+@relu.mistake("This is the absolute value: negative numbers are turned round. They should become 0.")
+def absolute(x):
+    return x.abs()
+
+
+@relu.mistake("The wrong half is kept: negative numbers pass, positive ones become 0.")
+def negative_half(x):
+    return x.clamp(max=0)
+
+
+@relu.mistake(
+    "The sign of the negative half is turned: this is relu(−x). The positive numbers are those that should pass."
+)
+def of_minus_x(x):
+    return torch.relu(-x)
+
+
+@relu.mistake("Everything is twice as large: x + |x| is 2x for positive x.")
+def twice(x):
+    return x + x.abs()
+
+
+@relu.mistake("Large numbers are capped at 6: this is ReLU6. ReLU has no upper end.")
+def capped(x):
+    return x.clamp(0, 6)
+
+
+@relu.mistake("Large numbers are capped at 1: `clamp` was given an upper end as well. ReLU has none.")
+def capped_at_one(x):
+    return x.clamp(0, 1)
+
+
+@relu.mistake(
+    "This is softplus, log(1 + eˣ), a smooth relative of ReLU: it has no kink, and is ln 2 at x = 0 instead of 0."
+)
+def softplus(x):
+    return F.softplus(x)
+
+
+@relu.mistake(
+    "One number comes back for all of x: `x.max()` and `torch.max(x)` look for the largest entry. ReLU keeps the shape of x."
+)
+def largest_entry(x):
+    return x.max()
+
+
+@relu.mistake(
+    "Only the positive entries come back, in a row: `x[x > 0]` throws the others away. They should stay in their places, as zeros."
+)
+def positives_only(x):
+    return x[x > 0]
+
+
+@relu.mistake(
+    "The dtype changes: x comes in as float64 and leaves as float32. What you return should have the dtype of x."
+)
+def float_32(x):
+    return torch.relu(x.float())
+
+
+@relu.mistake(CUT_OFF.format("this ReLU"))
+def relu_cut_off(x):
+    return torch.relu(x.detach())
+
+
+@relu.mistake(NO_RETURN.format("relu"))
+def relu_without_return(x):
+    torch.relu(x)
+
+
+# gelu_exact
+
+gelu_exact = Key(exercises.gelu_exact)
+
+
+@gelu_exact.truth
+def by_definition(x):
+    """Hendrycks & Gimpel 2016, x·Φ(x) one entry at a time with math.erf; the derivative Φ(x) + x·φ(x) is put in by hand."""
+
+    def entry(z):
+        at = float(z.detach())
+        phi = 0.5 * (1 + math.erf(at / math.sqrt(2)))
+        slope = phi + at * math.exp(-at * at / 2) / math.sqrt(2 * math.pi)
+        return at * phi + slope * (z - z.detach())
+
+    return torch.stack([entry(z) for z in x.reshape(-1)]).reshape(x.shape)
+
+
+@gelu_exact.right("torch's own function")
+def torchs_own(x):
+    return F.gelu(x)
+
+
+@gelu_exact.right("a module")
+def gelu_module(x):
+    return nn.GELU()(x)
+
+
+@gelu_exact.right("the standard normal distribution")
+def from_distribution(x):
+    return x * torch.distributions.Normal(0.0, 1.0).cdf(x)
+
+
+@gelu_exact.right("a root taken by torch, in float32")
+def root_by_torch(x):
+    return 0.5 * x * (1.0 + torch.special.erf(x / torch.sqrt(torch.tensor(2.0))))
+
+
+@gelu_exact.right("erfc")
+def with_erfc(x):
+    return x * torch.erfc(-x / 2**0.5) * 0.5
+
+
+@gelu_exact.right("ndtr")
+def with_ndtr(x):
+    phi = torch.special.ndtr(x)
+    return phi * x
+
+
+@gelu_exact.mistake("The argument of erf is x: it should be x/√2. erf belongs to a bell curve with another width.")
+def without_root_two(x):
+    return 0.5 * x * (1 + torch.erf(x))
+
+
+@gelu_exact.mistake("The argument of erf is x·√2: x is divided by √2, not multiplied.")
+def times_root_two(x):
+    return 0.5 * x * (1 + torch.erf(x * math.sqrt(2)))
+
+
+@gelu_exact.mistake("The argument of erf is x/2: it should be x/√2. Is a `math.sqrt` missing?")
+def half_the_argument(x):
+    return 0.5 * x * (1 + torch.erf(x / 2))
+
+
+@gelu_exact.mistake("The factor ½ is missing: 1 + erf runs from 0 to 2, and Φ from 0 to 1.")
+def without_half(x):
+    return x * (1 + torch.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake("The 1 is missing in 1 + erf(…): Φ(0) should be ½, not 0.")
+def without_one(x):
+    return 0.5 * x * torch.erf(x / math.sqrt(2))
+
+
+@gelu_exact.mistake("This is 1 − erf(…): the sign is turned, and Φ falls instead of rising.")
+def falling_phi(x):
+    return 0.5 * x * (1 - torch.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake("This is Φ(x) alone: GELU multiplies it by x.")
+def phi_alone(x):
+    return 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake(
+    "x is multiplied by φ, the bell curve itself. Φ is the area under it, from the far left up to x: a number from 0 to 1."
+)
+def density_instead_of_area(x):
+    return x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+
+
+@gelu_exact.mistake(
+    "This is the tanh approximation. The exact form uses erf; the two differ most, by 4.7e-4, near |x| = 2.7."
+)
+def tanh_form(x):
+    return F.gelu(x, approximate="tanh")
+
+
+@gelu_exact.mistake("This is x·sigmoid(1.702·x), a coarser approximation, off by up to 0.02. The exact form uses erf.")
+def exact_by_sigmoid(x):
+    return x * torch.sigmoid(1.702 * x)
+
+
+@gelu_exact.mistake("This is SiLU, x·sigmoid(x). GELU multiplies x by Φ(x), which rises more steeply.")
+def silu_for_gelu(x):
+    return F.silu(x)
+
+
+@gelu_exact.mistake(
+    "`math.erf` and its kin take one number, not a tensor. `torch.erf` does the same for every entry of a tensor."
+)
+def math_erf(x):
+    return 0.5 * x * (1 + math.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake("`torch.sqrt` takes a tensor, and 2 is a Python number. `math.sqrt(2)` or `2**0.5` gives its root.")
+def torch_sqrt_of_a_number(x):
+    return 0.5 * x * (1 + torch.erf(x / torch.sqrt(2)))
+
+
+@gelu_exact.mistake(
+    "The dtype changes: x comes in as float64 and leaves as float32. What you return should have the dtype of x."
+)
+def exact_in_float_32(x):
+    return F.gelu(x.float())
+
+
+@gelu_exact.mistake(CUT_OFF.format("this GELU"))
+def exact_cut_off(x):
+    with torch.no_grad():
+        return F.gelu(x)
+
+
+@gelu_exact.mistake("x itself is changed (`*=` or a trailing underscore works in place). Make a new tensor.")
+def exact_in_place(x):
+    x *= 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+    return x
+
+
+@gelu_exact.mistake(NO_RETURN.format("gelu_exact"))
+def exact_without_return(x):
+    0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+
+
+# gelu_tanh
+
+gelu_tanh = Key(exercises.gelu_tanh)
+
+
+@gelu_tanh.truth
+def tanh_by_definition(x):
+    """Hendrycks & Gimpel 2016, one entry at a time with math.tanh; the derivative is put in by hand."""
+    root = math.sqrt(2 / math.pi)
+
+    def entry(z):
+        at = float(z.detach())
+        t = math.tanh(root * (at + 0.044715 * at * at * at))
+        slope = 0.5 * (1 + t) + 0.5 * at * (1 - t * t) * root * (1 + 3 * 0.044715 * at * at)
+        return 0.5 * at * (1 + t) + slope * (z - z.detach())
+
+    return torch.stack([entry(z) for z in x.reshape(-1)]).reshape(x.shape)
+
+
+@gelu_tanh.right("torch's own function")
+def torchs_own_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+@gelu_tanh.right("a module")
+def tanh_module(x):
+    return nn.GELU("tanh")(x)
+
+
+@gelu_tanh.right("a root taken by torch, in float32")
+def tanh_root_by_torch(x):
+    inner = torch.sqrt(torch.tensor(2.0 / math.pi)) * (x + 0.044715 * torch.pow(x, 3))
+    return 0.5 * x * (1.0 + torch.tanh(inner))
+
+
+@gelu_tanh.right("the same with a sigmoid of twice the argument")
+def tanh_by_sigmoid(x):
+    return x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * x * (1 + 0.044715 * x * x))
+
+
+@gelu_tanh.right("the constant written out")
+def constant_written_out(x):
+    return x * (torch.tanh(0.7978845608028654 * (x + 0.044715 * x**3)) + 1) / 2
+
+
+@gelu_tanh.mistake(
+    "This is the exact GELU, x·Φ(x) with erf, which `F.gelu` computes unless told otherwise. The tanh form differs from it most, "
+    "by 4.7e-4, near |x| = 2.7."
+)
+def exact_form(x):
+    return F.gelu(x)
+
+
+@gelu_tanh.mistake("The cube is a square: 0.044715·x². Try a negative x: that term should change its sign with x.")
+def square_for_cube(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**2)))
+
+
+@gelu_tanh.mistake("The factor ½ is missing: 1 + tanh runs from 0 to 2, and what multiplies x from 0 to 1.")
+def tanh_without_half(x):
+    return x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The root is √(2π). The formula has 2/π under the root, which gives 0.798.")
+def root_of_two_pi(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 * math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The root is √(π/2). The formula has 2/π under the root, which gives 0.798.")
+def root_of_half_pi(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(math.pi / 2) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The square root is missing: 2/π is 0.637, its root is 0.798.")
+def no_root(x):
+    return 0.5 * x * (1 + torch.tanh(2 / math.pi * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("Only the 2 is under the root: √2/π. The formula has √(2/π).")
+def root_of_two_only(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2) / math.pi * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The factor √(2/π) is missing inside tanh.")
+def no_factor(x):
+    return 0.5 * x * (1 + torch.tanh(x + 0.044715 * x**3))
+
+
+@gelu_tanh.mistake("The cubic term is missing: tanh(√(2/π)·x) alone bends too slowly.")
+def no_cubic_term(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * x))
+
+
+@gelu_tanh.mistake("The factor 0.044715 belongs to x³ alone. Here it multiplies x as well.")
+def factor_on_both(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * 0.044715 * (x + x**3)))
+
+
+@gelu_tanh.mistake("The cube is taken of 0.044715·x: brackets. Only x is cubed.")
+def factor_cubed(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + (0.044715 * x) ** 3)))
+
+
+@gelu_tanh.mistake("A bracket is missing: √(2/π) multiplies x only. It multiplies the whole sum x + 0.044715·x³.")
+def root_on_x_only(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * x + 0.044715 * x**3))
+
+
+@gelu_tanh.mistake("The number in front of x³ is 0.44715: a zero is missing after the point.")
+def typo_in_the_constant(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.44715 * x**3)))
+
+
+@gelu_tanh.mistake("The 1 is missing in 1 + tanh(…), so negative x come back positive.")
+def tanh_without_one(x):
+    return 0.5 * x * torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+
+
+@gelu_tanh.mistake("The factor x in front is missing: this is the stand-in for Φ(x) alone.")
+def tanh_without_x(x):
+    return 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake(
+    "This is x·sigmoid(1.702·x), a coarser approximation of GELU, off by up to 0.02. The formula asked for has tanh and a cube."
+)
+def tanh_by_quick_sigmoid(x):
+    return x * torch.sigmoid(1.702 * x)
+
+
+@gelu_tanh.mistake(
+    "`math.tanh` takes one number, not a tensor. `torch.tanh` does the same for every entry of a tensor."
+)
+def math_tanh(x):
+    return 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("`torch.sqrt` takes a tensor, and 2/π is a Python number. `math.sqrt(2 / math.pi)` gives its root.")
+def tanh_torch_sqrt(x):
+    return 0.5 * x * (1 + torch.tanh(torch.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake(
+    "The dtype changes: x comes in as float64 and leaves as float32. What you return should have the dtype of x."
+)
+def tanh_in_float_32(x):
+    return F.gelu(x.float(), approximate="tanh")
+
+
+@gelu_tanh.mistake(CUT_OFF.format("this GELU"))
+def tanh_cut_off(x):
+    return F.gelu(x.detach(), approximate="tanh")
+
+
+@gelu_tanh.mistake(NO_RETURN.format("gelu_tanh"))
+def tanh_without_return(x):
+    0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+# silu
+
+silu = Key(exercises.silu)
+
+
+@silu.truth
+def silu_by_definition(x, beta=1.0):
+    """x/(1 + e^(−βx)) one entry at a time, with the exponent that can't overflow; the derivative s + βx·s(1−s) is put in by hand."""
+
+    def entry(z):
+        at = float(z.detach())
+        small = math.exp(-abs(beta * at))  # at most 1
+        s = 1 / (1 + small) if beta * at >= 0 else small / (1 + small)
+        slope = s + beta * at * s * (1 - s)
+        return at * s + slope * (z - z.detach())
+
+    return torch.stack([entry(z) for z in x.reshape(-1)]).reshape(x.shape)
+
+
+@silu.right("torch's own SiLU, scaled, with beta = 0 apart")
+def scaled(x, beta=1.0):
+    if beta == 0:
+        return x / 2
+    return F.silu(beta * x) / beta
+
+
+@silu.right("by tanh")
+def silu_by_tanh(x, beta=1.0):
+    return 0.5 * x * (1 + torch.tanh(0.5 * beta * x))
+
+
+@silu.right("sigmoid as a method, beta as a tensor")
+def beta_as_tensor(x, beta=1.0):
+    beta = torch.as_tensor(beta, dtype=x.dtype)
+    return x.mul(x.mul(beta).sigmoid())
+
+
+@silu.right("the exponent clamped")
+def exponent_clamped(x, beta=1.0):
+    return x / (1 + torch.exp((-beta * x).clamp(max=80)))
+
+
+@silu.right("through logsigmoid")
+def through_logsigmoid(x, beta=1):
+    return x * F.logsigmoid(beta * x).exp()
+
+
+@silu.mistake("This is the sigmoid alone: SiLU multiplies it by x.")
+def sigmoid_alone(x, beta=1.0):
+    return torch.sigmoid(beta * x)
+
+
+@silu.mistake("beta is outside: beta·x·sigmoid(x). It belongs inside the sigmoid, beside x.")
+def beta_outside(x, beta=1.0):
+    return beta * x * torch.sigmoid(x)
+
+
+@silu.form(beta_outside)
+def beta_times_silu(x, beta=1.0):
+    return beta * F.silu(x)
+
+
+@silu.mistake(
+    "beta is in both places: beta·x·sigmoid(beta·x), which is what F.silu(beta·x) computes. Only the sigmoid gets beta; x in front stays as it is."
+)
+def beta_twice(x, beta=1.0):
+    return F.silu(beta * x)
+
+
+@silu.mistake("beta is never looked at: the result is the same for every beta. Put it inside the sigmoid.")
+def beta_ignored(x, beta=1.0):
+    return x * torch.sigmoid(x)
+
+
+@silu.mistake("The sigmoid of x + beta is taken. beta is a factor: beta·x.")
+def beta_added(x, beta=1.0):
+    return x * torch.sigmoid(x + beta)
+
+
+@silu.mistake("The sigmoid of x/beta is taken. beta is a factor: beta·x; so larger beta, sharper bend.")
+def beta_divides(x, beta=1.0):
+    return x * torch.sigmoid(x / (beta if beta else 1e-12))
+
+
+@silu.mistake(
+    "There is a division by beta, and beta may be 0: 0/0 is NaN. Multiply x by the sigmoid, and nothing needs dividing."
+)
+def division_by_beta(x, beta=1.0):
+    return F.silu(beta * x) / beta
+
+
+@silu.mistake("The sign inside the sigmoid is turned: the positive side is the one that should pass.")
+def sign_turned(x, beta=1.0):
+    return x * torch.sigmoid(-beta * x)
+
+
+@silu.mistake(
+    "Far on the left there are NaN in the gradient: e^10000 is infinite, and infinity times zero is NaN. The values survive, training does not. "
+    "`torch.sigmoid` computes the same without overflow."
+)
+def overflow_in_the_gradient(x, beta=1.0):
+    return x / (1 + torch.exp(-beta * x))
+
+
+@silu.form(overflow_in_the_gradient)
+def overflow_in_the_gradient_times(x, beta=1.0):
+    return x * (1 / (1 + torch.exp(-beta * x)))
+
+
+@silu.mistake(
+    "Far on the right there are NaN: e^10000 is infinite, and infinity divided by infinity is NaN. `torch.sigmoid` computes the same without overflow."
+)
+def overflow_in_the_values(x, beta=1.0):
+    return x * torch.exp(beta * x) / (1 + torch.exp(beta * x))
+
+
+@silu.mistake("beta has no default: silu(x) alone should work too, with beta = 1. Write `beta=1.0` in the first line.")
+def no_default(x, beta):
+    return x * torch.sigmoid(beta * x)
+
+
+@silu.mistake("This is GELU, x·Φ(x). SiLU multiplies x by a sigmoid.")
+def gelu_for_silu(x, beta=1.0):
+    return F.gelu(beta * x) / beta if beta else x / 2
+
+
+@silu.mistake("This is x·tanh(…): tanh runs from −1 to 1, the sigmoid from 0 to 1.")
+def tanh_for_sigmoid(x, beta=1.0):
+    return x * torch.tanh(beta * x)
+
+
+@silu.mistake("`math.exp` takes one number, not a tensor. `torch.sigmoid` works on every entry of a tensor.")
+def math_exp(x, beta=1.0):
+    return x / (1 + math.exp(-beta * x))
+
+
+@silu.mistake(
+    "The dtype changes: x comes in as float64 and leaves as float32. What you return should have the dtype of x."
+)
+def silu_in_float_32(x, beta=1.0):
+    x = x.float()
+    return x * torch.sigmoid(beta * x)
+
+
+@silu.mistake(CUT_OFF.format("this SiLU"))
+def silu_cut_off(x, beta=1.0):
+    with torch.no_grad():
+        return x * torch.sigmoid(beta * x)
+
+
+@silu.mistake("x itself is changed (`*=` or a trailing underscore works in place). Make a new tensor.")
+def silu_in_place(x, beta=1.0):
+    x *= torch.sigmoid(beta * x)
+    return x
+
+
+@silu.mistake(NO_RETURN.format("silu"))
+def silu_without_return(x, beta=1.0):
+    x * torch.sigmoid(beta * x)
+
+
+# dead_units
+
+dead_units = Key(exercises.dead_units)
+
+
+@dead_units.truth
+def unit_by_unit(ffn, X):
+    """Asks every unit about every row, one weighted sum at a time."""
+    weight, bias = ffn.linear1.weight.tolist(), ffn.linear1.bias.tolist()
+    dead = []
+    for j in range(len(bias)):
+        fires = False
+        for row in X.tolist():
+            total = bias[j]
+            for i, number in enumerate(row):
+                total += weight[j][i] * number
+            fires = fires or total > 0
+        dead.append(not fires)
+    return torch.tensor(dead)
+
+
+@dead_units.right("the largest value is zero")
+def largest_is_zero(ffn, X):
+    with torch.no_grad():
+        return ffn.activation(ffn.linear1(X)).max(dim=0).values == 0
+
+
+@dead_units.right("from the sums before ReLU")
+def before_relu(ffn, X):
+    return (ffn.linear1(X) <= 0).all(0)
+
+
+@dead_units.right("not any")
+def not_any(ffn, X):
+    return ~torch.any(F.relu(F.linear(X, ffn.linear1.weight, ffn.linear1.bias)) > 0, dim=0)
+
+
+@dead_units.right("the sum of what cannot be negative")
+def sum_is_zero(ffn, X):
+    h = torch.relu(X @ ffn.linear1.weight.T + ffn.linear1.bias)
+    return h.sum(dim=0) == 0
+
+
+@dead_units.right("by the gradient")
+def by_gradient(ffn, X):
+    pre = ffn.linear1(X).detach().requires_grad_()
+    torch.relu(pre).sum().backward()
+    return (pre.grad == 0).all(dim=0)
+
+
+@dead_units.right("a loop over rows")
+def row_by_row(ffn, X):
+    dead = torch.ones(ffn.linear1.out_features, dtype=torch.bool)
+    for x in X:
+        dead &= torch.relu(ffn.linear1(x)) == 0
+    return dead
+
+
+@dead_units.mistake(
+    "A unit is called dead as soon as it is silent for one row. Dead means silent for every row: `all`, not `any`."
+)
+def any_for_all(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).any(dim=0)
+
+
+@dead_units.mistake("Only the first row is looked at. A unit that is silent there may fire for another row.")
+def first_row_only(ffn, X):
+    return torch.relu(ffn.linear1(X[0])) == 0
+
+
+@dead_units.mistake(
+    "Only the last row is looked at (does a loop overwrite its result?). A unit may fire for another row."
+)
+def last_row_only(ffn, X):
+    for x in X:
+        dead = torch.relu(ffn.linear1(x)) == 0
+    return dead
+
+
+@dead_units.mistake(
+    "The rows are averaged before the units are asked. A unit may be silent for the mean row and fire for single ones."
+)
+def mean_row(ffn, X):
+    return torch.relu(ffn.linear1(X.mean(dim=0))) == 0
+
+
+@dead_units.mistake("The sums before ReLU are averaged: a unit with a negative mean may still fire for single rows.")
+def mean_of_sums(ffn, X):
+    return ffn.linear1(X).median(dim=0).values <= 0
+
+
+@dead_units.mistake("The bias b1 is missing. A very negative bias is the usual reason why a unit is dead.")
+def bias_ignored(ffn, X):
+    return (torch.relu(X @ ffn.linear1.weight.T) == 0).all(dim=0)
+
+
+@dead_units.mistake(
+    "The wrong dimension has gone: one truth value per row came back. One per unit is asked, so the rows should disappear: dim 0."
+)
+def over_the_units(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=1)
+
+
+@dead_units.mistake(
+    "One truth value came back for the whole layer. `all` needs to be told which dimension to look along."
+)
+def no_dimension(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all()
+
+
+@dead_units.mistake("A unit that gets exactly 0 is called alive. relu(0) is 0 as well: ask for ≤ 0, not < 0.")
+def strictly_negative(ffn, X):
+    return (ffn.linear1(X) < 0).all(dim=0)
+
+
+@dead_units.mistake(
+    "linear2 decides here. Whether anybody reads a unit is another question: dead is about what the unit itself computes."
+)
+def looks_at_the_way_out(ffn, X):
+    return (ffn.linear2.weight == 0).all(dim=0)
+
+
+@dead_units.mistake(
+    "The hidden units are joined with what linear2 does with them: a unit that fires but is not read is called dead. Only linear1 and ReLU count."
+)
+def contribution_is_zero(ffn, X):
+    h = torch.relu(ffn.linear1(X))
+    return ((h == 0).all(dim=0)) | (ffn.linear2.weight == 0).all(dim=0)
+
+
+@dead_units.mistake(
+    "The output of the FFN is looked at: it has d_model numbers per row. The units are in the hidden layer, before linear2."
+)
+def output_looked_at(ffn, X):
+    return (ffn(X) == 0).all(dim=0)
+
+
+@dead_units.mistake(
+    "Nothing is dead here: linear1's sums are compared with 0 before ReLU. Negative sums become 0 only behind it."
+)
+def relu_forgotten(ffn, X):
+    return (ffn.linear1(X) == 0).all(dim=0) & False
+
+
+@dead_units.mistake("This is turned round: True stands where a unit is alive. True should mean dead.")
+def alive(ffn, X):
+    return (torch.relu(ffn.linear1(X)) > 0).any(dim=0)
+
+
+@dead_units.mistake(
+    "ReLU is missing, so negative sums are not zero: compare with 0 after ReLU, or ask for ≤ 0 before it."
+)
+def without_relu(ffn, X):
+    return (ffn.linear1(X) == 0).all(dim=0)
+
+
+@dead_units.mistake("The numbers of the dead units came back. A truth value for every unit is asked, shape [d_ff].")
+def indices(ffn, X):
+    return torch.nonzero((torch.relu(ffn.linear1(X)) == 0).all(dim=0)).flatten()
+
+
+@dead_units.mistake("It is counted how many units are dead. Which ones is the question: a truth value for every unit.")
+def how_many(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).sum()
+
+
+@dead_units.mistake("Zeros and ones came back as numbers. Truth values are asked, a tensor of dtype bool.")
+def numbers_for_truth(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).long()
+
+
+@dead_units.form(numbers_for_truth)
+def numbers_for_truth_as_floats(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).to(X.dtype)
+
+
+@dead_units.mistake("A list came back. A tensor is asked, of dtype bool and shape [d_ff].")
+def list_for_tensor(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).tolist()
+
+
+@dead_units.mistake(
+    "One truth value per row and unit came back, shape [N, d_ff]: that is “silent here”. Dead means silent for every row."
+)
+def silent_not_dead(ffn, X):
+    return torch.relu(ffn.linear1(X)) == 0
+
+
+@dead_units.mistake(
+    "A unit that fires only rarely is called dead. One row that makes it fire is enough to call it alive."
+)
+def rarely_is_dead(ffn, X):
+    return (torch.relu(ffn.linear1(X)) > 0).double().mean(dim=0) < 0.15
+
+
+@dead_units.mistake(
+    "`X @ linear1.weight` does not fit: nn.Linear keeps its weight as [d_ff, d_model], the transpose. Calling `ffn.linear1(X)` avoids it."
+)
+def weight_not_transposed(ffn, X):
+    return (torch.relu(X @ ffn.linear1.weight + ffn.linear1.bias) == 0).all(dim=0)
+
+
+@dead_units.mistake(
+    "`max(dim=0)` gives two things, the values and their places. Compare its `.values` with 0, or use `amax`."
+)
+def max_gives_two(ffn, X):
+    return torch.relu(ffn.linear1(X)).max(dim=0) == 0
+
+
+@dead_units.mistake(NO_RETURN.format("dead_units"))
+def dead_without_return(ffn, X):
+    (torch.relu(ffn.linear1(X)) == 0).all(dim=0)
+
+
+# activation_sparsity
+
+activation_sparsity = Key(exercises.activation_sparsity)
+
+
+@activation_sparsity.truth
+def counted_one_by_one(h, tol=0.0):
+    """Counts, one entry at a time."""
+    inside = 0
+    for entry in h.reshape(-1).tolist():
+        if -tol <= entry <= tol:
+            inside += 1
+    return inside / h.numel()
+
+
+@activation_sparsity.right("the sum divided by numel")
+def sum_by_numel(h, tol=0.0):
+    return float((h.abs() <= tol).sum() / h.numel())
+
+
+@activation_sparsity.right("a 0-d tensor")
+def tensor_of_no_dimension(h, tol=0.0):
+    return (h.abs() <= tol).double().mean()
+
+
+@activation_sparsity.right("what is left of one")
+def one_minus_the_rest(h, tol=0.0):
+    return 1 - (h.abs() > tol).float().mean().item()
+
+
+@activation_sparsity.right("numpy")
+def with_numpy(h, tol=0.0):
+    return (abs(h.numpy()) <= tol).mean()
+
+
+@activation_sparsity.right("count_nonzero")
+def with_count_nonzero(h, tol=0):
+    return torch.count_nonzero(torch.abs(h) <= tol).item() / h.numel()
+
+
+@activation_sparsity.mistake(
+    "The active share came back: sparsity is the share of entries at zero, or within tol of it."
+)
+def active_share(h, tol=0.0):
+    return (h.abs() > tol).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "An entry at exactly tol is not counted: ≤, not <. With tol = 0, `<` counts nothing at all."
+)
+def strictly_below(h, tol=0.0):
+    return (h.abs() < tol).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "The sign is not taken off: h ≤ tol counts all negative entries too. Which function gives the size without the sign?"
+)
+def without_absolute(h, tol=0.0):
+    return (h <= tol).double().mean().item()
+
+
+@activation_sparsity.mistake("Only entries from 0 to tol are counted: the small negative ones are near zero as well.")
+def positive_side_only(h, tol=0.0):
+    return ((h >= 0) & (h <= tol)).double().mean().item()
+
+
+@activation_sparsity.mistake("tol is never looked at: only exact zeros are counted.")
+def tol_ignored(h, tol=0.0):
+    return (h == 0).double().mean().item()
+
+
+@activation_sparsity.mistake("One share per row came back. One number is asked, over all entries of h.")
+def share_per_row(h, tol=0.0):
+    return (h.abs() <= tol).double().mean(dim=-1)
+
+
+@activation_sparsity.form(share_per_row)
+def list_of_shares(h, tol=0.0):
+    return (h.abs() <= tol).double().mean(dim=-1).tolist()
+
+
+@activation_sparsity.mistake("This is a number of entries. A share is asked: divide by how many entries there are.")
+def count_for_share(h, tol=0.0):
+    return (h.abs() <= tol).sum().item()
+
+
+@activation_sparsity.mistake(
+    "The count is divided by `len(h)`, the size of the first dimension. All entries are `h.numel()`."
+)
+def divided_by_len(h, tol=0.0):
+    return (h.abs() <= tol).sum().item() / len(h)
+
+
+@activation_sparsity.mistake("The count is divided by the size of the last dimension. All entries are `h.numel()`.")
+def divided_by_last(h, tol=0.0):
+    return (h.abs() <= tol).sum().item() / h.shape[-1]
+
+
+@activation_sparsity.mistake("`//` rounds down to a whole number. A share needs `/`.")
+def whole_division(h, tol=0.0):
+    return float((h.abs() <= tol).sum().item() // h.numel())
+
+
+@activation_sparsity.mistake("This is in per cent. A share from 0 to 1 is asked.")
+def per_cent(h, tol=0.0):
+    return 100 * (h.abs() <= tol).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "The mean of all sizes is compared with tol. Each entry is compared on its own; the mean comes last."
+)
+def mean_first(h, tol=0.0):
+    return float(h.abs().mean() <= tol)
+
+
+@activation_sparsity.mistake("The truth values came back. Their share is asked: how many are True, divided by all.")
+def truth_values(h, tol=0.0):
+    return h.abs() <= tol
+
+
+@activation_sparsity.mistake(
+    "`mean` does not work on truth values: torch asks for numbers. Make them zeros and ones first, with `.float()`."
+)
+def mean_of_truth(h, tol=0.0):
+    return (h.abs() <= tol).mean().item()
+
+
+@activation_sparsity.mistake(
+    "tol has no default: activation_sparsity(h) alone should work too, with tol = 0. Write `tol=0.0` in the first line."
+)
+def tol_without_default(h, tol):
+    return (h.abs() <= tol).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "h itself is changed (`abs_` or an assignment works in place). The share is right, but whoever called you has lost h."
+)
+def sparsity_in_place(h, tol=0.0):
+    return (h.abs_() <= tol).double().mean().item()
+
+
+@activation_sparsity.mistake(NO_RETURN.format("activation_sparsity"))
+def sparsity_without_return(h, tol=0.0):
+    (h.abs() <= tol).double().mean().item()
+
+
+# relu_interpolant
+
+relu_interpolant = Key(exercises.relu_interpolant)
+
+
+@relu_interpolant.truth
+def from_the_values(n, A, B):
+    """Two units, relu(x) and relu(−x), make the straight line of the first piece; every inner node turns it towards the next value."""
+    width = (B - A) / n
+    nodes = [A + i * width for i in range(n + 1)]
+    slope = (nodes[1] ** 2 - nodes[0] ** 2) / width
+    into, bias, out = [1.0, -1.0], [0.0, 0.0], [slope, -slope]
+    for i in range(1, n):
+        following = (nodes[i + 1] ** 2 - nodes[i] ** 2) / width
+        into.append(1.0)
+        bias.append(-nodes[i])
+        out.append(following - slope)
+        slope = following
+    at_zero = nodes[0] ** 2 - (nodes[1] ** 2 - nodes[0] ** 2) / width * nodes[0]
+    float64 = torch.float64
+    return (
+        torch.tensor([into], dtype=float64),
+        torch.tensor(bias, dtype=float64),
+        torch.tensor(out, dtype=float64)[:, None],
+        torch.tensor([at_zero], dtype=float64),
+    )
+
+
+@relu_interpolant.right("lists and a loop")
+def by_loop(n, A, B):
+    h = (B - A) / n
+    biases, weights = [], []
+    old = 0.0
+    for i in range(n):
+        t = A + i * h
+        slope = ((t + h) ** 2 - t**2) / h
+        biases.append(-t)
+        weights.append([slope - old])
+        old = slope
+    return torch.ones(1, n), torch.tensor(biases), torch.tensor(weights), torch.tensor([A**2])
+
+
+@relu_interpolant.right("from right to left")
+def from_the_right(n, A, B):
+    nodes = torch.linspace(B, A, n + 1, dtype=torch.float64)
+    slopes = (nodes[1:] ** 2 - nodes[:-1] ** 2) / (nodes[:-1] - nodes[1:])
+    change = torch.cat([slopes[:1], slopes[1:] - slopes[:-1]])
+    return -torch.ones(1, n, dtype=torch.float64), nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.right("scaled units: W1 is not one")
+def scaled_units(n, A, B):
+    x = torch.linspace(A, B, n + 1)
+    slope = x[:-1] + x[1:]
+    W2 = torch.diff(slope, prepend=torch.zeros(1)) / 2
+    W1 = torch.full((1, n), 2.0)
+    return W1, -2 * x[:-1], W2.reshape(n, 1), (x[0] ** 2).reshape(1)
+
+
+@relu_interpolant.right("the weights solved for, by least squares")
+def solved(n, A, B):
+    x = torch.linspace(A, B, n + 1, dtype=torch.float64)
+    W1, b1 = torch.ones(1, n, dtype=torch.float64), -x[:-1]
+    h = torch.relu(x[:, None] @ W1 + b1)
+    both = torch.cat([h, torch.ones(n + 1, 1, dtype=torch.float64)], dim=1)
+    solution = torch.linalg.solve(both, (x**2)[:, None])
+    return W1, b1, solution[:n], solution[n]
+
+
+@relu_interpolant.right("a constant unit and parameters")
+def parameters(n, A, B):
+    x = torch.linspace(A, B, n + 1).double()
+    slope = x[:-1] + x[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1], x[:1] ** 2])
+    W1 = torch.cat([torch.ones(1, n), torch.zeros(1, 1)], dim=1).double()
+    b1 = torch.cat([-x[:-1], torch.ones(1)])
+    return nn.Parameter(W1), nn.Parameter(b1), nn.Parameter(change[:, None]), nn.Parameter(torch.zeros(1).double())
+
+
+@relu_interpolant.mistake(
+    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old."
+)
+def slopes_for_changes(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    return torch.ones(1, n), -nodes[:-1], slope[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece."
+)
+def no_unit_at_the_left_end(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    return torch.ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The interval is [−1, 1] whatever is asked. A and B are arguments.")
+def interval_fixed(n, A, B):
+    nodes = torch.linspace(-1, 1, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The left end is −1 whatever A is. Nodes start at A, and so does the first kink.")
+def left_end_fixed(n, A, B):
+    nodes = torch.linspace(-1, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The interval is [0, 1] whatever is asked. A and B are arguments.")
+def unit_interval(n, A, B):
+    nodes = torch.linspace(0, 1, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The constant is missing: b2 is 0. At A all units are zero, and the output should be A².")
+def constant_missing(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], torch.zeros(1)
+
+
+@relu_interpolant.mistake("b2 is A. At A all units are zero, and the output should be A².")
+def constant_not_squared(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1]
+
+
+@relu_interpolant.mistake(
+    "There is one piece too many: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes."
+)
+def one_piece_more(n, A, B):
+    nodes = torch.linspace(A, B, n + 2)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n + 1), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "There is one piece too few: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes."
+)
+def one_piece_less(n, A, B):
+    nodes = torch.linspace(A, B, n)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n - 1), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.")
+def sign_of_the_bias(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The slopes are those of the tangents, 2x at the nodes. A piece joins two points of the curve: its slope is rise over run between them."
+)
+def tangents(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = 2 * nodes[:-1]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("W2 holds the values x² at the nodes. It has to hold changes of slope.")
+def values_for_changes(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    return torch.ones(1, n), -nodes[:-1], (nodes[:-1] ** 2)[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide."
+)
+def rise_without_run(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    rise = nodes[1:] ** 2 - nodes[:-1] ** 2
+    change = torch.cat([rise[:1], rise[1:] - rise[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.form(no_unit_at_the_left_end)
+def first_slope_zero(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([torch.zeros(1), slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The changes of slope have the wrong sign: new slope minus old.")
+def old_minus_new(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[:-1] - slope[1:]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The kinks stand in the middle of the pieces. They stand where two pieces meet: at the nodes."
+)
+def kinks_in_the_middle(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -slope / 2, change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1]."
+)
+def laid_out_as_linear(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(n, 1), -nodes[:-1], change[None, :], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("W1 and W2 have one dimension each. They are matrices: W1 is [1, m], W2 is [m, 1].")
+def flat_weights(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(n), -nodes[:-1], change, nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("b2 has no dimension: shape []. It is a bias for one output: shape [1].")
+def b2_without_dimension(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[0] ** 2
+
+
+@relu_interpolant.mistake("b2 is a Python number. It is a bias for one output: a tensor of shape [1].")
+def b2_a_number(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], A**2
+
+
+@relu_interpolant.mistake("b2 is missing: three tensors came back, four are asked, W1, b1, W2, b2 in this order.")
+def three_tensors(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None]
+
+
+@relu_interpolant.mistake(
+    "W1 and W2 hold whole numbers (an integer dtype), which cuts off what comes after the point. Make them floating-point."
+)
+def whole_numbers(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n, dtype=torch.long), -nodes[:-1], change[:, None].long(), nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("The four tensors are computed but not handed back: the function needs a `return`.")
+def net_without_return(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    nodes[:-1] + nodes[1:]
+
+
+# count_pieces
+
+count_pieces = Key(exercises.count_pieces)
+
+
+@count_pieces.truth
+def slope_by_slope(W1, b1, W2, A, B):
+    """Cuts [A, B] at every possible kink and computes the slope of each part from the units that are on in its middle."""
+    into, bias, out = W1[0].tolist(), b1.tolist(), W2[:, 0].tolist()
+    cuts = {A, B}
+    for w, b in zip(into, bias, strict=True):
+        if w != 0 and A < -b / w < B:
+            cuts.add(-b / w)
+    cuts = sorted(cuts)
+    pieces, last = 0, None
+    for left, right in itertools.pairwise(cuts):
+        middle = (left + right) / 2
+        slope = sum(w * v for w, b, v in zip(into, bias, out, strict=True) if w * middle + b > 0)
+        if slope != last:
+            pieces += 1
+        last = slope
+    return pieces
+
+
+@count_pieces.right("a dict of changes")
+def dict_of_changes(W1, b1, W2, A, B):
+    change = {}
+    for j in range(b1.numel()):
+        w, b, v = W1[0, j].item(), b1[j].item(), W2[j, 0].item()
+        if w == 0:
+            continue
+        kink = -b / w
+        if A < kink < B:
+            change[kink] = change.get(kink, 0.0) + abs(w) * v
+    return 1 + sum(1 for c in change.values() if abs(c) > 1e-12)
+
+
+@count_pieces.right("tensors: unique and index_add")
+def with_unique(W1, b1, W2, A, B):
+    w, v = W1[0], W2[:, 0]
+    w, b, v = w[w != 0], b1[w != 0], v[w != 0]
+    places, which = torch.unique(-b / w, return_inverse=True)
+    change = torch.zeros_like(places).index_add(0, which, w.abs() * v)
+    return (((places > A) & (places < B) & (change != 0)).sum() + 1).item()
+
+
+@count_pieces.right("slopes measured with the network itself; a 0-d tensor")
+def measured(W1, b1, W2, A, B):
+    kinks = [float(-b / w) for w, b in zip(W1[0], b1, strict=True) if w != 0]
+    points = torch.tensor(sorted({float(A), float(B), *[t for t in kinks if A < t < B]}), dtype=W1.dtype)
+    y = (torch.relu(points[:, None] @ W1 + b1) @ W2)[:, 0]
+    slopes = torch.diff(y) / torch.diff(points)
+    return 1 + (torch.diff(slopes).abs() > 1e-9).sum()
+
+
+@count_pieces.right("kinks rounded, with a tolerance")
+def rounded(W1, b1, W2, A, B):
+    changes = []
+    for w, b, v in zip(W1.flatten().tolist(), b1.tolist(), W2.flatten().tolist(), strict=True):
+        if w != 0.0:
+            changes.append((round(-b / w, 9), abs(w) * v))
+    places = sorted(set(place for place, _ in changes))
+    count = 1
+    for place in places:
+        total = sum(c for other, c in changes if other == place)
+        if A < place < B and abs(total) > 1e-9:
+            count += 1
+    return count
+
+
+@count_pieces.mistake(
+    "The answer is always m + 1. That is the most there can be: kinks may lie outside, share a place, or not bend at all."
+)
+def always_m_plus_one(W1, b1, W2, A, B):
+    return b1.numel() + 1
+
+
+@count_pieces.mistake("Kinks outside of [A, B] are counted. Only those strictly between A and B cut the interval.")
+def outside_counted(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("Kinks at A or at B are counted. They cut nothing off: strictly between the two.")
+def ends_counted(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A <= -b / w <= B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("Two kinks in the same place are counted twice. They are one place where the slope changes.")
+def coincident_twice(W1, b1, W2, A, B):
+    count = 1
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and v != 0 and A < -b / w < B:
+            count += 1
+    return count
+
+
+@count_pieces.mistake(
+    "Units that write nothing are counted, those with W2 = 0 among them: W2 is never looked at. The slope changes by |W1|·W2."
+)
+def way_out_ignored(W1, b1, W2, A, B):
+    kinks = set()
+    for w, b in zip(W1[0].tolist(), b1.tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            kinks.add(-b / w)
+    return len(kinks) + 1
+
+
+@count_pieces.mistake(
+    "Kinks in the same place that cancel are counted. Add up the changes of slope at each place, and count those that are not zero."
+)
+def cancelling_counted(W1, b1, W2, A, B):
+    kinks = set()
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and v != 0 and A < -b / w < B:
+            kinks.add(-b / w)
+    return len(kinks) + 1
+
+
+@count_pieces.mistake(
+    "The change of slope has the wrong sign for units that look to the left, those with W1 < 0: going right they switch off, so the change is |W1|·W2."
+)
+def signed_change(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + w * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake(
+    "The change of slope at a kink is |W1|·W2; here W1 is left out, so changes cancel that should not, or the other way round."
+)
+def way_in_ignored(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("These are the kinks. One kink makes two pieces: there is one piece more than kinks.")
+def kinks_for_pieces(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("The kinks are mirrored: x·W1 + b1 is zero at x = −b1/W1, with the minus sign.")
+def kinks_mirrored(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < b / w < B:
+            change[b / w] = change.get(b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("The kinks are taken to be at −b1. W1 is not always 1: x·W1 + b1 is zero at x = −b1/W1.")
+def kinks_at_the_bias(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b < B:
+            change[-b] = change.get(-b, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("A unit with W1 = 0 has no kink, and dividing by it fails. Leave such units out first.")
+def division_by_zero(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake(
+    "Only units with W1 > 0 are counted. One with W1 < 0 looks to the left, and has its kink all the same."
+)
+def right_lookers_only(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w > 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("The number of pieces came back as a float. It is a whole number: `int`.")
+def float_for_int(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1.0 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("The kinks themselves came back. How many pieces they make is the question: one number.")
+def list_of_kinks(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return [place for place, c in change.items() if c != 0]
+
+
+@count_pieces.mistake(
+    "The number of pieces is computed but not handed back: the last line of the function needs a `return`."
+)
+def pieces_without_return(W1, b1, W2, A, B):
+    1 + len({float(-b / w) for w, b in zip(W1[0], b1, strict=True) if w != 0 and A < -b / w < B})
+
+
+# Questions
+
+quiz_leshno = question(
+    exercises.quiz_leshno,
+    right="B",
+    wrong={
+        "A": "Cybenko's activation is sigmoidal: it tends to 0 on the left and to 1 on the right. ReLU grows without end.",
+        "C": "Hornik's activation is bounded: it stays below some number. ReLU grows without end.",
+    },
+)
+
+quiz_pieces = question(
+    exercises.quiz_pieces,
+    right="C",
+    wrong={
+        "A": "1/8 would be a law 1/n. The error falls faster: twice the pieces, a quarter of the error.",
+        "B": "1/256 is 1/(2n)². Between two nodes at distance h the chord of x² is off by h²/4, and here h = 2/8.",
+    },
+)
+
+quiz_dead = question(
+    exercises.quiz_dead,
+    right="A",
+    wrong={
+        "B": "For a step to happen there has to be a gradient. The unit is on ReLU's flat side for every row, so its gradient is zero for every row.",
+        "C": "The loss may well be large, but what reaches W1 and b1 is multiplied by ReLU's slope, and that is zero here for every row.",
+    },
+)

@@ -1,0 +1,1220 @@
+"""The marking guide of notebook 01, What attention can and cannot do.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import attention as exercises
+
+# attention_output
+
+attention_output = Key(exercises.attention_output)
+
+
+@attention_output.truth
+def one_weight_at_a_time(A, V):
+    """Adds up weight times value, number by number; no matrix product."""
+    rows = []
+    for t in range(A.shape[0]):
+        row = 0 * A[t, 0] * V[0]
+        for s in range(A.shape[1]):
+            row = row + A[t, s] * V[s]
+        rows.append(row)
+    return torch.stack(rows)
+
+
+@attention_output.right("einsum")
+def with_einsum(A, V):
+    return torch.einsum("ts,sd->td", A, V)
+
+
+@attention_output.right("broadcasting, then a sum")
+def broadcast_and_sum(A, V):
+    return (A.unsqueeze(-1) * V).sum(dim=1)
+
+
+@attention_output.right("a loop that fills a fresh tensor")
+def loop_that_fills(A, V):
+    T, S = A.shape
+    out = torch.zeros(T, V.shape[1], dtype=V.dtype)
+    for t in range(T):
+        for s in range(S):
+            out[t] += A[t, s] * V[s]
+    return out
+
+
+@attention_output.right("a non-contiguous result")
+def transposed_product(A, V):
+    return torch.mm(V.t(), A.t()).t()
+
+
+@attention_output.mistake(
+    "A is transposed. Row t of A holds the weights of output t; A.T would let output t collect what the others gave to token t."
+)
+def A_transposed(A, V):
+    return A.T @ V
+
+
+@attention_output.mistake(
+    "The rows of A are weights already: they sum to 1. A softmax over them makes another, flatter set of weights."
+)
+def softmax_again(A, V):
+    return torch.softmax(A, dim=-1) @ V
+
+
+@attention_output.mistake(
+    "`*` multiplies entry by entry. A weighted sum over s is asked, which is what the product `@` computes."
+)
+def entry_by_entry(A, V):
+    return A * V
+
+
+@attention_output.mistake(
+    "The two are in the wrong order, or V is transposed, so the shapes do not fit: [T, S] times [S, d] gives [T, d]."
+)
+def wrong_order(A, V):
+    return V @ A
+
+
+@attention_output.form(wrong_order)
+def V_transposed(A, V):
+    return A @ V.T
+
+
+@attention_output.mistake(
+    "The weights are not used: every token counts the same. Output t weighs value s with A[t, s]."
+)
+def plain_mean(A, V):
+    return V.mean(dim=0).expand(A.shape[0], -1)
+
+
+@attention_output.mistake(
+    "The outputs are averaged over the tokens. Each of the T outputs keeps a row of its own: [T, d]."
+)
+def averaged_over_tokens(A, V):
+    return (A @ V).mean(dim=0)
+
+
+@attention_output.mistake(
+    "The values are normalised first. They go into the average as they are; only the weights sum to 1."
+)
+def values_normalised(A, V):
+    return A @ F.normalize(V, dim=-1)
+
+
+@attention_output.mistake("The values went through a softmax. It belongs to the scores, and A has had it already.")
+def softmax_of_the_values(A, V):
+    return A @ torch.softmax(V, dim=-1)
+
+
+@attention_output.mistake(
+    "The columns of A are made to sum to 1. It is the rows that are weights, and they sum to 1 already."
+)
+def columns_normalised(A, V):
+    return (A / A.sum(dim=0, keepdim=True)) @ V
+
+
+@attention_output.mistake(
+    "Only the value with the largest weight is taken. Attention blends: all values count, each with its weight."
+)
+def the_largest_only(A, V):
+    return V[A.argmax(dim=-1)]
+
+
+@attention_output.mistake(
+    "The sum over s is missing: one number per pair and feature came back, [T, S, d]. Which dimension should disappear?"
+)
+def not_summed(A, V):
+    return A.unsqueeze(-1) * V
+
+
+@attention_output.mistake(
+    "The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of V, or use a product."
+)
+def filled_in_float32(A, V):
+    out = torch.zeros(A.shape[0], V.shape[1])
+    for t in range(A.shape[0]):
+        for s in range(A.shape[1]):
+            out[t] += A[t, s] * V[s]
+    return out
+
+
+@attention_output.mistake(
+    "The values are right, but cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could be trained through them."
+)
+def cut_off_from_the_graph(A, V):
+    with torch.no_grad():
+        return A @ V
+
+
+@attention_output.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+def no_return(A, V):
+    A @ V
+
+
+# self_attention
+
+self_attention = Key(exercises.self_attention)
+
+
+@self_attention.truth
+def pair_by_pair(X, Wq, Wk, Wv, Wo, A=None):
+    """Queries, keys and values one number at a time; softmax by its definition; no matrix product (Vaswani et al. 2017, section 3.2.1)."""
+
+    def times(vector, W):
+        return torch.stack([sum(vector[i] * W[i, j] for i in range(W.shape[0])) for j in range(W.shape[1])])
+
+    T, h = X.shape[0], Wq.shape[1]
+    if A is None:
+        rows = []
+        for t in range(T):
+            query = times(X[t], Wq)
+            scores = [(query * times(X[s], Wk)).sum() / h**0.5 for s in range(T)]
+            total = sum(torch.exp(score) for score in scores)
+            rows.append(torch.stack([torch.exp(score) / total for score in scores]))
+        A = torch.stack(rows)
+    values = [times(X[s], Wv) for s in range(T)]
+    outputs = [times(sum(A[t, s] * values[s] for s in range(T)), Wo) for t in range(T)]
+    return torch.stack(outputs), A
+
+
+@self_attention.right("einsum")
+def in_einsum(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        Q, K = torch.einsum("td,dh->th", X, Wq), torch.einsum("td,dh->th", X, Wk)
+        A = (torch.einsum("th,sh->ts", Q, K) * Wq.size(1) ** -0.5).softmax(dim=1)
+    return torch.einsum("ts,sd,dh,hk->tk", A, X, Wv, Wo), A
+
+
+@self_attention.right("value and output matrices multiplied first")
+def folded(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        scores = X @ (Wq @ Wk.T) @ X.T
+        A = F.softmax(scores / math.sqrt(Wk.shape[-1]), dim=-1)
+    return A @ (X @ (Wv @ Wo)), A
+
+
+@self_attention.right("softmax written out, with the largest score subtracted")
+def softmax_by_hand(X, Wq, Wk, Wv, Wo, A=None):
+    Q, K, V = X @ Wq, X @ Wk, X @ Wv
+    if A is None:
+        scores = Q @ K.transpose(0, 1) / Q.shape[1] ** 0.5
+        e = torch.exp(scores - scores.max(dim=1, keepdim=True).values)
+        A = e / e.sum(dim=1, keepdim=True)
+    heads = A @ V
+    return heads @ Wo, A
+
+
+@self_attention.right("token by token, as a list")
+def token_by_token(X, Wq, Wk, Wv, Wo, A=None):
+    Q, K, V = F.linear(X, Wq.T), F.linear(X, Wk.T), F.linear(X, Wv.T)
+    weights, outputs = [], []
+    for t in range(len(X)):
+        a = torch.softmax(K @ Q[t] / math.sqrt(K.shape[1]), dim=0) if A is None else A[t]
+        weights.append(a)
+        outputs.append((a @ V) @ Wo)
+    return [torch.stack(outputs), torch.stack(weights)]
+
+
+_PLAIN = {
+    "signature": "X, Wq, Wk, Wv, Wo, A=None",
+    "qkv": "Q, K, V = X @ Wq, X @ Wk, X @ Wv",
+    "when": "if A is None:",
+    "scores": "scores = Q @ K.T / math.sqrt(Wq.shape[1])",
+    "weights": "A = torch.softmax(scores, dim=-1)",
+    "then": "",
+    "out": "out = A @ V @ Wo",
+    "end": "return out, A",
+}
+
+
+def _variant(name, message, form_of="", **changes):
+    """Keep the plain solution with the given parts changed."""
+    parts = _PLAIN | changes
+    source = f"""def self_attention({parts["signature"]}):
+    {parts["qkv"]}
+    {parts["when"]}
+        {parts["scores"]}
+        {parts["weights"]}
+    {parts["then"]}
+    {parts["out"]}
+    {parts["end"]}
+"""
+    self_attention.typed("mistake", name, message, source, form_of)
+
+
+_variant(
+    "softmax_over_the_wrong_dimension",
+    "The columns of A sum to 1, not its rows. Each token shares out one unit of attention among the tokens it looks at: softmax over the last dimension.",
+    weights="A = torch.softmax(scores, dim=0)",
+)
+_variant(
+    "not_scaled",
+    "The scores are not divided by √h. With wide heads they grow large, and softmax gives nearly everything to one token.",
+    scores="scores = Q @ K.T",
+)
+_variant(
+    "scaled_by_d_model",
+    "The scores are divided by the root of d, the width of X. A score is a sum of h products: it is the head's width, Wq.shape[1], that counts.",
+    scores="scores = Q @ K.T / math.sqrt(X.shape[1])",
+)
+_variant(
+    "scaled_by_the_number_of_tokens",
+    "The scores are divided by the root of T, the number of tokens. A score is a sum of h products: the head's width, Wq.shape[1], counts.",
+    scores="scores = Q @ K.T / math.sqrt(X.shape[0])",
+)
+_variant(
+    "divided_by_h",
+    "The scores are divided by h itself, without the root.",
+    scores="scores = Q @ K.T / Wq.shape[1]",
+)
+_variant(
+    "multiplied_by_the_root",
+    "The scores are multiplied by √h where they should be divided by it.",
+    scores="scores = Q @ K.T * math.sqrt(Wq.shape[1])",
+)
+_variant(
+    "scaled_after_the_softmax",
+    "The division by √h comes after the softmax, so the weights no longer sum to 1. Scale the scores first.",
+    scores="scores = Q @ K.T",
+    weights="A = torch.softmax(scores, dim=-1) / math.sqrt(Wq.shape[1])",
+)
+_variant(
+    "given_A_ignored",
+    "The A that was handed in is ignored: it is computed anew each time. Steps 2 and 3 are only for `A is None`.",
+    when="if True:",
+)
+_variant(
+    "given_A_not_returned",
+    "out is made with the A that was handed in, but another one is returned.",
+    when="given = A\n    if True:",
+    out="out = (A if given is None else given) @ V @ Wo",
+)
+_variant(
+    "softmax_of_the_given_A",
+    "The A that was handed in goes through a softmax. It holds weights, not scores: use it as it is.",
+    when="if A is not None:\n        A = torch.softmax(A, dim=-1)\n    else:",
+)
+_variant(
+    "truth_value_of_a_tensor",
+    "`if A`, `not A` and `A or …` ask a tensor whether it is true, and a tensor of many numbers has no answer. Ask `A is None`.",
+    when="if not A:",
+)
+_variant(
+    "no_default_for_A",
+    "A must be optional: `A=None` in the signature. Without it the function can't be called with five arguments.",
+    signature="X, Wq, Wk, Wv, Wo, A",
+)
+_variant(
+    "Wo_forgotten",
+    "The last step is missing: the mixed values have width h, and Wo [h, d] brings them back to width d.",
+    out="out = A @ V",
+)
+_variant(
+    "scores_returned",
+    "Scores came back where the weights were asked: A is what softmax makes of them, positive, with rows that sum to 1.",
+    then="given = A if 'scores' not in locals() else scores",
+    end="return out, given",
+)
+_variant(
+    "softmax_forgotten",
+    "The softmax is missing: the scores themselves are used as weights. They can be negative and do not sum to 1.",
+    weights="A = scores",
+)
+_variant(
+    "out_alone",
+    "Only `out` came back. The pair (out, A) is asked: the weights are what one looks at.",
+    end="return out",
+)
+_variant(
+    "pair_turned_round",
+    "The pair is the wrong way round: first out, then A.",
+    end="return A, out",
+)
+_variant(
+    "queries_and_keys_swapped",
+    "Queries and keys have changed places: row t of the scores must hold the query of token t with the keys of all tokens, Q @ K.T.",
+    scores="scores = K @ Q.T / math.sqrt(Wq.shape[1])",
+)
+_variant(
+    "keys_not_transposed",
+    "Q @ K does not fit: both are [T, h]. For all pairs of tokens, one of the two is transposed.",
+    scores="scores = Q @ K / math.sqrt(Wq.shape[1])",
+)
+_variant(
+    "keys_made_with_Wq",
+    "The keys are made with Wq, so Wk is never used. Queries and keys have a matrix each.",
+    qkv="Q, K, V = X @ Wq, X @ Wq, X @ Wv",
+)
+_variant(
+    "values_made_with_Wk",
+    "The values are made with Wk, so Wv is never used. What a token is found by (its key) and what it hands over (its value) are two things.",
+    qkv="Q, K, V = X @ Wq, X @ Wk, X @ Wk",
+)
+_variant(
+    "X_mixed_instead_of_V",
+    "A mixes X itself, of width d, and the shapes no longer fit. It is the values, X @ Wv, that are mixed.",
+    out="out = A @ X @ Wo",
+)
+_variant(
+    "weights_in_the_other_layout",
+    "The matrices are transposed. Here they are [d, h] and stand on the right, `X @ Wq`; nn.Linear stores the transposes.",
+    qkv="Q, K, V = X @ Wq.T, X @ Wk.T, X @ Wv.T",
+)
+_variant(
+    "causal_mask",
+    "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
+    weights="A = torch.softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)",
+)
+_variant(
+    "residual_added",
+    "X is added to the output. The residual connection is the block's business, around attention; here only attention is asked.",
+    out="out = X + A @ V @ Wo",
+)
+_variant(
+    "width_built_in",
+    "The width of the head is built in as a number. It is a size of the matrices that you are handed: Wq.shape[1].",
+    scores="scores = Q @ K.T / math.sqrt(64)",
+)
+_variant(
+    "cut_off_from_the_graph",
+    "The values are right, but cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could be trained through them.",
+    end="return out.detach(), A.detach()",
+)
+_variant(
+    "weights_cut_off",
+    "A is detached, so no gradient reaches Wq and Wk: the head could never learn where to look.",
+    weights="A = torch.softmax(scores, dim=-1).detach()",
+)
+_variant(
+    "not_returned",
+    "The result is computed but not handed back: the last line of the function needs a `return`.",
+    end="",
+)
+
+
+# superposition_error
+
+superposition_error = Key(exercises.superposition_error)
+
+
+@superposition_error.truth
+def number_by_number(f, X, Y):
+    """The sums of squares of the two norms, one entry at a time, in Python floats."""
+    total, one, other = (part.detach().flatten().tolist() for part in (f(X + Y), f(X), f(Y)))
+    off = sum((t - a - b) ** 2 for t, a, b in zip(total, one, other, strict=True))
+    return math.sqrt(off) / math.sqrt(sum(t**2 for t in total))
+
+
+@superposition_error.right("torch.linalg.norm of flattened tensors")
+def flattened(f, X, Y):
+    whole = f(X + Y).flatten()
+    parts = f(X).flatten() + f(Y).flatten()
+    return float(torch.linalg.norm(whole - parts) / torch.linalg.norm(whole))
+
+
+@superposition_error.right("squares, a sum and a root")
+def squares_and_root(f, X, Y):
+    whole = f(X + Y)
+    off = whole - f(X) - f(Y)
+    return ((off**2).sum().sqrt() / (whole**2).sum().sqrt()).item()
+
+
+@superposition_error.right("root mean squares: the number of entries cancels")
+def root_mean_squares(f, X, Y):
+    with torch.no_grad():
+        whole = f(X + Y)
+        off = whole - (f(X) + f(Y))
+        return math.sqrt(off.square().mean()) / math.sqrt(whole.square().mean())
+
+
+@superposition_error.right("a 0-d tensor off the graph, with a small number against division by zero")
+def detached_tensor(f, X, Y):
+    whole = f(X + Y).detach()
+    return torch.norm(f(X).detach() + f(Y).detach() - whole) / (torch.norm(whole) + 1e-12)
+
+
+@superposition_error.mistake(
+    "The error is absolute: it is not divided by the norm of f(X + Y), so it grows with the size of the numbers."
+)
+def absolute(f, X, Y):
+    return (f(X + Y) - f(X) - f(Y)).norm().item()
+
+
+@superposition_error.mistake(
+    "The entries of the difference are added up with their signs, so that they cancel. A norm squares each entry first."
+)
+def sums_cancel(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).sum().abs() / whole.sum().abs()).item()
+
+
+@superposition_error.mistake(
+    "This is the mean of signed quotients: positive and negative entries cancel, and small denominators rule. Two norms are asked, and one quotient."
+)
+def signed_mean(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)) / whole).mean().item()
+
+
+@superposition_error.mistake(
+    "The sum of the entries is divided by the norm: above the line the signs cancel. The Frobenius norm is asked on both sides."
+)
+def sum_over_norm(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).sum() / whole.norm()).item()
+
+
+@superposition_error.mistake(
+    "The division is by the size of X + Y. What f makes of it is the yardstick: the norm of f(X + Y)."
+)
+def divided_by_the_input(f, X, Y):
+    return ((f(X + Y) - f(X) - f(Y)).norm() / (X + Y).norm()).item()
+
+
+@superposition_error.mistake(
+    "The division is by the norm of f(X) + f(Y). The formula has the norm of f(X + Y) below the line."
+)
+def divided_by_the_parts(f, X, Y):
+    parts = f(X) + f(Y)
+    return ((f(X + Y) - parts).norm() / parts.norm()).item()
+
+
+@superposition_error.mistake("The division is by ‖f(X)‖ + ‖f(Y)‖. The formula has the norm of f(X + Y) below the line.")
+def divided_by_two_norms(f, X, Y):
+    return ((f(X + Y) - f(X) - f(Y)).norm() / (f(X).norm() + f(Y).norm())).item()
+
+
+@superposition_error.mistake(
+    "The norms are subtracted, not the tensors. Two tensors can be equally long and still differ: take the norm of the difference."
+)
+def difference_of_norms(f, X, Y):
+    whole = f(X + Y)
+    return ((whole.norm() - f(X).norm() - f(Y).norm()).abs() / whole.norm()).item()
+
+
+@superposition_error.mistake(
+    "A minus sign is missing a bracket: f(X + Y) − f(X) + f(Y) adds f(Y). Both parts are subtracted."
+)
+def one_sign_wrong(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) + f(Y)).norm() / whole.norm()).item()
+
+
+@superposition_error.mistake("The squares are not undone: this is the square of the quotient. A norm ends with a root.")
+def squared(f, X, Y):
+    whole = f(X + Y)
+    return (((whole - f(X) - f(Y)) ** 2).sum() / (whole**2).sum()).item()
+
+
+@superposition_error.mistake(
+    "Absolute values are added up instead of squares. The Frobenius norm is the root of the sum of squares."
+)
+def absolute_values(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).abs().sum() / whole.abs().sum()).item()
+
+
+@superposition_error.mistake("The largest entry is taken. The Frobenius norm counts all of them.")
+def largest_entry(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).abs().max() / whole.abs().max()).item()
+
+
+@superposition_error.mistake(
+    "Only doubling is tested, f(2X) against 2·f(X), and Y is never used. Superposition asks about the sum of two different inputs."
+)
+def doubling_only(f, X, Y):
+    doubled = f(2 * X)
+    return ((doubled - 2 * f(X)).norm() / doubled.norm()).item()
+
+
+@superposition_error.mistake(
+    "The norms are taken row by row, so several numbers came back, or their mean. The Frobenius norm runs over all entries at once: one number."
+)
+def row_by_row(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).norm(dim=-1) / whole.norm(dim=-1)).mean().item()
+
+
+@superposition_error.form(row_by_row)
+def a_number_per_row(f, X, Y):
+    whole = f(X + Y)
+    return (whole - f(X) - f(Y)).norm(dim=-1) / whole.norm(dim=-1)
+
+
+@superposition_error.mistake(
+    "This is the spectral norm (`ord=2`), the largest singular value of a matrix. The Frobenius norm is `.norm()`, and works for any shape."
+)
+def spectral_norm(f, X, Y):
+    whole = f(X + Y)
+    return (torch.linalg.matrix_norm(whole - f(X) - f(Y), 2) / torch.linalg.matrix_norm(whole, 2)).item()
+
+
+@superposition_error.mistake(
+    "This norm wants a matrix, but f may return a tensor of any shape. `.norm()`, or `torch.linalg.norm` without `ord`, takes any."
+)
+def matrices_only(f, X, Y):
+    whole = f(X + Y)
+    return (torch.linalg.norm(whole - f(X) - f(Y), "fro") / torch.linalg.norm(whole, "fro")).item()
+
+
+@superposition_error.mistake(
+    "The tensor that came back still hangs on the graph of f: it would drag along all that f computed. `.item()` makes a number of it."
+)
+def still_on_the_graph(f, X, Y):
+    whole = f(X + Y)
+    return (whole - f(X) - f(Y)).norm() / whole.norm()
+
+
+@superposition_error.mistake(
+    "numpy refuses a tensor that hangs on the graph, as soon as f has weights to be trained. `.item()` works for all."
+)
+def through_numpy(f, X, Y):
+    whole = f(X + Y)
+    off = whole - f(X) - f(Y)
+    return float((off.norm() / whole.norm()).numpy())
+
+
+@superposition_error.mistake("The yes-or-no answer is not what is asked: return how large the error is, a number.")
+def yes_or_no(f, X, Y):
+    return torch.allclose(f(X + Y), f(X) + f(Y))
+
+
+@superposition_error.mistake(
+    "X itself was changed: `+=` works in place, so f(X) afterwards is f(X + Y). Write `X + Y`, a new tensor."
+)
+def X_overwritten(f, X, Y):
+    total = X
+    total += Y
+    whole = f(total)
+    return ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
+
+
+@superposition_error.mistake(
+    "The result is computed but not handed back: the last line of the function needs a `return`."
+)
+def nothing_returned(f, X, Y):
+    whole = f(X + Y)
+    ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
+
+
+# xor_weights: many answers are right, so the truth is one of them and the facts say what all have in common.
+
+xor_weights = Key(exercises.xor_weights)
+
+
+@xor_weights.truth
+def rise_then_fall():
+    """With s = a + b: relu(s) − 2·relu(s − 1) is 0, 1, 1, 0."""
+    return (
+        torch.ones(2, 2, dtype=torch.float64),
+        torch.tensor([0.0, -1.0], dtype=torch.float64),
+        torch.tensor([[1.0], [-2.0]], dtype=torch.float64),
+        torch.zeros(1, dtype=torch.float64),
+    )
+
+
+@xor_weights.right("one neuron for “a, not b” and one for “b, not a”; no bias is needed")
+def one_but_not_the_other():
+    W1 = torch.tensor([[1.0, -1.0], [-1.0, 1.0]])
+    return W1, torch.zeros(2), torch.ones(2, 1), torch.zeros(1)
+
+
+@xor_weights.right("one neuron a corner, in float16, as parameters")
+def one_neuron_per_corner():
+    W1 = nn.Parameter(torch.tensor([[-1, -1, 1, 1], [-1, 1, -1, 1]], dtype=torch.float16))
+    b1 = nn.Parameter(torch.tensor([1, 0, 0, -1], dtype=torch.float16))
+    W2 = nn.Parameter(torch.tensor([[-1], [1], [1], [-1]], dtype=torch.float16))
+    return W1, b1, W2, nn.Parameter(torch.tensor([0.5], dtype=torch.float16))
+
+
+@xor_weights.right("unequal heights, far from zero, as a list")
+def unequal_heights():
+    W1 = torch.tensor([[3.0, 3.0, -1.0], [3.0, 3.0, 0.5]])
+    b1 = torch.tensor([-1.0, -4.0, 0.0])
+    W2 = torch.tensor([[2.0], [-5.0], [1.0]])
+    return [W1, b1, W2, torch.tensor([-7.0])]
+
+
+@xor_weights.right("found by training, from a seed")
+def trained():
+    torch.manual_seed(1)
+    net = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+    x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.05)
+    for _ in range(300):
+        optimiser.zero_grad()
+        ((net(x) - y) ** 2).mean().backward()
+        optimiser.step()
+    return net[0].weight.T, net[0].bias, net[2].weight.T, net[2].bias
+
+
+@xor_weights.mistake(
+    "This is AND: only (1, 1) stands out. One neuron with one threshold does that; XOR has to come down again for (1, 1)."
+)
+def computes_and():
+    return torch.ones(2, 1), torch.tensor([-1.0]), torch.ones(1, 1), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "This is OR: (1, 1) stands as high as (0, 1) and (1, 0). Something must pull it down, and pull harder than the first neuron lifts."
+)
+def computes_or():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-1.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1). No neuron bends between these inputs. "
+    "With zero biases and W1 all ones each neuron gets a + b, which is never negative: give one of them a threshold."
+)
+def zero_biases():
+    return torch.ones(2, 2), torch.zeros(2), torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
+
+
+@xor_weights.form(zero_biases)
+def zero_biases_and_rising():
+    return torch.ones(2, 2), torch.zeros(2), torch.ones(2, 1), torch.zeros(1)
+
+
+@xor_weights.form(zero_biases)
+def everything_zero():
+    return torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 1), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "The weights are laid out [out, in], as nn.Linear stores them. Here x stands on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1]."
+)
+def laid_out_the_other_way():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0, -2.0]]), torch.zeros(1)
+
+
+@xor_weights.form(laid_out_the_other_way)
+def three_neurons_laid_out_the_other_way():
+    W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    return W1, torch.tensor([0.0, -1.0, 0.0]), torch.tensor([[1.0, -2.0, 0.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "Three of four are right: of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too."
+)
+def only_one_zero():
+    return torch.tensor([[1.0], [-1.0]]), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "Three of four are right: of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too."
+)
+def only_zero_one():
+    return torch.tensor([[-1.0], [1.0]]), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)
+
+
+@xor_weights.mistake("It is upside down: (0, 0) and (1, 1) stand above the others. Turn the signs of W2.")
+def sign_of_W2():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[-1.0], [2.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "(1, 1) alone stands out, below the rest: this is NAND. If the weights were made for GELU: that function dips below zero before it rises, "
+    "and one neuron of it can do XOR. ReLU is flat there."
+)
+def made_for_gelu():
+    return torch.full((2, 1), 4.25), torch.tensor([-5.0]), torch.tensor([[-1.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "The right inputs stand out, but by less than 0.25. Multiply W2 by a larger number: the order stays."
+)
+def margin_too_small():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[0.1], [-0.2]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`."
+)
+def whole_numbers():
+    W1, b1 = torch.tensor([[1, 1], [1, 1]]), torch.tensor([0, -1])
+    return W1, b1, torch.tensor([[1], [-2]]), torch.tensor([0])
+
+
+@xor_weights.mistake("W2 has one dimension. It is a matrix [H, 1]: one row per hidden neuron, one output.")
+def W2_flat():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([1.0, -2.0]), torch.zeros(1)
+
+
+@xor_weights.mistake("b1 has two dimensions. A bias is one number per neuron, [H], not a row of a matrix.")
+def b1_as_a_row():
+    return torch.ones(2, 2), torch.tensor([[0.0, -1.0]]), torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake("b2 has no dimension. It is a tensor with one entry, shape [1]: `torch.zeros(1)`.")
+def b2_without_dimension():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]]), torch.tensor(0.0)
+
+
+@xor_weights.mistake("Nested lists came back. Four tensors are asked: put `torch.tensor(...)` around each.")
+def lists():
+    return [[1.0, 1.0], [1.0, 1.0]], [0.0, -1.0], [[1.0], [-2.0]], [0.0]
+
+
+@xor_weights.mistake("The hidden layer is wider than 8. Two neurons can do it.")
+def too_wide():
+    W1 = torch.cat([torch.ones(2, 2), torch.zeros(2, 8)], dim=1)
+    b1 = torch.cat([torch.tensor([0.0, -1.0]), torch.zeros(8)])
+    W2 = torch.cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(8, 1)])
+    return W1, b1, W2, torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "The answers came back, not the weights. Return W1, b1, W2 and b2: the check computes the outputs from them."
+)
+def the_outputs():
+    return torch.tensor([[0.0], [1.0], [1.0], [0.0]])
+
+
+@xor_weights.mistake("The weights are made but not handed back: the last line of the function needs a `return`.")
+def weights_not_returned():
+    W1, b1 = torch.ones(2, 2), torch.tensor([0.0, -1.0])  # noqa: F841
+
+
+# rank1_residual
+
+rank1_residual = Key(exercises.rank1_residual)
+
+
+@rank1_residual.truth
+def feature_by_feature(X):
+    """The mean of each feature and both sums of squares in Python floats."""
+    rows = X.double().tolist()
+    off = 0.0
+    for feature in zip(*rows, strict=True):
+        mean = math.fsum(feature) / len(feature)
+        off += math.fsum((value - mean) ** 2 for value in feature)
+    return math.sqrt(off) / math.sqrt(math.fsum(value**2 for row in rows for value in row))
+
+
+@rank1_residual.right("torch.linalg.norm, keepdim")
+def with_linalg(X):
+    centred = X - X.mean(dim=0, keepdim=True)
+    return float(torch.linalg.norm(centred) / torch.linalg.norm(X))
+
+
+@rank1_residual.right("squares and a root")
+def with_squares(X):
+    mean = X.sum(0) / X.shape[0]
+    return (((X - mean) ** 2).sum().sqrt() / (X**2).sum().sqrt()).item()
+
+
+@rank1_residual.right("the mean as a product with a constant matrix; a 0-d tensor")
+def centring_matrix(X):
+    T = len(X)
+    H = torch.eye(T, dtype=X.dtype) - torch.ones(T, T, dtype=X.dtype) / T
+    return (H @ X).norm() / X.norm()
+
+
+@rank1_residual.right("the population variance: the numbers of entries cancel")
+def with_variance(X):
+    return math.sqrt(X.var(dim=0, unbiased=False).sum() / X.square().mean(dim=0).sum())
+
+
+@rank1_residual.mistake(
+    "The mean runs over the features of each token. Here tokens are compared with each other: the mean token is the mean of the rows, `dim=0`."
+)
+def mean_over_features(X):
+    return ((X - X.mean(dim=1, keepdim=True)).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake(
+    "`X.mean(dim=1)` has one number per token and can't be subtracted from the rows. The mean over the tokens has one number per feature: `dim=0`."
+)
+def mean_over_features_without_keepdim(X):
+    return ((X - X.mean(dim=1)).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake("One mean of all numbers is subtracted. The mean token has d numbers, one for each feature.")
+def mean_over_everything(X):
+    return ((X - X.mean()).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake(
+    "This is the spectral norm (`ord=2`), the largest singular value. The Frobenius norm is the root of the sum of all squares: `.norm()`."
+)
+def spectral(X):
+    return (torch.linalg.matrix_norm(X - X.mean(dim=0), 2) / torch.linalg.matrix_norm(X, 2)).item()
+
+
+@rank1_residual.mistake("The squares are not undone: this is the square of the quotient. A norm ends with a root.")
+def without_the_root(X):
+    return (((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()).item()
+
+
+@rank1_residual.mistake("The division is by the size of the mean token. Divide by the norm of X, all tokens together.")
+def divided_by_the_mean(X):
+    mean = X.mean(dim=0)
+    return ((X - mean).norm() / mean.norm()).item()
+
+
+@rank1_residual.mistake(
+    "Nothing is divided: the number grows with the size of X, and can't be compared between layers."
+)
+def not_divided(X):
+    return (X - X.mean(dim=0)).norm().item()
+
+
+@rank1_residual.mistake(
+    "The mean is not subtracted, so the quotient is always 1. What is asked is how far X is from its mean token."
+)
+def mean_not_subtracted(X):
+    return (X.norm() / X.norm()).item()
+
+
+@rank1_residual.mistake(
+    "This is the distance to the nearest matrix of rank one, from the singular values. Here the comparison is with the mean token, repeated: "
+    "tokens that are multiples of each other are of rank one, too, but they do not agree."
+)
+def nearest_rank_one(X):
+    s = torch.linalg.svdvals(X)
+    return (s[1:].norm() / s.norm()).item()
+
+
+@rank1_residual.mistake(
+    "The sample variance divides by T − 1, so the numbers of entries no longer cancel. Use norms, or `unbiased=False`."
+)
+def sample_variance(X):
+    return math.sqrt(X.var(dim=0).sum() / X.square().mean(dim=0).sum())
+
+
+@rank1_residual.mistake(
+    "One number per token came back, or their mean. Both norms run over all entries of the matrix: one number."
+)
+def token_by_token_mean(X):
+    return ((X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)).mean().item()
+
+
+@rank1_residual.form(token_by_token_mean)
+def one_per_token(X):
+    return (X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)
+
+
+@rank1_residual.mistake(
+    "Absolute values are added up instead of squares. The Frobenius norm is the root of the sum of squares."
+)
+def sum_of_absolute_values(X):
+    return ((X - X.mean(dim=0)).abs().sum() / X.abs().sum()).item()
+
+
+@rank1_residual.mistake("The quotient is upside down: the norm of X belongs below the line.")
+def upside_down(X):
+    return (X.norm() / (X - X.mean(dim=0)).norm()).item()
+
+
+@rank1_residual.mistake("X itself was changed: `-=` works in place. Write `X - X.mean(...)`, a new tensor.")
+def X_centred_in_place(X):
+    size = X.norm()
+    X -= X.mean(dim=0)
+    return (X.norm() / size).item()
+
+
+@rank1_residual.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+def residual_not_returned(X):
+    ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+
+# attention_only_collapse
+
+attention_only_collapse = Key(exercises.attention_only_collapse)
+
+
+@attention_only_collapse.truth
+def one_query_at_a_time(X0, weights, skip):
+    """Every query on its own, softmax by its definition, the residual from sums of squares; float64 throughout (Dong et al. 2021)."""
+
+    def residual(tokens):
+        off = total = 0.0
+        for feature in zip(*[token.tolist() for token in tokens], strict=True):
+            mean = math.fsum(feature) / len(feature)
+            off += math.fsum((value - mean) ** 2 for value in feature)
+            total += math.fsum(value**2 for value in feature)
+        return math.sqrt(off / total)
+
+    tokens = [token.double() for token in X0]
+    found = [residual(tokens)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (matrix.double() for matrix in layer)
+        keys, values = [token @ Wk for token in tokens], [token @ Wv for token in tokens]
+        outputs = []
+        for token in tokens:
+            scores = [float((token @ Wq) @ key) / math.sqrt(len(Wq[0])) for key in keys]
+            shares = [math.exp(score) / math.fsum(map(math.exp, scores)) for score in scores]
+            mixed = sum(share * value for share, value in zip(shares, values, strict=True))
+            outputs.append(mixed @ Wo + (token if skip else 0))
+        tokens = outputs
+        found.append(residual(tokens))
+    return found
+
+
+@attention_only_collapse.right("a helper for attention, and one for the residual")
+def with_helpers(X0, weights, skip):
+    def attend(X, Wq, Wk, Wv, Wo):
+        scores = torch.einsum("th,sh->ts", X @ Wq, X @ Wk) / Wq.shape[1] ** 0.5
+        return scores.softmax(-1) @ (X @ Wv) @ Wo
+
+    def residual(X):
+        return float(torch.linalg.norm(X - X.mean(0, keepdim=True)) / torch.linalg.norm(X))
+
+    X = X0.to(torch.float64)
+    stages = [X]
+    for matrices in weights:
+        out = attend(X, *(m.to(torch.float64) for m in matrices))
+        X = X + out if skip else out
+        stages.append(X)
+    return [residual(X) for X in stages]
+
+
+@attention_only_collapse.right("torch's own attention")
+def with_torch_attention(X0, weights, skip):
+    x = X0.double()
+    residuals = torch.zeros(len(weights) + 1, dtype=torch.float64)
+    residuals[0] = (x - x.mean(dim=0)).norm() / x.norm()
+    for i, (Wq, Wk, Wv, Wo) in enumerate(weights):
+        q, k, v = (x @ W.double() for W in (Wq, Wk, Wv))
+        out = F.scaled_dot_product_attention(q[None], k[None], v[None])[0] @ Wo.double()
+        x = int(skip) * x + out
+        residuals[i + 1] = (x - x.mean(dim=0)).norm() / x.norm()
+    return residuals.tolist()
+
+
+@attention_only_collapse.right("a list of 0-d tensors; the skip in place, on a fresh tensor")
+def zero_dimensional(X0, weights, skip):
+    X = X0.type(torch.double).clone()
+    found = []
+    for layer in [None, *weights]:
+        if layer is not None:
+            Wq, Wk, Wv, Wo = [W.double() for W in layer]
+            out = torch.softmax(X @ (Wq @ Wk.T) @ X.T / math.sqrt(Wk.shape[1]), dim=1) @ X @ (Wv @ Wo)
+            if skip:
+                X += out
+            else:
+                X = out
+        found.append(torch.sqrt(((X - X.mean(0)) ** 2).sum() / (X**2).sum()))
+    return found
+
+
+_STACK = {
+    "start": "X = X0.double()",
+    "first": "found = [residual(X)]",
+    "loop": "for layer in weights:",
+    "matrices": "Wq, Wk, Wv, Wo = (W.double() for W in layer)",
+    "scores": "scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])",
+    "weights": "A = torch.softmax(scores, dim=-1)",
+    "out": "out = A @ (X @ Wv) @ Wo",
+    "step": "X = X + out if skip else out",
+    "kept": "found.append(residual(X))",
+    "end": "return found",
+    "residual": "return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
+}
+
+
+def _stack(name, message, form_of="", **changes):
+    """Keep the plain solution with the given parts changed."""
+    parts = _STACK | changes
+    source = f"""def attention_only_collapse(X0, weights, skip):
+    def residual(X):
+        {parts["residual"]}
+
+    {parts["start"]}
+    {parts["first"]}
+    {parts["loop"]}
+        {parts["matrices"]}
+        {parts["scores"]}
+        {parts["weights"]}
+        {parts["out"]}
+        {parts["step"]}
+        {parts["kept"]}
+    {parts["end"]}
+"""
+    attention_only_collapse.typed("mistake", name, message, source, form_of)
+
+
+_stack(
+    "in_float32",
+    "This was computed in float32: it keeps about seven digits, so the numbers stop falling near 1e-7. Turn X0 and the weights into float64 first.",
+    start="X = X0.float()",
+    matrices="Wq, Wk, Wv, Wo = (W.float() for W in layer)",
+)
+_stack(
+    "dtype_of_the_input",
+    "The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.",
+    start="X = X0",
+    matrices="Wq, Wk, Wv, Wo = layer",
+)
+_stack(
+    "residual_in_float32",
+    "The layers are computed in float64, but the residual in float32: take its norms before rounding anything.",
+    residual="X = X.float()\n        return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
+)
+_stack(
+    "weights_left_in_float32",
+    "X is float64 and the weights are not, and torch does not multiply two dtypes. Turn the weights into float64 as well.",
+    matrices="Wq, Wk, Wv, Wo = layer",
+)
+_stack(
+    "the_first_layers_weights_again",
+    "Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.",
+    matrices="Wq, Wk, Wv, Wo = (W.double() for W in weights[0])",
+)
+_stack(
+    "only_the_last_value",
+    "Only the last number came back. The whole list is asked, from X0 to the last layer.",
+    end="return found[-1]",
+)
+_stack(
+    "only_the_last_value_in_a_list",
+    "The list holds only the last number. One per layer is asked, and that of X0 first.",
+    end="return found[-1:]",
+)
+_stack(
+    "layer_0_missing",
+    "The first number is missing: the residual of X0 itself, before any layer. L layers give L + 1 numbers.",
+    first="found = []",
+)
+_stack(
+    "last_layer_missing",
+    "The last number is missing: the residual is taken before each layer, and once more after the last.",
+    first="found = []",
+    matrices="found.append(residual(X))\n        Wq, Wk, Wv, Wo = (W.double() for W in layer)",
+    kept="",
+)
+_stack(
+    "skip_from_X0",
+    "The skip adds X0 in every layer. It adds the input of the same layer, which is the output of the one before.",
+    step="X = X0.double() + out if skip else out",
+)
+_stack(
+    "skip_doubles_the_output",
+    "The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.",
+    step="X = out\n        X = X + out if skip else X",
+)
+_stack(
+    "skip_averaged",
+    "Input and output are averaged. The skip adds them.",
+    step="X = (X + out) / 2 if skip else out",
+)
+_stack(
+    "skip_ignored",
+    "`skip` has no effect: the layer's input is never added.",
+    step="X = out",
+)
+_stack(
+    "skip_always",
+    "The layer's input is always added. Only with `skip` it should be; without, X becomes the layer's output alone.",
+    step="X = X + out",
+)
+_stack(
+    "skip_the_wrong_way_round",
+    "`skip` works the wrong way round: the input is added when it is False.",
+    step="X = out if skip else X + out",
+)
+_stack(
+    "X_never_replaced",
+    "Every layer starts from X0 again. The output of one layer is the input of the next: X must be replaced in each turn.",
+    step="new = X + out if skip else out",
+    kept="found.append(residual(new))",
+)
+_stack(
+    "residual_of_the_output",
+    "With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.",
+    kept="found.append(residual(out))",
+)
+_stack(
+    "softmax_over_the_wrong_dimension",
+    "The softmax runs over the queries. Each token shares out its attention among the tokens it looks at: the last dimension.",
+    weights="A = torch.softmax(scores, dim=0)",
+)
+_stack(
+    "softmax_forgotten",
+    "The softmax is missing: without weights that sum to 1, nothing is averaged.",
+    weights="A = scores",
+)
+_stack(
+    "not_scaled",
+    "The scores are not divided by √h.",
+    scores="scores = (X @ Wq) @ (X @ Wk).T",
+)
+_stack(
+    "scaled_by_d_model",
+    "The scores are divided by the root of d, the width of X. It is the head's width, Wq.shape[1], that counts.",
+    scores="scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(X.shape[1])",
+)
+_stack(
+    "A_from_X0",
+    "The attention weights are computed from X0 in every layer. Each layer computes them from its own input.",
+    scores="scores = (X0.double() @ Wq) @ (X0.double() @ Wk).T / math.sqrt(Wq.shape[1])",
+)
+_stack(
+    "Wo_left_out",
+    "Wo is left out: the output has width h, and the next layer can't take it. Wo [h, d] brings it back to width d.",
+    out="out = A @ (X @ Wv)",
+)
+_stack(
+    "mean_over_the_features",
+    "The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.",
+    residual="return ((X - X.mean(dim=1, keepdim=True)).norm() / X.norm()).item()",
+)
+_stack(
+    "residual_not_divided",
+    "The residual is not divided by the norm of X, so it also follows how large X has become.",
+    residual="return (X - X.mean(dim=0)).norm().item()",
+)
+_stack(
+    "tensors_instead_of_residuals",
+    "The list holds the tokens of each layer. Its residuals are asked, one number a layer.",
+    first="found = [X]",
+    kept="found.append(X)",
+)
+_stack(
+    "list_not_returned",
+    "The list is made but not handed back: the last line of the function needs a `return`.",
+    end="",
+)
+
+
+# Questions
+
+quiz_hull = question(
+    exercises.quiz_hull,
+    right="C",
+    wrong={
+        "A": "The weights are not free: softmax makes them positive, and each row sums to 1. Most points far out need weights that it can't give.",
+        "B": "The span allows any weights, negative ones and large ones. Softmax gives positive weights that sum to 1, so the output stays between the values.",
+        "D": "A ball has nothing to do with it: no vector is normalised. With long values the output is long, with equal values it is exactly that value.",
+    },
+)
+
+quiz_linear = question(
+    exercises.quiz_linear,
+    right="A",
+    wrong={
+        "B": "With A frozen there is no query left: X reaches the output through the values alone, and each step on that way is a matrix product.",
+        "C": "The softmax was used to make A, before it was frozen. Now A is a constant: f(X) = A X Wv Wo bends nowhere.",
+    },
+)
+
+quiz_xor = question(
+    exercises.quiz_xor,
+    right="B",
+    wrong={
+        "A": "The two linear maps are linear, but LayerNorm is not: it divides by the spread of the token's own numbers. In this notebook most "
+        "random starts found XOR that way.",
+        "C": "A second token is one way, because scores multiply. But here there is no attention at all, and LayerNorm bends for each token on its own.",
+    },
+)

@@ -1,0 +1,438 @@
+"""Notebook 01, What attention can and cannot do: how each exercise is called, and on what inputs. No answers.
+
+Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ffnlab.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    described,
+    gradients,
+    question,
+)
+
+Map = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
+    """Attention weights [T, S]: positive, every row sums to 1."""
+    return torch.softmax(rng.normal(T, S, scale=1.5), dim=1)
+
+
+def _kept(given: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
+    """What `call` makes of copies of the tensors, and whether it leaves them as they were."""
+    copies = {name: value.clone() for name, value in given.items()}
+    output = attempt(lambda: call(**copies))
+    return output, all(torch.equal(copies[name], given[name]) for name in given)
+
+
+# attention_output
+
+
+def _draw_mixed(rng: Draw, case: int) -> dict[str, Any]:
+    """A [T, S] and V [S, d]; in every second case as many queries as values, as in self-attention."""
+    T, S, d = rng.distinct(3, 3, 8)
+    S = T if case else S
+    return {"A": _stochastic(rng, T, S), "V": rng.normal(S, d)}
+
+
+attention_output = Exercise(
+    "attention_output",
+    draw=_draw_mixed,
+    where="the section “A blend”.",
+    understood="Attention's last step is one matrix product: each output is a weighted average of the values.",
+    hints=(
+        "Do one output first: which row of A belongs to token t, and what does each of its entries multiply?",
+        "Output t is a sum over s. A product of two matrices does such a sum for all t at once; which dimension do A and V share?",
+        "The shapes [T, S] and [S, d] give [T, d] in one way only. The rows of A sum to 1 already.",
+    ),
+)
+
+
+@attention_output.aspect("values", points=1)
+def _(answer: Any, A: Any, V: Any) -> Any:
+    return answer(A, V)
+
+
+@attention_output.aspect("gradients", points=0.5)
+def _(answer: Any, A: Any, V: Any) -> Any:
+    return gradients(answer, A=A, V=V)
+
+
+@attention_output.aspect("float32, one query, inputs kept", points=0.5)
+def _(answer: Any, A: Any, V: Any) -> Any:
+    single, kept = _kept({"A": A[:1].float(), "V": V.float()}, answer)
+    turned, also = _kept({"A": A, "V": V.T.clone().T}, answer)
+    return {
+        "one query, in float32": single,
+        "non-contiguous V": turned,
+        "A and V are left as they were": kept and also,
+    }
+
+
+# self_attention
+
+WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
+
+
+def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
+    """X [T, d], the weights of one head of width h, and attention weights A [T, T] to be handed in; in one case h = d."""
+    T, d, h = rng.distinct(3, 3, 8)
+    h = d if case == 1 else h
+    scales = {"Wq": 0.7, "Wk": 0.7, "Wv": 0.6}
+    return {
+        "X": rng.normal(T, d),
+        **{name: rng.normal(d, h, scale=scale) for name, scale in scales.items()},
+        "Wo": rng.normal(h, d, scale=0.6),
+        "A": _stochastic(rng, T, T),
+    }
+
+
+self_attention = Exercise(
+    "self_attention",
+    draw=_draw_head,
+    where="the section “Where the weights come from”.",
+    understood="Five steps, and only two of them look at more than one thing at once: scores multiply tokens, softmax compares them.",
+    hints=(
+        "One line per step: queries, keys and values; scores; weights; mix; output. Write the shape at the end of each line.",
+        "The scores are all products of a query with a key: [T, h] and [T, h] become [T, T] when one of them is transposed. "
+        "By the root of which size are they divided?",
+        "Each token's weights sum to 1 over the tokens that it looks at: which dimension of A is that?",
+        "`if A is None:` is the question to ask. When A is handed in, steps 2 and 3 are skipped, and that A is returned.",
+    ),
+)
+
+
+def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; a pair (out, A) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (out, A) of tensors was expected, not a {type(result).__name__} of {len(result)}")
+    return result[0], result[1]
+
+
+@self_attention.aspect("A", points=1)
+def _(answer: Any, A: Any, **inputs: Any) -> Any:
+    return _both(answer(**inputs))[1]
+
+
+@self_attention.aspect("out", points=1)
+def _(answer: Any, A: Any, **inputs: Any) -> Any:
+    return _both(answer(**inputs))[0]
+
+
+@self_attention.aspect("A given", points=1)
+def _(answer: Any, A: Any, **inputs: Any) -> Any:
+    out, returned = _both(answer(*inputs.values(), A))
+    return {"out": out, "the returned A": returned}
+
+
+@self_attention.aspect("gradients", points=0.5)
+def _(answer: Any, A: Any, **inputs: Any) -> Any:
+    return gradients(lambda **leaves: torch.cat([part.flatten() for part in _both(answer(**leaves))]), **inputs)
+
+
+@self_attention.aspect("float32, one token, inputs kept", points=0.5)
+def _(answer: Any, A: Any, **inputs: Any) -> Any:
+    def call(**given: Any) -> Any:
+        return dict(zip(("out", "A"), _both(answer(**given)), strict=True))
+
+    single = {name: value.float() for name, value in inputs.items()}
+    outputs, kept = _kept(single, call)
+    alone, also = _kept(inputs | {"X": inputs["X"][:1]}, call)
+    return {"in float32": outputs, "one token": alone, "X and the weights are left as they were": kept and also}
+
+
+# superposition_error
+
+
+def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
+    """X, Y [B, T, d], and the numbers from which the functions to be measured are made."""
+    B, T = rng.distinct(2, 2, 4)
+    d, e = rng.distinct(2, 5, 9)
+    return {
+        "X": rng.normal(B, T, d) + 0.3,
+        "Y": rng.normal(B, T, d) - 0.5,
+        "W": rng.normal(d, e, scale=0.7),
+        "b": rng.normal(e),
+        "bend": rng.one_of(["a layer with ReLU", "a layer with tanh", "a square"]),
+    }
+
+
+def _maps(W: torch.Tensor, b: torch.Tensor, bend: str) -> dict[str, Map]:
+    """Functions from [..., d] to [..., e]: one that is linear, one with a bias, one that bends."""
+    bends: dict[str, Map] = {
+        "a layer with ReLU": lambda x: torch.relu(x @ W + b),
+        "a layer with tanh": lambda x: torch.tanh(x @ W + b),
+        "a square": lambda x: (x @ W) * (x @ W) + x @ W,
+    }
+    return {"x @ W": lambda x: x @ W, "x @ W + b": lambda x: x @ W + b, bend: bends[bend]}
+
+
+superposition_error = Exercise(
+    "superposition_error",
+    draw=_draw_pair,
+    where="the section “Linear in what?”.",
+    understood="A linear map gives 0 here, up to rounding, and nothing else does so for all X and Y: linearity can be measured.",
+    hints=(
+        "How often is f called, and on what? Three results are needed.",
+        "A norm squares every entry before it sums, so that a positive and a negative one can't cancel. `.norm()` of a tensor does this over all entries.",
+        "Take the norm of the difference, not the difference of norms. Then divide by the norm of what f makes of the sum.",
+        "`.item()` turns a tensor with one entry into a Python float, and cuts it off the graph.",
+    ),
+)
+
+
+@superposition_error.aspect("values", points=2, atol=1e-6, rtol=1e-6)
+def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+    return {
+        f"f(x) = {name}" if "@" in name else f"f is {name}": attempt(lambda f=f: answer(f, X[0].clone(), Y[0].clone()))  # type: ignore[misc]
+        for name, f in _maps(W, b, bend).items()
+    }
+
+
+@superposition_error.aspect("any shape, inputs kept", points=0.5, atol=1e-6, rtol=1e-6)
+def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+    f = _maps(W, b, bend)[bend]
+    outputs: dict[str, Any] = {}
+    kept = True
+    for label, part in (("one token [d]", (0, 0)), ("[B, T, d]", ())):
+        outputs[label], same = _kept({"X": X[part], "Y": Y[part]}, lambda X, Y: answer(f, X, Y))
+        kept = kept and same
+    return outputs | {"X and Y are left as they were": kept}
+
+
+@superposition_error.aspect("a number, off the graph", points=0.5, atol=1e-6, rtol=1e-6)
+def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+    result = answer(_maps(W.requires_grad_(), b, bend)[bend], X[0], Y[0])
+    if isinstance(result, torch.Tensor) and result.requires_grad:
+        raise NotAsAsked("the result is a tensor that still hangs on the graph of f; a number was expected")
+    return result
+
+
+# xor_weights
+
+CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
+MARGIN = 0.25
+SHAPES = {"W1": "[2, H]", "b1": "[H]", "W2": "[H, 1]", "b2": "[1]"}
+
+xor_weights = Exercise(
+    "xor_weights",
+    cases=1,
+    where="the section “What one token can't do”.",
+    understood="Each hidden neuron draws one line and is silent on one side of it. Together they do what no single line can.",
+    hints=(
+        "Look at a + b for the four inputs: 0, 1, 1, 2. You need a function of that one number which is low, high, low.",
+        "Up, then down again: one neuron starts to rise at 0. Another starts at 1, and has to pull twice as hard the other way. "
+        "The bias says where a neuron starts.",
+        "A column of W1 holds what one neuron multiplies a and b by; b1 its threshold, with a minus sign; its row of W2 what it adds to the output.",
+        "Another way: one neuron for “a, but not b”, and one for “b, but not a”. Then no bias is needed.",
+    ),
+)
+
+
+def _four(result: Any) -> dict[str, torch.Tensor]:
+    if not isinstance(result, (tuple, list)) or len(result) != 4:
+        raise NotAsAsked(f"{described(result)}; four tensors W1, b1, W2, b2 were expected")
+    for name, value in zip(SHAPES, result, strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise NotAsAsked(f"{name} is a {type(value).__name__}; a tensor was expected")
+        if not value.is_floating_point():
+            raise NotAsAsked(f"{name} holds whole numbers ({value.dtype}); floating-point numbers were expected")
+    return dict(zip(SHAPES, result, strict=True))
+
+
+def _fits(weights: dict[str, Any]) -> dict[str, bool]:
+    shapes = {name: list(value.shape) for name, value in weights.items()}
+    dimensions = {name: words.count(",") + 1 for name, words in SHAPES.items()}
+    hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else 0
+    expected = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
+    return {
+        **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected[name] for name in SHAPES},
+        **{f"{name} has {n} dimension{'s' * (n > 1)}": len(shapes[name]) == n for name, n in dimensions.items()},
+        "H is 1 to 8": 1 <= hidden <= 8,
+    }
+
+
+def _outputs(answer: Any) -> list[float]:
+    """What the network gives for the four inputs, in float64."""
+    weights = _four(answer())
+    if not all(held for words, held in _fits(weights).items() if "shape" in words):
+        found = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
+        raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {found}")
+    W1, b1, W2, b2 = (value.detach().double() for value in weights.values())
+    corners = torch.tensor(CORNERS, dtype=torch.float64)
+    outputs: list[float] = (torch.relu(corners @ W1 + b1) @ W2 + b2)[:, 0].tolist()
+    return outputs
+
+
+def _margin(outputs: list[float]) -> float:
+    """How far the lower of the two outputs that should be high is above the higher of the two others."""
+    return min(outputs[1], outputs[2]) - max(outputs[0], outputs[3])
+
+
+def _standing(outputs: list[float]) -> dict[str, str]:
+    """Which inputs stand above the others, and how the two diagonals compare; both are the same for every network that does XOR."""
+    if any(value != value or abs(value) == float("inf") for value in outputs):
+        return {"the outputs": "not finite"}
+    order = sorted(range(4), key=lambda i: -outputs[i])
+    gaps = [outputs[order[n]] - outputs[order[n + 1]] for n in range(3)]
+    cut = 2 if _margin(outputs) > 1e-6 else 1 + max(range(3), key=lambda n: round(gaps[n], 6))
+    above = sorted(CORNERS[i] for i in order[:cut]) if max(gaps) > 1e-6 else []
+    bend = outputs[1] + outputs[2] - outputs[0] - outputs[3]
+    return {
+        "inputs whose outputs stand above the others": ", ".join(map(str, above)) or "none",
+        "out(0, 1) + out(1, 0) beside out(0, 0) + out(1, 1)": (
+            "equal" if abs(bend) < 1e-6 else "larger" if bend > 0 else "smaller"
+        ),
+    }
+
+
+@xor_weights.aspect("shapes", points=1, facts=_fits)
+def _(answer: Any) -> Any:
+    return _four(answer())
+
+
+@xor_weights.aspect("which inputs stand out", points=3, facts=_standing)
+def _(answer: Any) -> Any:
+    return _outputs(answer)
+
+
+@xor_weights.aspect(
+    "margin", points=1, facts=lambda seen: {"the margin is at least 0.25": _margin(seen) >= MARGIN - 1e-6}
+)
+def _(answer: Any) -> Any:
+    return _outputs(answer)
+
+
+# rank1_residual
+
+
+def _draw_tokens(rng: Draw, case: int) -> dict[str, Any]:
+    """X [T, d] with a common part; wider than long in one case, longer than wide in the other."""
+    small, large = rng.integer(3, 5), rng.integer(6, 9)
+    T, d = (small, large) if case else (large, small)
+    return {"X": rng.normal(T, d) + 1.5 * rng.normal(d) + 0.4}
+
+
+rank1_residual = Exercise(
+    "rank1_residual",
+    draw=_draw_tokens,
+    where="the section “Deep stacks of attention alone”.",
+    understood="0 means that all tokens have become the same vector; near 1, that they have next to nothing in common.",
+    hints=(
+        "If all tokens were the same vector, which one would be nearest to them? Subtract it from each.",
+        "The mean runs over the tokens, the rows of X, and has d numbers. `X.mean(dim=...)` needs the dimension that disappears.",
+        "`.norm()` of a matrix is the Frobenius norm: the root of the sum of all squares. Divide the norm of what is left by the norm of X.",
+    ),
+)
+
+
+@rank1_residual.aspect("value", points=1)
+def _(answer: Any, X: Any) -> Any:
+    return answer(X)
+
+
+@rank1_residual.aspect("tokens that agree", points=0.5)
+def _(answer: Any, X: Any) -> Any:
+    return {
+        "all tokens equal": attempt(lambda: answer(X[:1].expand(len(X), -1))),
+        "one token alone": attempt(lambda: answer(X[:1].clone())),
+        "two tokens, x and −x": attempt(lambda: answer(torch.stack([X[0], -X[0]]))),
+    }
+
+
+@rank1_residual.aspect("float32, X kept", points=0.5, atol=1e-5, rtol=1e-5)
+def _(answer: Any, X: Any) -> Any:
+    single, kept = _kept({"X": X.float()}, lambda X: answer(X))
+    return {"in float32": single, "X is left as it was": kept}
+
+
+# attention_only_collapse
+
+LAYERS = 5
+
+
+def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
+    """X0 [T, d] and the weights of five layers of one head; in float32 in every second case."""
+    T, d, h = rng.distinct(3, 5, 9)
+    dtype = torch.float32 if case else torch.float64
+    shapes = {"Wq": (d, h), "Wk": (d, h), "Wv": (d, h), "Wo": (h, d)}
+    weights = [
+        tuple(rng.normal(*shape, scale=shape[0] ** -0.5, dtype=dtype) for shape in shapes.values())
+        for _ in range(LAYERS)
+    ]
+    return {"X0": rng.normal(T, d, dtype=dtype), "weights": weights}
+
+
+attention_only_collapse = Exercise(
+    "attention_only_collapse",
+    draw=_draw_stack,
+    where="the section “Deep stacks of attention alone”.",
+    understood="Each layer averages what is averaged already, so tokens become one in a few layers; the skip hands every token its own vector on.",
+    hints=(
+        "Before the loop, the list holds one number: the residual of X0. Each turn of the loop appends one more.",
+        "A layer is what you wrote in `self_attention`, with that layer's own four matrices. What you wrote may be called here.",
+        "With `skip`, the layer's output is added to that same layer's input, and the next layer gets the sum.",
+        "`.double()` on X0 and on each matrix makes everything float64. In float32 the numbers stop falling at about 1e-7.",
+    ),
+)
+
+
+def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
+    result = answer(X0, weights, skip)
+    if not isinstance(result, (list, tuple)):
+        raise NotAsAsked(f"{described(result)}; a list of numbers was expected")
+    return list(result)
+
+
+@attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
+def _(answer: Any, X0: Any, weights: Any) -> Any:
+    return _residuals(answer, X0, weights, False)
+
+
+@attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
+def _(answer: Any, X0: Any, weights: Any) -> Any:
+    return _residuals(answer, X0, weights, True)
+
+
+@attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
+def _(answer: Any, X0: Any, weights: Any) -> Any:
+    given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
+    outputs = {
+        "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
+        for skip in (False, True)
+    }
+    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in weights for m in layer)], strict=True))
+    return outputs | {"X0 and the weights are left as they were": kept}
+
+
+# Questions. Their texts stand in the notebook.
+
+quiz_hull = question(
+    "quiz_hull",
+    options="ABCD",
+    where="the section “A blend”.",
+    understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
+)
+
+quiz_linear = question(
+    "quiz_linear",
+    where="the section “Linear in what?”.",
+    understood="With A held fixed, only products with constant matrices are left, so the whole head is linear in X.",
+)
+
+quiz_xor = question(
+    "quiz_xor",
+    where="the section “Two surprises”.",
+    understood="LayerNorm divides by a number that depends on the token: that is a bend, though not one that was put there to compute.",
+)

@@ -1,0 +1,467 @@
+"""The figures of notebook 01: a blend of three values, a head on scaled vectors, a line among four points, and tokens that become one.
+
+Everything is computed with numpy: for these sizes it answers before torch has started its threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ffnlab import style, svg
+from ffnlab.figures.shared import D_MODEL, SEED, TOKENS, embeddings
+from ffnlab.picture import Picture
+
+__all__ = ["TOKENS", "Head", "blend", "collapse", "embeddings", "head", "line", "residuals", "scaled", "stages"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
+
+
+class Head(NamedTuple):
+    """One attention head: Wq, Wk, Wv [d_model, h] and Wo [h, d_model]."""
+
+    Wq: torch.Tensor
+    Wk: torch.Tensor
+    Wv: torch.Tensor
+    Wo: torch.Tensor
+
+
+def head(dtype: torch.dtype = torch.float32) -> Head:
+    """The head of width 4 that reads the shared sentence, rounded to two decimals."""
+    return Head(*(torch.from_numpy(part).to(dtype) for part in _head()))
+
+
+@cache
+def _head() -> tuple[Array, Array, Array, Array]:
+    rng = np.random.default_rng([SEED, D_MODEL, 2])
+    d, h = D_MODEL, 4
+    wq, wk, wv = (np.round(rng.standard_normal((d, h)) / math.sqrt(d), 2) for _ in range(3))
+    return wq, wk, wv, np.round(rng.standard_normal((h, d)) / math.sqrt(h), 2)
+
+
+def stages(X: torch.Tensor, A: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
+    """What comes out of each step of that head on X [T, d_model]: Q, K, V [T, h], scores and A [T, T], mix [T, h], out [T, d_model].
+
+    A given: used instead of the computed weights. No gradient.
+    """
+    x = X.detach().numpy()
+    wq, wk, wv, wo = (part.astype(x.dtype) for part in _head())
+    q, k, v = x @ wq, x @ wk, x @ wv
+    scores = (q @ k.T / math.sqrt(wq.shape[1])).astype(x.dtype)
+    a = _softmax(scores) if A is None else A.detach().numpy()
+    parts = {"Q": q, "K": k, "V": v, "scores": scores, "A": a, "mix": a @ v, "out": a @ v @ wo}
+    return {name: torch.from_numpy(part) for name, part in parts.items()}
+
+
+def _softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+# A blend
+
+WORDS = ("cat", "sat", "down")
+VALUES = ((0.5, 2.5), (3.0, 2.0), (1.5, 0.5))
+BEYOND = (2.0, 3.0)  # cat + down
+
+
+def blend(cat: float = 0.3, sat: float = 0.0, down: float = 0.0) -> Picture:
+    """Three values in the plane, and their average with the weights softmax(cat, sat, down)."""
+    scores = [float(cat), float(sat), float(down)]
+    weights = _softmax(np.array(scores)).tolist()
+    point = tuple(sum(w * value[axis] for w, value in zip(weights, VALUES, strict=True)) for axis in (0, 1))
+
+    shares = ", ".join(f"{100 * w:.0f} % {word}" for w, word in zip(weights, WORDS, strict=True))
+    title = f"{shares}: inside the triangle"
+    written = [svg.label(score, 1) for score in scores]
+    sentence = (
+        f"Scores {written[0]}, {written[1]} and {written[2]} give weights of {shares}; the blend is at "
+        f"({svg.label(point[0], pad=True)}, {svg.label(point[1], pad=True)}), inside the triangle of the values, "
+        f"as for any scores."
+    )
+
+    left, top, unit = 52.0, 66.0, 84.0
+    bottom = top + 3.5 * unit
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return left + x * unit, bottom - y * unit
+
+    shapes = []
+    for n in range(5):
+        shapes.append(svg.line(*at(n, 0), *at(n, 3.5), stroke=style.TINT))
+    for n in range(4):
+        shapes += [
+            svg.line(*at(0, n), *at(4, n), stroke=style.TINT),
+            svg.text(left - 8, at(0, n)[1] + 4, str(n), size=12, fill=style.MUTED, anchor="end"),
+        ]
+    corners = [at(*value) for value in VALUES]
+    shapes.append(svg.path(corners, fill=style.TINT, stroke=style.MUTED, width=1.5, closed=True))
+    here = at(*point)
+    for (x, y), w in zip(corners, weights, strict=True):
+        shapes.append(svg.line(*here, x, y, stroke=style.POSITIVE, width=0.6 + 7 * w))
+    for word, (x, y), up in zip(WORDS, corners, (-16, -16, 26), strict=True):
+        shapes += [
+            svg.circle(x, y, 6, fill=style.INK, tip=word),
+            svg.text(x, y + up, word, size=14, bold=True, anchor="middle", halo=True),
+        ]
+    beyond = at(*BEYOND)
+    shapes += [
+        svg.circle(*beyond, 8, stroke=style.MUTED, stroke_width=1.8),
+        svg.text(beyond[0] + 14, beyond[1] + 4.5, "cat + down", size=13, fill=style.MUTED, halo=True),
+        svg.circle(*here, 8, fill=style.NEGATIVE, stroke=style.PAPER, stroke_width=2, tip="the blend"),
+        svg.axis(left, bottom, 4 * unit, [(n * unit, str(n)) for n in range(5)], name="first number of the vector"),
+        svg.text(left - 32, top - 10, "second number", size=12, fill=style.MUTED),
+    ]
+    x0, wide = 470.0, 92.0
+    shapes.append(svg.text(x0 - 44, 112, "score → weight", size=14, bold=True))
+    for n, (word, score, w) in enumerate(zip(WORDS, written, weights, strict=True)):
+        y = 150.0 + 56 * n
+        shapes += [
+            svg.text(x0 - 44, y, f"{word}: {score}", size=13),
+            svg.rect(x0 - 44, y + 8, wide + 44, 14, fill=style.TINT),
+            svg.rect(x0 - 44, y + 8, (wide + 44) * w, 14, fill=style.POSITIVE, tip=f"{word}: {w:.4f}"),
+            svg.text(RIGHT, y, f"{100 * w:.1f} %", size=13, anchor="end", bold=True),
+        ]
+    shapes += [
+        svg.circle(x0 - 37, 320, 7, fill=style.NEGATIVE),
+        svg.text(x0 - 20, 324.5, "the blend", size=13),
+    ]
+    return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))
+
+
+# A head on scaled vectors
+
+LOW, HIGH = -2.0, 4.0
+
+
+def _attend(s: float, frozen: bool) -> tuple[Array, Array]:
+    """The head on s times the sentence: (out [T, d], A [T, T]); frozen: with the A of s = 1."""
+    x = embeddings(dtype=torch.float64).numpy()
+    wq, wk, wv, wo = _head()
+    seen = x if frozen else s * x
+    a = _softmax((seen @ wq) @ (seen @ wk).T / math.sqrt(wq.shape[1]))
+    return a @ (s * x @ wv) @ wo, a
+
+
+@cache
+def _off(s: float, frozen: bool) -> float:
+    return float(np.linalg.norm(_attend(s, frozen)[0] - s * _attend(1.0, frozen)[0]))
+
+
+def scaled(s: float = 2.0, frozen: bool = False) -> Picture:
+    """The distance of f(sX) from s·f(X), in Frobenius norm, for one head on the shared sentence; beside it A [T, T]."""
+    if not LOW <= s <= HIGH:
+        raise ValueError(f"s must be from {LOW:g} to {HIGH:g}, not {s}")
+    s = float(s)
+    off, a = _off(s, frozen), _attend(s, frozen)[1]
+    linear = off < 1e-9
+    what = "A frozen" if frozen else "A free"
+    title = (
+        f"{what}, s = {svg.label(s)}: f(sX) is s·f(X)"
+        if linear
+        else f"{what}, s = {svg.label(s)}: f(sX) is {svg.label(off, 1, pad=True)} away from s·f(X)"
+    )
+    largest = svg.label(float(a.max()))
+    sentence = (
+        f"All vectors of the sentence are multiplied by {svg.label(s)}; the largest attention weight is {largest}, and "
+        f"‖f(sX) − s·f(X)‖ is {svg.label(off, 2)}. "
+        + ("With A frozen it is 0 for every s." if frozen else "With A free it is 0 at −1, 0 and 1 only.")
+    )
+
+    cell, left, top = 14.0, 76.0, 92.0
+    n = len(TOKENS)
+    shapes = [svg.text(left + n * cell / 2, top - 14, "A, one row per token", size=14, bold=True, anchor="middle")]
+    for t, word in enumerate(TOKENS):
+        shapes.append(svg.text(left - 7, top + cell * t + 11, word, size=11.5, anchor="end", fill=style.MUTED))
+        shapes += [
+            svg.rect(
+                left + cell * j,
+                top + cell * t,
+                cell - 1,
+                cell - 1,
+                fill=style.diverging(value**0.5, 1.0),
+                stroke=style.TINT,
+                stroke_width=0.6,
+                tip=f"{word} looks at {TOKENS[j]}: {value:.3f}",
+            )
+            for j, value in enumerate(a[t].tolist())
+        ]
+    x0, x1, base = 344.0, RIGHT - 8, top + n * cell
+    across = (x1 - x0) / (HIGH - LOW)
+    grid = [LOW + 0.25 * k for k in range(int((HIGH - LOW) / 0.25) + 1)]
+    free = [_off(value, False) for value in grid]
+    ceiling = 5.0 * math.ceil(max(free) / 5)
+    up = (base - top) / ceiling
+
+    def placed(values: list[float]) -> list[tuple[float, float]]:
+        return [(x0 + (g - LOW) * across, base - v * up) for g, v in zip(grid, values, strict=True)]
+
+    for k in range(6):
+        value = ceiling * k / 5
+        shapes += [
+            svg.line(x0, base - value * up, x1, base - value * up, stroke=style.TINT),
+            svg.text(x0 - 7, base - value * up + 4, svg.label(value, 1), size=12, fill=style.MUTED, anchor="end"),
+        ]
+    still = [_off(value, True) for value in grid]
+    shapes += [
+        svg.text(x0 - 20, top - 14, "‖f(sX) − s·f(X)‖", size=14, bold=True),
+        svg.path(placed(free), stroke=style.GHOST if frozen else style.POSITIVE, width=2.6),
+        svg.path(placed(still), stroke=style.NEGATIVE if frozen else style.GHOST, width=2.6, dash="6 5"),
+        svg.text(x0 + 188, top + 62, "A free", size=13, halo=True, fill=style.MUTED if frozen else style.POSITIVE),
+        svg.text(x0 + 188, base - 9, "A frozen", size=13, halo=True, fill=style.NEGATIVE if frozen else style.MUTED),
+        svg.circle(
+            x0 + (s - LOW) * across,
+            base - off * up,
+            6.5,
+            fill=style.NEGATIVE if frozen else style.POSITIVE,
+            stroke=style.PAPER,
+            stroke_width=2,
+            tip=svg.label(off, 3),
+        ),
+        svg.axis(
+            x0,
+            base,
+            x1 - x0,
+            [((k - LOW) * across, svg.label(k)) for k in range(int(LOW), int(HIGH) + 1)],
+            name="s, the factor on all vectors",
+        ),
+    ]
+    return Picture(title, sentence, svg.card(base + 50, title, sentence, *shapes))
+
+
+# A line among four points
+
+POINTS = ((0, 0), (0, 1), (1, 0), (1, 1))
+TARGETS = {"XOR": (0, 1, 1, 0), "AND": (0, 0, 0, 1)}
+
+
+def line(angle: float = 0, offset: float = 0.0, target: str = "XOR") -> Picture:
+    """The plane of two features, cut by a line: what is on its far side in direction `angle` (degrees) is called 1.
+
+    `offset` is the line's distance from the middle of the four points.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"there is no target {target!r} here; choose {' or '.join(TARGETS)}")
+    wanted = TARGETS[target]
+    nx, ny = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+
+    def height(x: float, y: float) -> float:
+        return nx * (x - 0.5) + ny * (y - 0.5) - offset
+
+    said = [int(height(*point) > 1e-9) for point in POINTS]
+    right = sum(a == b for a, b in zip(said, wanted, strict=True))
+    best = {"XOR": 3, "AND": 4}[target]
+    limit = "more is not possible" if right == best == 3 else "solved" if right == 4 else f"{best} are possible"
+    title = f"{target}: this line gets {right} of 4 right, {limit}"
+    limits = f"no line gets more than {best}" if best < 4 else "a line can get all four"
+    sentence = f"The line says 1 for {_listed(said)}; {target} is 1 for {_listed(wanted)}: {right} of 4 are right, and {limits}."
+
+    left, top, unit, low, high = 60.0, 66.0, 136.0, -0.5, 1.5
+    side = unit * (high - low)
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return left + (x - low) * unit, top + side - (y - low) * unit
+
+    square = [(low, low), (high, low), (high, high), (low, high)]
+    area = _cut(square, [height(*corner) for corner in square])
+    border = [corner for corner in area if abs(height(*corner)) < 1e-9]
+    shapes = [svg.rect(left, top, side, side, fill=style.PAPER, stroke=style.RULE)]
+    if len(area) > 2:
+        shapes.append(svg.path([at(*corner) for corner in area], fill="#DCEBF5", closed=True))
+    if len(border) > 1:
+        shapes.append(svg.line(*at(*border[0]), *at(*border[-1]), stroke=style.POSITIVE, width=2.6))
+    for (a, b), is_one, says in zip(POINTS, wanted, said, strict=True):
+        x, y = at(a, b)
+        good = is_one == says
+        shapes += [
+            svg.circle(
+                x, y, 11, fill=style.INK if is_one else style.PAPER, stroke=style.INK, stroke_width=2, tip=f"({a}, {b})"
+            ),
+            svg.text(x, y - 18, f"({a}, {b})", size=13, anchor="middle", halo=True),
+            svg.text(
+                x,
+                y + 31,
+                "right" if good else "wrong",
+                size=13,
+                anchor="middle",
+                bold=not good,
+                fill=style.MUTED if good else style.NEGATIVE,
+                halo=True,
+            ),
+        ]
+    ticks = [((value - low) * unit, svg.label(value)) for value in (0, 1)]
+    shapes += [
+        svg.axis(left, top + side, side, ticks, name="a"),
+        svg.text(left - 14, at(0, 0)[1] + 4, "0", size=12, fill=style.MUTED, anchor="end"),
+        svg.text(left - 14, at(0, 1)[1] + 4, "1", size=12, fill=style.MUTED, anchor="end"),
+        svg.text(left - 14, at(0, 0.5)[1] + 4, "b", size=12, fill=style.MUTED, anchor="end"),
+    ]
+    x0 = left + side + 30
+    for n, (fill, words) in enumerate(((style.INK, f"{target} is 1"), (style.PAPER, f"{target} is 0"))):
+        shapes += [
+            svg.circle(x0 + 9, top + 22 + 34 * n, 9, fill=fill, stroke=style.INK, stroke_width=2),
+            svg.text(x0 + 28, top + 27 + 34 * n, words, size=14),
+        ]
+    shapes += [
+        svg.rect(x0, top + 81, 18, 18, fill="#DCEBF5", stroke=style.POSITIVE),
+        svg.text(x0 + 28, top + 95, "the line says 1", size=14),
+        svg.text(x0, top + 152, f"{right} of 4 right", size=22, bold=True),
+    ]
+    return Picture(title, sentence, svg.card(top + side + 50, title, sentence, *shapes))
+
+
+def _listed(ones: Sequence[int]) -> str:
+    """The points with a 1, as words."""
+    *most, last = [f"({a}, {b})" for (a, b), one in zip(POINTS, ones, strict=True) if one] or ["no point"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _cut(corners: list[tuple[float, float]], heights: list[float]) -> list[tuple[float, float]]:
+    """The part of a convex polygon with positive height, where the height is affine."""
+    kept = []
+    for n, (corner, height) in enumerate(zip(corners, heights, strict=True)):
+        other, its = corners[(n + 1) % len(corners)], heights[(n + 1) % len(corners)]
+        if height >= 0:
+            kept.append(corner)
+        if height * its < 0:
+            share = height / (height - its)
+            kept.append((corner[0] + share * (other[0] - corner[0]), corner[1] + share * (other[1] - corner[1])))
+    return kept
+
+
+# Tokens that become one
+
+DEPTH, WIDTH, HEADS, LENGTH = 12, 64, 4, 14
+FLOOR = -17  # the lowest power of ten drawn
+
+
+def residuals(
+    depth: int = DEPTH,
+    skip: bool = False,
+    ffn: bool = False,
+    norm: bool = False,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+) -> list[float]:
+    """How far 14 random tokens of 64 numbers are from being one, before and after each of `depth` random layers.
+
+    ‖X − mean over tokens‖ / ‖X‖, as a list of depth + 1 numbers. A layer is attention with 4 heads and, with `ffn`, a ReLU
+    network of width 256; each has a norm before it with `norm`, and its input is added with `skip`.
+    """
+    if not 0 <= depth <= DEPTH:
+        raise ValueError(f"depth must be from 0 to {DEPTH}, not {depth}")
+    precision = np.dtype(str(dtype).removeprefix("torch."))
+    return list(_residuals(skip, ffn, norm, seed, precision)[: depth + 1])
+
+
+@cache
+def _residuals(skip: bool, ffn: bool, norm: bool, seed: int, precision: np.dtype[Any]) -> tuple[float, ...]:
+    rng = np.random.default_rng([SEED, seed, 3])
+    x = rng.standard_normal((LENGTH, WIDTH)).astype(precision)
+    found = [_residual(x)]
+    for _ in range(DEPTH):
+        square = [(rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH)).astype(precision) for _ in range(4)]
+        into = (rng.standard_normal((WIDTH, 4 * WIDTH)) / math.sqrt(WIDTH)).astype(precision)
+        back = (rng.standard_normal((4 * WIDTH, WIDTH)) / math.sqrt(4 * WIDTH)).astype(precision)
+        x = skip * x + _heads(_normed(x) if norm else x, *square)
+        if ffn:
+            x = skip * x + np.maximum((_normed(x) if norm else x) @ into, 0) @ back
+        found.append(_residual(x))
+    return tuple(found)
+
+
+def _residual(x: Array) -> float:
+    return float(np.linalg.norm(x - x.mean(axis=0)) / np.linalg.norm(x))
+
+
+def _normed(x: Array) -> Array:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), dtype=x.dtype)
+
+
+def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
+    h = WIDTH // HEADS
+    out = np.zeros_like(x)
+    for start in range(0, WIDTH, h):
+        part = slice(start, start + h)
+        scores = (x @ wq[:, part]) @ (x @ wk[:, part]).T / np.asarray(math.sqrt(h), dtype=x.dtype)
+        out += _softmax(scores) @ (x @ wv[:, part]) @ wo[part]
+    return out
+
+
+SETTINGS = [(skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)]
+
+
+def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False) -> Picture:
+    """The residuals of `residuals` for the ticked parts, up to `depth` layers; the other settings stand pale behind."""
+    if not 1 <= depth <= DEPTH:
+        raise ValueError(f"depth must be from 1 to {DEPTH}, not {depth}")
+    values = residuals(depth, skip, ffn, norm)
+    last = values[-1]
+    parts = [name for name, on in (("skip", skip), ("FFN", ffn), ("norm", norm)) if on]
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+    named = f"Attention with {listed}" if parts else "Attention alone"
+    title = f"{named}: {_power(last)} after {depth} layer{'s' * (depth > 1)}"
+    fate = next((layer for layer, value in enumerate(values) if value < 1e-6), None)
+    sentence = (
+        f"{named}: the tokens' distance from being one vector goes from {_power(values[0])} to {_power(last)} in "
+        f"{depth} layer{'s' * (depth > 1)}; "
+        + (
+            f"it is below one millionth from layer {fate} on."
+            if fate is not None
+            else "it has not fallen below one millionth."
+        )
+    )
+
+    left, right, top, bottom = 76.0, RIGHT - 10, 66.0, 356.0
+    across, up = (right - left) / DEPTH, (bottom - top) / -FLOOR
+
+    def placed(found: list[float]) -> list[tuple[float, float]]:
+        lowest = 10.0**FLOOR
+        return [(left + across * n, top - up * math.log10(max(value, lowest))) for n, value in enumerate(found)]
+
+    shapes = []
+    for power in range(0, FLOOR, -4):
+        y = top - up * power
+        shapes += [
+            svg.line(left, y, right, y, stroke=style.TINT),
+            svg.text(left - 8, y + 4, _tick(power), size=12, fill=style.MUTED, anchor="end"),
+        ]
+    for setting in SETTINGS:
+        shapes.append(svg.path(placed(residuals(DEPTH, *setting)), stroke=style.GHOST, width=1.6))
+    chosen = placed(values)
+    colour = style.POSITIVE if skip else style.NEGATIVE
+    shapes.append(svg.path(chosen, stroke=colour, width=2.8, dash="" if skip else "6 4"))
+    shapes += [
+        svg.circle(x, y, 4, fill=style.PAPER, stroke=colour, stroke_width=2, tip=f"layer {n}: {value:.2e}")
+        for n, ((x, y), value) in enumerate(zip(chosen, values, strict=True))
+    ]
+    shapes += [
+        svg.axis(left, bottom, right - left, [(across * n, str(n)) for n in range(0, DEPTH + 1, 2)], name="layers"),
+        svg.text(left - 56, top - 14, "‖X − mean token‖ / ‖X‖", size=12, fill=style.MUTED),
+        svg.text(right, bottom - 62, "pale: the other settings", size=12, fill=style.MUTED, anchor="end", halo=True),
+        svg.text(
+            right, bottom - 44, "near 1e−16: rounding of float64", size=12, fill=style.MUTED, anchor="end", halo=True
+        ),
+    ]
+    return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))
+
+
+def _tick(power: int) -> str:
+    return "1" if power == 0 else f"1e−{-power}"
+
+
+def _power(value: float) -> str:
+    """A number from 0 to 1 in two digits: 0.98, or 1.5e−7; what only rounding decides is called 0."""
+    if value >= 0.01:
+        return f"{value:.2f}"
+    if value < 1e-14:
+        return "0"
+    digits, _, power = f"{value:.1e}".partition("e")
+    return f"{digits}e−{-int(power)}"

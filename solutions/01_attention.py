@@ -1,0 +1,775 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 01 · What attention can and cannot do
+#
+# `●○○○○○○○○○` step 1 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 45 minutes |
+# | **You need** | softmax, matrix products, multi-head attention seen once, and `00_start_here` |
+# | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# A Transformer block has two parts: attention, which lets tokens look at each other, and the feed-forward network, FFN, which works on each token alone.
+# Why are there two? “Attention is linear, so something must bend”, many pages say. You will measure how much of that is true, make attention fail, see it
+# succeed where it should not, and watch a stack of it forget what it was told. At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | compute attention, and say where its outputs can lie | `attention_output`, `self_attention`, `quiz_hull` |
+# | say for each of the five steps of attention whether it is linear, and in what | `quiz_linear`, question M1 |
+# | measure superposition, with the attention weights frozen and free | `superposition_error` |
+# | solve XOR by hand with ReLU, and name what else could do it | `xor_weights`, `quiz_xor` |
+# | measure how tokens become one in a deep stack, and name what stops it | `rank1_residual`, `attention_only_collapse` |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.figures import attention as figures
+
+style.use()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "blend-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · A blend
+#
+# *The cat sat down.* For the last word, attention makes a new vector out of three **values**, one each for `cat`, `sat` and `down`. How much of each? Every
+# word gets a **score**, and **softmax** turns the scores into **weights**: 40 % cat, 30 % sat, 30 % down.
+#
+# The figure draws the three values as points of a plane, and the blend as a fourth point. **Predict** before you move a slider: which points of the plane can
+# the blend reach? Can you get it to the circle, which is the sum cat + down?
+
+# %% nbgrader={"grade": false, "grade_id": "blend", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.blend,
+    cat=controls.slider("score of cat", -6.0, 6.0, 0.1, 0.3),
+    sat=controls.slider("score of sat", -6.0, 6.0, 0.1, 0.0),
+    down=controls.slider("score of down", -6.0, 6.0, 0.1, 0.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "blend-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Softmax gives weights that are positive and sum to 1, whatever the scores. The blend is an average, and an average of three points stays
+# in their triangle. With more words, or longer vectors, the triangle becomes the **convex hull** of the values: all averages of them. That is what “attention
+# only mixes” means.
+#
+# In a formula, for T outputs and S values: $\mathrm{out}_t = \sum_s A_{ts}\, V_s$. Row t of the **attention matrix** A holds the weights of output t.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "attention_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `attention_output`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# Mix the values.
+#
+# - **Takes** `A` [T, S], whose rows are weights already: positive, and each row sums to 1; and `V` [S, d], one value per row.
+# - **Returns** a tensor [T, d]: row t is the sum over s of `A[t, s] * V[s]`, in the dtype of `V`.
+# - Both have exactly two dimensions. T and S may differ.
+# - Gradients reach `A` and `V`, and these stay as they were. Values are compared in float64, to nine digits.
+#
+# Stuck? Run `hint("attention_output")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "attention_output", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attention_output(A, V):
+    """The blends of V [S, d] with the weights A [T, S]: a tensor [T, d]."""
+    ### BEGIN SOLUTION
+    return A @ V
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-attention_output", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("attention_output", attention_output)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("attention_output", attention_output)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Can a head leave the hull after all?** The hull is that of the values, before the last step. The cell takes all 14 words of the sentence below, mixes them
+# with random weights, a thousand times, and looks whether any coordinate of any output lies outside the range of that coordinate in the values. Then it does the
+# same with weights that may be negative.
+#
+# *The creek was cold and the spunky dog wanted to jump over it.*
+
+# %% nbgrader={"grade": false, "grade_id": "hull", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+V = figures.embeddings(dtype=torch.float64)  # [14, 6]: the sentence, 6 numbers per token
+low, high = V.min(dim=0).values, V.max(dim=0).values
+scores = 4 * torch.randn(1000, 14, dtype=torch.float64)
+for name, A in (
+    ("softmax", torch.softmax(scores, dim=-1)),
+    ("scores / sum", scores / scores.sum(dim=-1, keepdim=True)),
+):
+    out = A @ V
+    outside = ((out < low - 1e-9) | (out > high + 1e-9)).any(dim=-1)
+    print(f"{name:13} {outside.float().mean():4.0%} of 1000 outputs leave the box around the values")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "five-steps", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · Where the weights come from
+#
+# In **self-attention** the tokens themselves say who looks at whom. One **head**, in five steps, for T tokens X [T, d]:
+#
+# | | step | formula | shape |
+# |---|---|---|---|
+# | 1 | three projections | $Q = X W_Q,\quad K = X W_K,\quad V = X W_V$ | [T, h] each |
+# | 2 | scores | $Q K^\top / \sqrt{h}$ | [T, T] |
+# | 3 | weights | $A = \mathrm{softmax}(\text{scores})$, each row by itself | [T, T] |
+# | 4 | mix | $A V$ | [T, h] |
+# | 5 | output | $(A V)\, W_O$ | [T, d] |
+#
+# With several heads, step 5 sets their mixes side by side before one larger $W_O$; this adds up one such head after the other. Here it is for our sentence.
+
+# %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+X = figures.embeddings(dtype=torch.float64)
+stages = figures.stages(X)  # what comes out of each step
+for name, part in stages.items():
+    print(f"{name:8} {list(part.shape)}")
+rows = stages["A"].sum(dim=1)
+print(f"the rows of A sum to {rows.min():.6f} … {rows.max():.6f}; its smallest entry is {stages['A'].min():.1e}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "self_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `self_attention`
+#
+# *4 points · difficulty ●●○ · 5 minutes*
+#
+# Write the five steps.
+#
+# - **Takes** `X` [T, d], `Wq`, `Wk`, `Wv` [d, h], `Wo` [h, d], and optionally `A` [T, T].
+# - **Returns** the pair `(out, A)`: the output [T, d] and the attention weights [T, T].
+# - Without `A`, the weights are computed from `X`: scores divided by √h, where h is the number of columns of `Wq`; no mask.
+# - **With `A`**, steps 2 and 3 are skipped: this `A` is used as it is, and returned. We will need that to *freeze* the weights.
+# - One head, no batch dimension, no residual connection. Gradients reach X and all four matrices, through `out` and through `A`.
+# - Everything comes back in the dtype of `X`; nothing that was handed in is changed.
+#
+# Stuck? Run `hint("self_attention")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "self_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    """One head over X [T, d]: (out [T, d], A [T, T]). A given: used instead of the computed weights."""
+    ### BEGIN SOLUTION
+    if A is None:
+        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])  # [T, T]
+        A = torch.softmax(scores, dim=-1)
+    return A @ (X @ Wv) @ Wo, A
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-self_attention", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("self_attention", self_attention)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("self_attention", self_attention)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "scale-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · Linear in what?
+#
+# A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it does
+# to two inputs together is what it does to each, added up.
+#
+# The figure multiplies all vectors of the sentence by s. The curve is ‖f(sX) − s·f(X)‖: how far attention is from what a linear map would do. On the left is A.
+#
+# **Predict**, then try: for which s is the distance 0? What does the tick “freeze A” do, which keeps the weights of s = 1?
+
+# %% nbgrader={"grade": false, "grade_id": "scale", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.scaled,
+    s=controls.slider("s", -2.0, 4.0, 0.5, 2.0),
+    frozen=controls.toggle("freeze A", False),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** With A free the distance is 0 at s = 1, where there is nothing to see, at s = 0, and at s = −1: there both signs of a score's two factors
+# turn, so the scores and A stay the same. Everywhere else attention is not linear in X. Larger vectors have larger scores, and A becomes more decided. **With A
+# frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
+#
+# So both who say “attention is linear” and who say “it is not” can be right. Instead of arguing, measure.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "superposition_error-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `superposition_error`
+#
+# *3 points · difficulty ●●○ · 4 minutes*
+#
+# Measure how far a map is from superposition:
+#
+# $$\frac{\lVert f(X+Y) - f(X) - f(Y) \rVert}{\lVert f(X+Y) \rVert}$$
+#
+# - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of one shape. That shape, and the shape of what f returns, may be any.
+# - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
+# - f may have weights that are being trained. The number that you return must not hang on their graph; a tensor without dimensions is accepted if it does not.
+# - f(X + Y) is never all zero. `X` and `Y` stay as they were. Numbers are compared to six digits.
+#
+# Stuck? Run `hint("superposition_error")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "superposition_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def superposition_error(f, X, Y):
+    """How far f is from f(X + Y) = f(X) + f(Y), relative to f(X + Y): a float."""
+    ### BEGIN SOLUTION
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-superposition_error", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("superposition_error", superposition_error)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("superposition_error", superposition_error)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Now the five steps, one after the other. **Predict** for each line whether the number will be 0.
+
+# %% nbgrader={"grade": false, "grade_id": "linear-in-what-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+X, Y = figures.embeddings(dtype=torch.float64)[:4], figures.embeddings(dtype=torch.float64)[6:10]
+Wq, Wk, Wv, Wo = figures.head(torch.float64)
+frozen, K = figures.stages(X)["A"], figures.stages(X)["K"]
+maps = {
+    "1    projection, in X": lambda X: X @ Wq,
+    "2    scores, in X": lambda X: figures.stages(X)["scores"],
+    "2    scores, in Q, with K frozen": lambda X: X @ Wq @ K.T,
+    "3    weights, in the scores": lambda X: torch.softmax(X, dim=1),
+    "4    mix, in V, with A frozen": lambda X: frozen @ X,
+    "5    output, in the mix": lambda X: X[:, :4] @ Wo,
+    "1-5  all, in X, with A frozen": lambda X: figures.stages(X, A=frozen)["out"],
+    "1-5  all, in X": lambda X: figures.stages(X)["out"],
+    "1-5  all, in X, for one token": lambda X: figures.stages(X[:1])["out"],
+}
+try:
+    for name, f in maps.items():
+        print(f"{name:34} {superposition_error(f, X, Y):.2f}")
+except NotImplementedError:
+    print("This table fills when superposition_error is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Steps 1, 4 and 5 are linear in what they are given. Step 2 multiplies X by X: it is linear in the queries and in the keys, each with the other
+# held fixed, and not in X. Step 3 bends. So:
+#
+# | the head, as a map of … | is |
+# |---|---|
+# | the values V, with A held fixed | linear: this is the true core of “attention only mixes” |
+# | X, with A held fixed | linear |
+# | X, for a single token | linear: one score, and the softmax of one number is always 1 |
+# | X | **not** linear |
+#
+# A block has three things that bend: softmax, normalisation, and the activation of the FFN. Only the last works on each token alone and is as wide as you like.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · What one token can't do
+#
+# Suppose a token's vector holds two features: a = 1 if it is the **subject** of the sentence, b = 1 if it is **plural**. A network may want to know $2a + 3b$ or
+# $a - b$. A matrix can do that. It may also want to know “subject **and** plural”, or “exactly one of the two”, which is **XOR**.
+#
+# For a token that looks only at itself, attention is one matrix after the other, as you have just measured. Add biases, and it is an **affine** map. Its output
+# crosses a threshold along a straight line through the plane of (a, b).
+#
+# **Predict:** can a line part the two points with XOR = 1 (filled) from the two with XOR = 0? How many of the four can it get right? And for AND?
+
+# %% nbgrader={"grade": false, "grade_id": "line", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.line,
+    angle=controls.slider("direction in degrees", 0, 345, 15, 45),
+    offset=controls.slider("distance", -1.0, 1.5, 0.05, 0.35),
+    target=controls.choice("filled", ["XOR", "AND"], "XOR"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "line-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** For AND there is a line. For XOR three of four is the best. You need no trial: an affine f has f(0, 1) + f(1, 0) = f(0, 0) + f(1, 1), so the
+# first two can't both be above a threshold that the others are below.
+#
+# The cell lets gradient descent try: it looks for the affine map with the smallest logistic loss, from three random starts.
+
+# %% nbgrader={"grade": false, "grade_id": "affine", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+corners = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64)
+inputs = torch.cat([corners, torch.ones(4, 1, dtype=torch.float64)], dim=1)  # a, b, and 1 for the bias
+targets = {"XOR": torch.tensor([0, 1, 1, 0]).double(), "AND": torch.tensor([0, 0, 0, 1]).double()}
+for name, target in targets.items():
+    w = torch.randn(3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)  # one start per column
+    for _ in range(1000):
+        w -= inputs.T @ (torch.sigmoid(inputs @ w) - target[:, None])
+    losses = [F.binary_cross_entropy_with_logits(inputs @ start, target).item() for start in w.T]
+    print(f"{name}: smallest loss found {', '.join(f'{loss:.4f}' for loss in losses)}")
+print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "affine-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For XOR no affine map is better than a shrug. For AND the loss falls towards 0: the threshold a + b > 1.5 parts the points, though the **value** of AND is no
+# affine function either.
+#
+# So something must bend. Two ReLUs are enough, and you can find them by hand.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "xor_weights-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `xor_weights`
+#
+# *5 points · difficulty ●●○ · 8 minutes*
+#
+# Write down a small network with ReLU that computes XOR: `out = relu(x @ W1 + b1) @ W2 + b2`.
+#
+# - **Takes** nothing.
+# - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
+# - The four inputs are x = (0, 0), (0, 1), (1, 0) and (1, 1). The outputs for (0, 1) and (1, 0) must both be **at least 0.25 above** the outputs for (0, 0)
+#   and (1, 1). Their size is otherwise free, and there is more than one right answer.
+# - No training is needed. Paper helps.
+#
+# Stuck? Run `hint("xor_weights")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "xor_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def xor_weights():
+    """W1 [2, H], b1 [H], W2 [H, 1], b2 [1] of a ReLU network that computes XOR."""
+    ### BEGIN SOLUTION
+    W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0]])  # both neurons read a + b
+    b1 = torch.tensor([0.0, -1.0])  # the first starts to rise at 0, the second at 1
+    W2 = torch.tensor([[1.0], [-2.0]])  # up with the first, and twice as steeply down
+    b2 = torch.tensor([0.0])
+    return W1, b1, W2, b2
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-xor_weights", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("xor_weights", xor_weights)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("xor_weights", xor_weights)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "search-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same
+# recipe (Adam, learning rate 0.05, 500 steps). It needs up to ten seconds.
+#
+# **Predict:** of 200 networks with two hidden neurons, how many will learn XOR?
+
+
+# %% nbgrader={"grade": false, "grade_id": "search", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.set_num_threads(1)  # in networks as small as these, threads only wait for each other
+
+
+def trained(parameters, network, steps=500):
+    """Trains many networks at once on XOR; says for each whether it has learned all four."""
+    x, y = corners.float(), targets["XOR"].float()[:, None]
+    optimiser = torch.optim.Adam([p.requires_grad_() for p in parameters], lr=0.05)
+    for _ in range(steps):
+        out = network(x, *parameters)  # [networks, 4, 1]
+        loss = F.binary_cross_entropy_with_logits(out, y.expand_as(out), reduction="sum")
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return ((out > 0) == (y > 0.5)).all(dim=1).flatten()
+
+
+def uniform(*shape, fan_in):
+    return (2 * torch.rand(*shape) - 1) / math.sqrt(fan_in)
+
+
+def relu_network(x, W1, b1, W2, b2):
+    return torch.relu(x @ W1 + b1) @ W2 + b2
+
+
+torch.manual_seed(0)
+widths = (1, 2, 4, 8, 16)
+for n, H in enumerate(widths):
+    start = [uniform(200, 2, H, fan_in=2), uniform(200, 1, H, fan_in=2)]
+    start += [uniform(200, H, 1, fan_in=H), uniform(200, 1, 1, fan_in=H)]
+    learned = trained(start, relu_network)
+    groups = learned.view(4, 50).float().mean(dim=1)
+    done = "█" * (n + 1) + "░" * (len(widths) - n - 1)
+    print(
+        f"{done}  H = {H:2}: {learned.float().mean():4.0%} learn XOR   (in four groups of 50: {groups.min():.0%} to {groups.max():.0%})"
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "search-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** One neuron never does it, for one ReLU rises or falls but can't come back. Two could, and mostly don't: they start on the wrong side, or fall
+# silent. Wider networks find it nearly always. Extra width helps **learning**, here, long after it has stopped helping what can be **written down**. The
+# percentages depend on the recipe; the order does not.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · Two surprises
+#
+# “Attention alone cannot compute *if A and B*”, says a published lesson. With one token it can't. Give it a second one, a fixed marker at the start of the
+# sentence (BOS), and look again at step 2: a score is a **product** of features.
+#
+# Below, one head, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The values are −1 for the token
+# and +1 for BOS. **Predict** the four outputs.
+
+# %% nbgrader={"grade": false, "grade_id": "scores-multiply", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+print(" a   b   weight on itself   output")
+for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
+    q = X[1] @ torch.tensor([[50.0], [0.0], [0.0]], dtype=torch.float64)  # the query asks for a ...
+    K = X @ torch.tensor([[0.0], [1.0], [0.0]], dtype=torch.float64)  # ... the key holds b; h = 1
+    weights = torch.softmax(K @ q, dim=0)
+    V = 2 * X[:, 2] - 1  # +1 for BOS, -1 for the token
+    print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {weights @ V:6.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# That is XOR, exactly, from one head. (The output is +1 where a and b differ.) So what can be claimed? **With one token, or with attention weights that do not
+# depend on the features, attention is affine and can't do XOR.** In general it can multiply, and it is used that way.
+#
+# **The second surprise.** Take two linear layers, and put nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The cell trains
+# 3 × 20 such networks on XOR, with three hidden numbers.
+
+
+# %% nbgrader={"grade": false, "grade_id": "layernorm-bends", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def norm_network(x, W1, b1, gain, shift, W2, b2):
+    return (F.layer_norm(x @ W1 + b1, (3,)) * gain + shift) @ W2 + b2
+
+
+torch.manual_seed(0)
+start = [uniform(60, 2, 3, fan_in=2), uniform(60, 1, 3, fan_in=2), torch.ones(60, 1, 3), torch.zeros(60, 1, 3)]
+start += [uniform(60, 3, 1, fan_in=3), uniform(60, 1, 1, fan_in=3)]
+learned = trained(start, norm_network).view(3, 20).sum(dim=1)
+print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))} of 20 learn XOR")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is a bend. So never show that “a
+# linear model fails” with a LayerNorm in it. What the FFN has, and these two do not, is width: as many bends as you give it neurons, wherever learning needs them.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "deep-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · Deep stacks of attention alone
+#
+# Each layer of attention replaces tokens by averages. What happens to averages of averages of averages?
+#
+# The figure sends 14 random tokens through 12 random layers of attention with 4 heads. It shows how much the tokens differ: the part of X that is left when their
+# mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”.
+#
+# **Predict** what stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of them? Then tick one at a time.
+
+# %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.collapse,
+    depth=controls.play("layers", 1, 12, 1, 6),
+    skip=controls.toggle("skip", False),
+    ffn=controls.toggle("FFN", False),
+    norm=controls.toggle("norm", False),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Attention alone makes all tokens one within four or five layers, and the fall gets steeper: each layer roughly multiplies the exponent, which
+# is called **doubly exponential**. An FFN without skip does not help: with it the tokens are one as soon. A norm without skip buys one layer. **The skip stops it**:
+# each token hands its own vector on. With the skip alone the tokens still drift together, slowly, for each layer adds more of what they share; skip, FFN and norm
+# together hold them apart through all twelve layers.
+#
+# Let us measure it with your own code. X of **rank one** in the sense we need is: every row the same vector.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "rank1_residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `rank1_residual`
+#
+# *2 points · difficulty ●○○ · 3 minutes*
+#
+# Measure how far the tokens are from being one:
+#
+# $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
+#
+# where every row of $\bar X$ is the mean of all tokens.
+#
+# - **Takes** `X` [T, d], one token per row. It is never all zero.
+# - **Returns** a Python float, from 0 to 1, computed in the precision of `X`. Both norms are Frobenius norms.
+# - `X` stays as it was.
+#
+# Stuck? Run `hint("rank1_residual")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "rank1_residual", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rank1_residual(X):
+    """The share of X [T, d] that is left when the mean token is subtracted: a float."""
+    ### BEGIN SOLUTION
+    return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-rank1_residual", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("rank1_residual", rank1_residual)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("rank1_residual", rank1_residual)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "attention_only_collapse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `attention_only_collapse`
+#
+# *4 points · difficulty ●●○ · 7 minutes*
+#
+# Send tokens through a stack of attention, and write down the residual on the way.
+#
+# - **Takes** `X0` [T, d]; `weights`, a list with one tuple `(Wq, Wk, Wv, Wo)` per layer, with shapes as in `self_attention`; and `skip`, True or False.
+# - In each layer, X becomes attention(X), or with `skip` X + attention(X). One head, scores divided by √h, no mask, no norm, no FFN.
+# - **Returns** a list of L + 1 numbers: the residual r(X) of `X0`, and then the one after each of the L layers.
+# - Everything is computed in **float64**, also when `X0` and the weights come in float32. Nothing that was handed in is changed.
+# - You may call what you wrote before.
+#
+# Stuck? Run `hint("attention_only_collapse")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "attention_only_collapse", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attention_only_collapse(X0, weights, skip):
+    """The residuals of X0 [T, d] and after each layer of attention: a list of L + 1 floats."""
+
+    ### BEGIN SOLUTION
+    def residual(X):
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+    X = X0.double()
+    residuals = [residual(X)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (W.double() for W in layer)
+        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+        out = torch.softmax(scores, dim=-1) @ (X @ Wv) @ Wo
+        X = X + out if skip else out
+        residuals.append(residual(X))
+    return residuals
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-attention_only_collapse", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("attention_only_collapse", attention_only_collapse)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("attention_only_collapse", attention_only_collapse)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "float32-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Why float64?** The same stack as in the figure, in both precisions. **Predict** what float32 will show after the fourth layer.
+
+# %% nbgrader={"grade": false, "grade_id": "float32", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for dtype in (torch.float64, torch.float32):
+    found = figures.residuals(depth=6, dtype=dtype)
+    print(f"{dtype!s:13}", "  ".join(f"{value:.0e}" for value in found))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "float32-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# float32 keeps about seven digits. Below 1e-7 it shows its own rounding, not the tokens. float64 does the same below 1e-16.
+#
+# **Is it the seed?** Three stacks each, with other random tokens and weights. The columns are the layers 0 to 3.
+
+# %% nbgrader={"grade": false, "grade_id": "seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for name, parts in {
+    "attention only": {},
+    "with FFN": {"ffn": True},
+    "with skip": {"skip": True},
+    "with skip, FFN, norm": {"skip": True, "ffn": True, "norm": True},
+}.items():
+    for seed in range(3):
+        found = figures.residuals(depth=3, seed=seed, **parts)
+        print(f"{name if seed == 0 else '':21}", "  ".join(f"{value:8.1e}" for value in found))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "seeds-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved it: without skip connections or MLPs, the output of a stack of self-attention converges doubly
+# exponentially to a matrix of rank one. Skips and MLPs, they write, stop this. Read it precisely: **the skip is what is needed**; an MLP can slow the fall down,
+# as far as it pulls tokens apart, and at these random weights it does not. So what happens when you take the FFN out of a Transformer? It does **not** collapse, as
+# long as its skips are there. What is lost is something else. Notebook 10 takes it out, and looks.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** “The softmax is not itself linear, but the blending is strictly linear”, says a blog about multi-head attention. Is attention then linear in X?
+# Here f is our head on the whole sentence.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-linear-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+X = figures.embeddings(dtype=torch.float64)
+
+
+def head(X):
+    return figures.stages(X)["out"]
+
+
+for s in (2, -1):
+    print(f"s = {s:2}: f(sX) and s·f(X) differ by {(head(s * X) - s * head(X)).norm() / (s * head(X)).norm():.0%}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-and", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The blending is linear in the values, for weights that stand still. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
+#
+# **B.** The same blog lists “a > 0.5 **and** b > 0.5” among the things that call for a bend, for features a and b that are 0 or 1.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-and-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+    print(f"a = {a}, b = {b}:  a > 0.5 and b > 0.5 is {a > 0.5 and b > 0.5!s:5}   a + b > 1.5 is {a + b > 1.5}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For features that are 0 or 1, AND is **linearly separable**: a linear map and a threshold do it. (For arbitrary numbers, a = 3 and b = 0 is a counter-example.) A
+# product a·b, or XOR, is what needs more.
+#
+# **C.** A lesson's table of what attention can't do says: “XOR: ✗. Attention outputs are linear combinations.” The cell asks the head of section 5, where the only
+# thing that changed between the four lines was the token's features.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-local-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+rows = [(a, b, math.tanh(-25.0 * a * b)) for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1))]  # 1 - 2 * sigmoid(50 a b)
+print("outputs:", [round(out, 2) for *_, out in rows])
+print(
+    "f(-1,-1) + f(1,1) =", round(rows[0][2] + rows[3][2], 2), "  f(-1,1) + f(1,-1) =", round(rows[1][2] + rows[2][2], 2)
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# A linear combination, yes, but of values with coefficients that are made from the features. An affine map would give the same sum on both diagonals.
+#
+# ## 8 · Attention and FFN, side by side
+#
+# | | attention | FFN |
+# |---|---|---|
+# | looks at | all tokens | one token, and never another |
+# | does | averages values; who counts how much is decided by products of features | bends each token's vector, with as many bends as it has neurons |
+# | linear? | in the values, yes; in X, no | no |
+# | its parameters | $W_Q, W_K, W_V, W_O$ | $W_1, b_1, W_2, b_2$ |
+# | in one picture | gathers: “who talks to whom” | works on what was gathered: “what each position makes of it” |
+# | another one | feature engineering | a simple model on top of the features |
+#
+# The last two lines are pictures, not mechanisms: attention computes as well, and an FFN can also copy. And the block holds the two together with what saved the
+# tokens in section 6:
+#
+# > z = x + attention(norm(x))
+# >
+# > out = z + FFN(norm(z))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 9 · Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_hull`
+#
+# One head, before its output matrix $W_O$. Where can an output lie, whatever the queries and keys? Choose the tightest answer.
+#
+# - **A.** Anywhere: the scores can be any numbers.
+# - **B.** In the span of the values: all their linear combinations.
+# - **C.** In the convex hull of the values: all their weighted averages.
+# - **D.** In the unit ball, because softmax normalises.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_hull", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_hull = ...  # "A", "B", "C" or "D"
+### BEGIN SOLUTION
+quiz_hull = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_hull", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_hull", quiz_hull)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_hull", quiz_hull)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_linear`
+#
+# You compute A once, from one sentence, and keep it. Then you feed other vectors X through the head, with this A. As a map of X, the head is …
+#
+# - **A.** linear.
+# - **B.** linear in the queries only.
+# - **C.** not linear, because of the softmax.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_linear = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_linear = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_linear", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_linear", quiz_linear)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_linear", quiz_linear)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_xor`
+#
+# A token with two features goes through Linear → LayerNorm → Linear. There is no attention, no FFN and no activation. Can this compute XOR of the two features, for a threshold on the output?
+#
+# - **A.** No: without an activation everything is linear.
+# - **B.** Yes: LayerNorm is not linear.
+# - **C.** Only if there is a second token.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_xor", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_xor = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_xor = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_xor", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_xor", quiz_xor)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_xor", quiz_xor)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M1-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 10 · In your own words
+#
+# *question M1 · 3 points, graded by your instructor · 4 minutes*
+#
+# A colleague says: “Attention is linear. That is why a Transformer needs an FFN.”
+#
+# 1. In which sense is the first sentence true? Say what is held fixed, and in what the map is then linear.
+# 2. In which sense is it false? Give one input and one experiment that shows it.
+# 3. What becomes of it for a sequence of one token, and what does that say about the second sentence?
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M1", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) With the attention matrix A **held fixed**, the head is X ↦ A X W_V W_O: a product of constant matrices, linear in X, and always linear in
+# the values V for given weights. Each output is then a weighted average of the values and stays in their convex hull. (2) As a map of **X** it is not linear, since
+# A = softmax(X W_Q W_Kᵀ Xᵀ / √h) is made from X: scores are products of features, and softmax bends. Double all vectors of a sentence: f(2X) is not 2·f(X); or
+# compute the superposition error for two sentences, which is 0 with A frozen and clearly not with A free. One head with two tokens even computes XOR. (3) For
+# **T = 1** the softmax of a single score is 1, whatever it is: A is constant, and attention is exactly linear (affine with biases), so it can't do XOR of the
+# token's features. The FFN is needed where a token must be changed by itself, on the basis of its own features, with many bends. That attention is “linear” is not
+# the reason in general: it can multiply, and LayerNorm bends, too.
+#
+# **Rubric.** One point each:
+#
+# - (1) A (or the weights) held fixed, and then linear in X or in V. Half a point for “linear in V” without saying that the weights must stand still.
+# - (2) not linear in X because A depends on X, **and** an experiment: doubling, superposition, or XOR with two tokens. Half a point without the experiment. No
+#   point for “because of the softmax” alone, if A is not said to depend on X.
+# - (3) with T = 1 the weight is always 1, so the map is linear, and the FFN is what works on a token by itself. Half a point without the consequence.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - compute attention, with the weights given and with the weights made from X, and say where its outputs lie: `attention_output`, `self_attention`;
+# - say which of its five steps are linear, and in what: M1;
+# - measure superposition: `superposition_error`;
+# - solve XOR with two ReLUs, and name two other things that can do it: `xor_weights`;
+# - measure how the tokens of a deep stack become one, and say what stops it: `rank1_residual`, `attention_only_collapse`.
+#
+# ## Going further
+#
+# - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762), section 3.2.
+# - Dong, Cordonnier and Loukas 2021, *Attention is not all you need: pure attention loses rank doubly exponentially with depth* (arXiv 2103.03404).
+# - Yun et al. 2020, *Are Transformers universal approximators of sequence-to-sequence functions?* What attention and FFN contribute, with proofs.
+#
+# Next: `02_feed_forward`, where the FFN itself is built.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()

@@ -1,0 +1,878 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 03 · Bends: activations and approximation
+#
+# `●●●○○○○○○○` step 3 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 45 minutes |
+# | **You need** | `02_feed_forward`; derivatives; the normal distribution seen once |
+# | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# Without its bend an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a parabola out of kinks and
+# measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth activations, and let three of
+# them race. At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | write ReLU, GELU (in both forms) and SiLU, and say what their slopes do | `relu`, `gelu_exact`, `gelu_tanh`, `silu` |
+# | say when a unit is dead, and find the dead ones | `dead_units` |
+# | measure sparsity, and predict it for random weights | `activation_sparsity` |
+# | build a ReLU network for x² with n pieces and error 1/n² | `relu_interpolant` |
+# | count the pieces of a network, and predict what it does outside | `count_pieces`, question `quiz_pieces` |
+# | state what the approximation theorems promise, and what not | questions `quiz_leshno`, M3 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.figures import activations as figures
+from ffnlab.train import bar
+
+style.use()
+torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Kink by kink
+#
+# One hidden unit with ReLU computes relu(x·w + b) · v. For a single input x that is a line with one **kink**: flat on one side, sloped on the
+# other. Add up a few of them, and you get a line with a few kinks.
+#
+# **Predict** before you press play: four units are added one after the other, each with its own kink. What does a new unit change: the whole line,
+# the part left of its kink, or the part right of it?
+
+# %% nbgrader={"grade": false, "grade_id": "kinks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.kinks, units=controls.play("units", 0, 4, 1, 1, interval=1500))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Each unit here is zero left of its kink, so it changes the line to the **right** of it only. (A unit with w < 0 looks the other
+# way.) The first unit turns the flat line down with slope −1.5, and each of the others adds 1 to the slope. So the slopes are −1.5, −0.5, 0.5 and
+# 1.5, and the line follows the dashed parabola.
+#
+# Three numbers describe a unit: its kink stands where x·w + b = 0, that is at **x = −b/w**, and from left to right the slope changes there by
+# **|w|·v**. (Why no minus sign when w < 0? Such a unit has slope w·v on the left and switches off at its kink. The slope goes from w·v to 0.)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "relu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `relu`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# The bend itself: what is positive passes, the rest becomes 0.
+#
+# - **Takes** a tensor `x` of any shape, also a single number of shape [].
+# - **Returns** a new tensor of the same shape and dtype.
+# - The gradient is 1 where x > 0 and 0 where x < 0; at exactly 0 nothing is asked. `x` stays as it was.
+# - Use torch's own function, or write it yourself. Values and slopes are compared to six digits, in this and the next activations.
+#
+# Stuck? Run `hint("relu")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "relu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def relu(x):
+    """max(x, 0) for every entry of x [...]: a new tensor [...]."""
+    ### BEGIN SOLUTION
+    return x.clamp(min=0)
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-relu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("relu", relu)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("relu", relu)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **How many pieces?** A blog says it in one line: “N neurons, N kinks, N + 1 pieces”. **Predict:** for eight units with random weights and the
+# interval from −3 to 3, how often are there nine pieces?
+
+# %% nbgrader={"grade": false, "grade_id": "count-random", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for seed in range(6):
+    torch.manual_seed(seed)
+    w, b = torch.randn(8), torch.randn(8)
+    kinks = -b / w
+    inside = kinks[(kinks > -3) & (kinks < 3)]
+    print(f"seed {seed}: {len(inside)} of 8 kinks inside, {len(inside) + 1} pieces")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "count-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** N + 1 is the **most** there can be. Kinks outside of the interval do not count; nor do those of units that nobody reads; two in
+# the same place are one, or even cancel.
+#
+# With more inputs than one, a kink becomes a line, a plane, a hyperplane; N of them cut a space of d dimensions into at most 1 + N + … + C(N, d)
+# regions. For N = 8 that is 9 regions for d = 1, and 37 for d = 2. It is one reason for a **wide** hidden layer: more units, more places to bend.
+
+# %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for d in (1, 2, 8):
+    print(f"{d} inputs: at most", ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "count_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `count_pieces`
+#
+# *3 points · difficulty ●●● · 6 minutes*
+#
+# Count the straight pieces of x ↦ relu(x·W1 + b1)·W2 on the interval from A to B.
+#
+# - **Takes** `W1` [1, m], `b1` [m], `W2` [m, 1], and two numbers `A` < `B`. The weights may be 0.
+# - **Returns** an integer: 1 plus the number of places **strictly between** A and B where the slope really changes.
+# - Kinks in the same place are one place. If their changes of slope add up to 0, it is none.
+# - All numbers given are such that nothing gets rounded: kinks in the same place are exactly equal, and what cancels is exactly 0.
+#
+# Stuck? Run `hint("count_pieces")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "count_pieces", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def count_pieces(W1, b1, W2, A, B):
+    """How many straight pieces relu(x @ W1 + b1) @ W2 has on [A, B], an integer."""
+    ### BEGIN SOLUTION
+    change = {}  # place of a kink -> change of slope there
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0.0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-count_pieces", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("count_pieces", count_pieces)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("count_pieces", count_pieces)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · x² from kinks
+#
+# How well can a line with kinks follow a curve? We take f(x) = x². Cut the interval into n equal parts, and join the points of the curve above the
+# cuts, the **nodes**, by straight pieces: that is **interpolation**. The lower panel shows the error, net minus x².
+#
+# **Predict:** from 4 pieces to 8, the largest error becomes … half as large? a quarter? And on an interval twice as wide?
+
+# %% nbgrader={"grade": false, "grade_id": "square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.square,
+    n=controls.slider("pieces n", 1, 64, 1, 4),
+    interval=controls.choice("interval", figures.INTERVALS, (-1.0, 1.0)),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** A quarter: with n pieces on [−1, 1] the largest error is exactly **1/n²**. It is the same in all pieces: between nodes at
+# distance h, the straight line is too high by h²/4 in the middle. Here h = 2/n. On an interval twice as wide, h is twice as large, and the error
+# four times.
+#
+# Moved down by half of its error, the net would be off by 1/(2n²) at most, up and down alike. No line of n pieces can do better.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "relu_interpolant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `relu_interpolant`
+#
+# *6 points · difficulty ●●● · 8 minutes*
+#
+# Build this network: no training, you write its weights down.
+#
+# - **Takes** the number of pieces `n` ≥ 1 and the ends of the interval, `A` < `B`, of any sign.
+# - **Returns** four floating-point tensors `W1` [1, m], `b1` [m], `W2` [m, 1], `b2` [1].
+# - On [A, B], relu(x·W1 + b1)·W2 + b2 equals x² at the n + 1 equally spaced nodes (A and B are the first and the last), and is straight between
+#   neighbours.
+# - The number m of units is up to you; n are enough. Nothing is asked outside of [A, B]. What counts is what the network computes, to four digits.
+#
+# Stuck? Run `hint("relu_interpolant")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "relu_interpolant", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def relu_interpolant(n, A, B):
+    """W1 [1, m], b1 [m], W2 [m, 1], b2 [1] of a ReLU network that interpolates x² with n pieces on [A, B]."""
+    ### BEGIN SOLUTION
+    nodes = torch.linspace(A, B, n + 1, dtype=torch.float64)
+    slopes = nodes[:-1] + nodes[1:]  # (t² - s²) / (t - s), one for each piece
+    changes = torch.diff(slopes, prepend=torch.zeros(1, dtype=torch.float64))
+    return torch.ones(1, n, dtype=torch.float64), -nodes[:-1], changes[:, None], nodes[:1] ** 2
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-relu_interpolant", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check("relu_interpolant", relu_interpolant)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("relu_interpolant", relu_interpolant)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "learned-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **The law, in one picture.** When something falls like 1/n², it is a straight line on two logarithmic axes. The figure measures **your** network,
+# for n = 1, 2, 4, … 64.
+#
+# And what does training find? The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. **Predict:** will they be
+# better or worse than the ones built by hand? (It takes about 5 seconds.)
+
+# %% nbgrader={"grade": false, "grade_id": "learned", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def learn_square(units, seeds=5, steps=1500):
+    """The largest error on [-1, 1] of trained nets, one for each seed: they are trained side by side."""
+    g = torch.Generator().manual_seed(0)
+    x = torch.linspace(-1, 1, 129)[:, None]
+    W1, b1 = torch.randn(seeds, 1, units, generator=g), torch.randn(seeds, 1, units, generator=g)
+    W2, b2 = torch.randn(seeds, units, 1, generator=g) / units**0.5, torch.zeros(seeds, 1, 1)
+    parameters = [p.requires_grad_() for p in (W1, b1, W2, b2)]
+    optimizer = torch.optim.Adam(parameters, lr=0.01)
+    for _ in bar(steps, f"x² with {units} units"):
+        error = torch.relu(x @ W1 + b1) @ W2 + b2 - x**2  # [seeds, 129, 1]
+        optimizer.zero_grad()
+        error.square().mean((1, 2)).sum().backward()
+        optimizer.step()
+    return error.detach().abs().amax((1, 2)).tolist()
+
+
+trained = {units: learn_square(units) for units in (2, 8, 32)}
+for units, errors in trained.items():
+    print(f"{units:2} units: largest error {min(errors):.3f} to {max(errors):.3f}; built by hand {1 / units**2:.3f}")
+
+# %% nbgrader={"grade": false, "grade_id": "law", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.law,
+    net=relu_interpolant,
+    n=controls.steps("pieces n", figures.SIZES, 8),
+    trained=trained,
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "law-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Your networks lie on the line; the trained ones do not. From 2 units to 32 their errors fall too, but with 8 and 32 units they
+# stay above the line, and they differ from seed to seed by a factor of two and more. With 2 units some runs get stuck, and some do **better** than
+# 1/4: two kinks can make three pieces. That there **is** a good network does not mean that training finds it. (Another machine may print slightly
+# other numbers; the picture stays.)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "outside-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · Leave the interval
+#
+# **Predict:** your network of 8 pieces follows x² on [−1, 1]. What does it say at x = 3, where x² is 9? And at x = 10?
+
+# %% nbgrader={"grade": false, "grade_id": "outside", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.square,
+    n=controls.slider("pieces n", 1, 64, 1, 8),
+    reach=controls.slider("beyond the ends", 0.0, 9.0, 0.5, 2.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "outside-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Right of its last kink the network is one straight line for ever: 4.5 at x = 3, and 16.75 at x = 10. More pieces hardly help:
+# they are all inside. On the left, this network of ours is flat. No theorem says anything about the outside.
+#
+# Does that hurt in a Transformer? The input of an FFN usually comes out of a norm, and a norm keeps it in bounds. After a LayerNorm (without its
+# gain) a vector of d numbers has length √d at most. **Predict:** how large can a single number get, for d = 64?
+
+# %% nbgrader={"grade": false, "grade_id": "norm-bound", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+d = 64
+spike = torch.zeros(1, d)
+spike[0, 0] = 1000.0
+torch.manual_seed(0)
+for name, x in (("random", torch.randn(1, d)), ("random × 1000", 1000 * torch.randn(1, d)), ("one spike", spike)):
+    y = F.layer_norm(x, (d,))
+    print(f"{name:14} length {y.norm():.3f}, largest number {y.abs().max():.3f}")
+print(f"{'bounds':14} √d = {d**0.5:.3f}, √(d − 1) = {(d - 1) ** 0.5:.3f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "norm-bound-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The input of a normed FFN lives in a ball of radius √d, whatever came before; the learned gain stretches the ball. So there is an interval, and it
+# is known beforehand. Note what is **not** bounded: the residual stream itself, which the norm reads.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · Silent, and dead
+#
+# ReLU is flat on the left. A unit whose sum is negative for an input is **silent** there. It passes 0 on, and no gradient back. What if it is
+# silent for **all** inputs?
+#
+# The cell lowers the biases of a random FFN step by step. For each step it counts the units that are silent for all 256 inputs, and the units whose
+# weights get no gradient at all. **Predict:** how do the two numbers compare?
+
+# %% nbgrader={"grade": false, "grade_id": "dead-shift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+X, target = torch.randn(256, 16), torch.randn(256, 16)
+first, last = nn.Linear(16, 64), nn.Linear(64, 16)
+first_bias = first.bias.detach().clone()
+for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
+    with torch.no_grad():
+        first.bias.copy_(first_bias + shift)
+    for name, act in (("ReLU", torch.relu), ("GELU", F.gelu)):
+        first.zero_grad()
+        pre = first(X)
+        (last(act(pre)) - target).square().mean().backward()
+        never = int((pre <= 0).all(dim=0).sum())
+        stuck = int(((first.weight.grad == 0).all(dim=1) & (first.bias.grad == 0)).sum())
+        print(f"biases {shift:+.1f}, {name}: {never:2} of 64 units never above zero, {stuck:2} without any gradient")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dead-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** With ReLU they are the same units: never above zero, never a gradient. Gradient descent cannot wake such a unit up, because its
+# own weights do not move. It is **dead** on this data set. (It can come back if what comes **in** changes: other data, or other weights below it.
+# And weight decay moves weights without any gradient.)
+#
+# With GELU every unit still gets **some** gradient here. How much, section 5 will tell.
+#
+# How do units die? A few large steps are enough. **Predict:** in which of these three rows will units be dead after 20 steps?
+
+# %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def dead_after(lr, seed, steps=20):
+    """How many of 64 units are dead after a few steps of gradient descent on random targets."""
+    torch.manual_seed(seed)
+    X, target = torch.randn(256, 16), torch.randn(256, 16)
+    first, last = nn.Linear(16, 64), nn.Linear(64, 16)
+    optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (last(torch.relu(first(X))) - target).square().mean().backward()
+        optimizer.step()
+    return int((first(X) <= 0).all(dim=0).sum())
+
+
+for lr in (0.1, 1.0, 8.0):
+    print(f"learning rate {lr:3}: dead units for 4 seeds:", [dead_after(lr, seed) for seed in range(4)])
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dead_units-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `dead_units`
+#
+# *3 points · difficulty ●●○ · 4 minutes*
+#
+# Find the dead units of an FFN on a data set.
+#
+# - **Takes** `ffn`, a module with `linear1`, `linear2` and ReLU between them (`ffn.activation`), and `X` [N, d_model], one input per row.
+# - **Returns** a tensor [d_ff] of dtype bool: True where the unit is dead, that is, where relu(linear1(x)) is zero for **every** row x of `X`. A
+#   sum of exactly 0 counts as zero.
+# - What `linear2` does with a unit plays no role. `ffn` and `X` stay as they were.
+#
+# Stuck? Run `hint("dead_units")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "dead_units", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def dead_units(ffn, X):
+    """Which units of the hidden layer are zero for every row of X [N, d_model]: bool [d_ff]."""
+    ### BEGIN SOLUTION
+    hidden = torch.relu(ffn.linear1(X))  # [N, d_ff]
+    return (hidden == 0).all(dim=0)
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-dead_units", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("dead_units", dead_units)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("dead_units", dead_units)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "smooth-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · Smooth bends
+#
+# ReLU decides: pass or stop. Two younger activations let x through by degrees. Both multiply x by a number between 0 and 1 that rises with x:
+#
+# | | formula | what multiplies x |
+# |---|---|---|
+# | **GELU** | x·Φ(x) | the share of standard normal numbers below x |
+# | **SiLU**, or Swish | x·σ(x) | the sigmoid, σ(x) = 1/(1 + e⁻ˣ) |
+#
+# **Predict,** then move x and tick the boxes: which of the three ever falls while x rises? Where is the slope of GELU steeper than 1? Which of the
+# three has the flattest left side?
+
+# %% nbgrader={"grade": false, "grade_id": "bends", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.bends,
+    x=controls.slider("x", -6.0, 3.0, 0.25, -1.0),
+    slope=controls.toggle("slopes instead of values"),
+    zoom=controls.toggle("zoom in on zero"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bends-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** GELU and SiLU both dip below zero and come back: they are not monotone. GELU's lowest value is −0.170, at x = −0.75; SiLU's is
+# −0.278, at x = −1.28. On the right their slopes overshoot 1 a little. On the left all three flatten out, SiLU most slowly.
+#
+# “GELU: no dead neurons”, says a tutorial. Its slope is indeed never zero for good. **Predict** what a computer makes of it at x = −10.
+
+# %% nbgrader={"grade": false, "grade_id": "tails", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+print("   x       GELU(x)   its slope      SiLU(x)   its slope      (float32)")
+for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
+    row = [f"{number:5.0f}"]
+    for act in (F.gelu, F.silu):
+        x = torch.tensor(number, requires_grad=True)
+        y = act(x)
+        y.backward()
+        row.append(f"{y.item():12.4g} {x.grad.item():11.1e}")
+    print("  ".join(row))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "tails-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# At −6 GELU is exactly zero in float32, and its slope is a few hundred-millionths. Such a unit is dead for all practical purposes: a gradient so
+# small moves no weight. SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set if it gives zero, and gets
+# zero gradient, for every input of that data set.
+#
+# **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. **Predict:**
+# how far are the two apart? Then enlarge the difference.
+
+# %% nbgrader={"grade": false, "grade_id": "two-gelus", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.two_gelus, times=controls.steps("difference ×", figures.SCALES, 1))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "two-gelus-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** At most 4.73 ten-thousandths, near |x| = 2.70, and nothing at 0. Too little to matter in training, and enough to fail a
+# comparison of two libraries. So one has to know which model uses which: GPT-2 uses tanh; BERT's code began with erf and changed to tanh; torch's
+# `F.gelu` is exact unless told otherwise.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_exact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `gelu_exact`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# The exact form, x·Φ(x) with $\Phi(x) = \frac12\left(1 + \mathrm{erf}(x/\sqrt2)\right)$.
+#
+# - **Takes** a tensor `x` of any shape; **returns** a new tensor of the same shape and dtype.
+# - Gradients flow to `x`, and `x` stays as it was. `torch.erf` exists, and so does `F.gelu`.
+#
+# Stuck? Run `hint("gelu_exact")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "gelu_exact", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def gelu_exact(x):
+    """x times the share of standard normal numbers below x, for every entry of x [...]."""
+    ### BEGIN SOLUTION
+    return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-gelu_exact", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("gelu_exact", gelu_exact)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("gelu_exact", gelu_exact)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_tanh-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `gelu_tanh`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# The tanh form, $\frac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$.
+#
+# - **Takes** a tensor `x` of any shape; **returns** a new tensor of the same shape and dtype.
+# - Gradients flow to `x`, and `x` stays as it was. The check is fine enough to tell the two forms apart.
+#
+# Stuck? Run `hint("gelu_tanh")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "gelu_tanh", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def gelu_tanh(x):
+    """GELU in its tanh form, for every entry of x [...]."""
+    ### BEGIN SOLUTION
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-gelu_tanh", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("gelu_tanh", gelu_tanh)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("gelu_tanh", gelu_tanh)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "swish-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **A bend with a dial.** Swish is x·σ(βx): SiLU with a factor β in its sigmoid. **Predict** the curve for β = 0, and for a very large β.
+
+# %% nbgrader={"grade": false, "grade_id": "swish", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.swish, beta=controls.slider("β", 0.0, 10.0, 0.5, 1.0))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "swish-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** β = 0 gives x/2, no bend at all. The larger β is, the nearer the curve comes to ReLU, never further away than 0.278/β. SiLU, β =
+# 1, stands between the two. And GELU is close to β = 1.702, with a difference of at most 0.02: that approximation has a name of its own, “quick
+# GELU”.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `silu`
+#
+# *2 points · difficulty ●●○ · 3 minutes*
+#
+# - **Takes** a tensor `x` of any shape, and a Python number `beta`, 1 by default. It may be 0 or negative.
+# - **Returns** x·sigmoid(beta·x), a new tensor of the same shape and dtype. `x` stays as it was.
+# - No NaN for x = ±10,000, neither in the values nor in the gradient.
+#
+# Stuck? Run `hint("silu")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "silu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def silu(x, beta=1.0):
+    """x · sigmoid(beta · x) for every entry of x [...]."""
+    ### BEGIN SOLUTION
+    return x * torch.sigmoid(beta * x)
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-silu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("silu", silu)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("silu", silu)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · How many fire?
+#
+# Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs: its mean is the bias b, its
+# spread is σ. The unit fires where the sum is above zero.
+#
+# **Predict** the share for b = 0, and for b = −2σ.
+
+# %% nbgrader={"grade": false, "grade_id": "firing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.firing,
+    bias=controls.slider("bias b", -3.0, 3.0, 0.25, 0.0),
+    spread=controls.slider("spread σ", 0.5, 2.0, 0.25, 1.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "firing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The share is **Φ(b/σ)**: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ. Only the ratio matters. It is the same Φ as in
+# GELU: there, x is multiplied by the share of standard normal numbers that it exceeds.
+#
+# The share of zeros in a hidden layer is called its **sparsity**. What is zero costs nothing to multiply, if the hardware can skip it.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "activation_sparsity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `activation_sparsity`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# - **Takes** hidden activations `h`, a tensor of any shape, and `tol` ≥ 0, by default 0.
+# - **Returns** a float from 0 to 1: the share of entries with |h| ≤ tol. So with tol = 0 the exact zeros count.
+#
+# Stuck? Run `hint("activation_sparsity")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "activation_sparsity", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def activation_sparsity(h, tol=0.0):
+    """The share of entries of h [...] within tol of zero, a float."""
+    ### BEGIN SOLUTION
+    return (h.abs() <= tol).double().mean().item()
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% nbgrader={"grade": true, "grade_id": "check-activation_sparsity", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("activation_sparsity", activation_sparsity)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("activation_sparsity", activation_sparsity)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **And after training?** “50 to 90 % of the neurons output zero”, says a lesson on ReLU. In large trained Transformers it is even more: on average
+# 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small ones.
+#
+# The task, here and in the next section: learn facts. There are 512 random vectors, each with one of 64 random answers to know by heart. A ReLU,
+# GELU or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side. **Predict** the share of exact zeros of each,
+# before and after. (It takes 10 to 20 seconds.)
+
+# %% nbgrader={"grade": false, "grade_id": "facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def learn_facts(act, n_facts=512, d_ff=24, penalty=0.0, seeds=5, steps=400, d=32, answers=64, label=""):
+    """Trains `seeds` FFNs side by side. Returns losses and accuracies every 20 steps, and the share of zeros before and after."""
+    g = torch.Generator().manual_seed(0)
+    x, U = torch.randn(seeds, n_facts, d, generator=g), torch.randn(seeds, answers, d, generator=g) / d**0.5
+    y = torch.randint(answers, (seeds, n_facts), generator=g)
+    W1, b1 = torch.randn(seeds, d, d_ff, generator=g) / d**0.5, torch.zeros(seeds, 1, d_ff)
+    W2, b2 = torch.randn(seeds, d_ff, d, generator=g) / d_ff**0.5, torch.zeros(seeds, 1, d)
+    parameters = [p.requires_grad_() for p in (W1, b1, W2, b2)]
+    optimizer = torch.optim.Adam(parameters, lr=0.01)
+    losses, accuracies, zeros = [], [], []
+    for step in bar(steps + 1, label):
+        h = act(x @ W1 + b1)  # [seeds, n_facts, d_ff]
+        scores = (x + h @ W2 + b2) @ U.mT  # [seeds, n_facts, answers]
+        loss = F.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="none").view(seeds, -1).mean(1)
+        if step % 20 == 0:
+            losses.append(loss.tolist())
+            accuracies.append((scores.argmax(-1) == y).double().mean(1).tolist())
+            zeros.append((h == 0).double().mean((1, 2)).tolist())
+        optimizer.zero_grad()
+        (loss.sum() + penalty * h.abs().mean((1, 2)).sum()).backward()
+        optimizer.step()
+    return losses, accuracies, zeros[0], zeros[-1]
+
+
+def span(shares):
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return low if low == high else f"{low} to {high}"
+
+
+runs = {name: learn_facts(act, label=name) for name, act in (("ReLU", F.relu), ("GELU", F.gelu), ("SiLU", F.silu))}
+for name, (_, accuracies, before, after) in runs.items():
+    print(f"{name}: zeros {span(before)} before, {span(after)} after; facts known {span(accuracies[-1])}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** ReLU starts at 50 % zeros, as Φ(0) says, and is hardly sparser after training. The sparsity of large Transformers does **not**
+# appear in a small network like this one; do not expect it to. SiLU has no exact zeros, before or after.
+#
+# And GELU? None before; but after 400 steps about a fifth of its numbers are **exactly zero**. Training has pushed sums below −6, where float32
+# cannot tell GELU from zero: the tail from section 5. “GELU has no zeros” is true on paper.
+#
+# **Sparsity on purpose.** If you want it, ask for it: add the mean size of the hidden numbers to the loss, times a factor (an **L1 penalty**).
+
+# %% nbgrader={"grade": false, "grade_id": "penalty", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for penalty in (0.0, 1.0, 20.0):
+    _, accuracies, _, after = learn_facts(F.relu, n_facts=256, d_ff=64, penalty=penalty, seeds=3, label=f"penalty {penalty:g}")
+    print(f"penalty {penalty:4}: zeros {span(after)}, facts known {span(accuracies[-1])}, 3 seeds")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "race-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · A race
+#
+# Which activation learns faster? You have the runs already: the ones of section 6. **Predict** the order after 100 steps, and after 400. Then move
+# the slider.
+
+# %% nbgrader={"grade": false, "grade_id": "race", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+steps = list(range(0, 401, 20))
+results = figures.Race(steps, {name: run[0] for name, run in runs.items()}, {name: run[1] for name, run in runs.items()})
+controls.show(figures.race, results=results, step=controls.steps("step", steps, 400))
+
+# %% nbgrader={"grade": false, "grade_id": "race-seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
+    wins = sum(a < b for a, b in zip(runs[better][0][-1], runs[worse][0][-1], strict=True))
+    print(f"at the end, {better} has a lower loss than {worse} in {wins} of 5 seeds")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "race-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** On this task the smooth ones are ahead: SiLU before GELU before ReLU, with the bands (best to worst of five seeds) of ReLU and
+# GELU well apart. All seeds have different facts, and the three activations get the same ones.
+#
+# Before you conclude that SiLU is better, three cautions.
+#
+# 1. This network is **full**: 512 facts are about as many as 24 units can hold. Set `d_ff=64` in the cell above, and all three learn everything.
+# 2. It is about learning by heart, with one learning rate.
+# 3. In a large language model the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same Transformer with each.
+#    Log-perplexity, lower is better:
+#
+# | after | ReLU | GELU | Swish (= SiLU) |
+# |---|---|---|---|
+# | 65,536 steps (± standard deviation) | 1.997 (0.005) | 1.983 (0.005) | 1.994 (0.003) |
+# | 524,288 steps | **1.677** | 1.679 | 1.683 |
+#
+# At the end ReLU is ahead, by 0.002 and 0.006: hardly more than the standard deviations of the upper row. (For the lower row none is published.)
+# Among plain activations the choice matters little there; what matters more, notebook 07 shows.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 8 · What the theorems say
+#
+# You built x². Could you build anything? Three theorems on networks with one hidden layer, all about continuous functions on a bounded, closed set
+# such as [A, B]. Each says: with **enough** units, as near as you like.
+#
+# | | what the activation has to be | ReLU? |
+# |---|---|---|
+# | Cybenko 1989 | continuous and sigmoidal: towards 0 on the left, towards 1 on the right | not covered |
+# | Hornik 1991 | continuous, bounded and not constant | not covered |
+# | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and not too wild) | covered |
+#
+# The last one is sharp: with a polynomial it is impossible. **Predict:** we let networks follow sin(3x) on [−2, 2]. Their first layer is random,
+# their second the best there is. What happens to the error with x² as activation, from 4 units to 256?
+
+# %% nbgrader={"grade": false, "grade_id": "theorems", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.linspace(-2, 2, 201, dtype=torch.float64)[:, None]
+curve = torch.sin(3 * x)
+for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
+    for units in (4, 64, 256):
+        errors = []
+        for seed in range(3):
+            g = torch.Generator().manual_seed(seed)
+            w, b = torch.randn(2, units, generator=g, dtype=torch.float64)
+            h = torch.cat([act(x * w + b), torch.ones_like(x)], dim=1)  # the column of ones is b2
+            best = torch.linalg.lstsq(h, curve, driver="gelsd").solution
+            errors.append((h @ best - curve).abs().max().item())
+        print(f"{name:4} {units:3} units: largest error {min(errors):.2f} to {max(errors):.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** x² bends, and yet it gets stuck. A sum of squares (x·w + b)², however many, is again a·x² + b·x + c: three numbers, whatever the
+# width. ReLU's kinks do not melt into each other like that, and the error goes on falling.
+#
+# What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 2 and 3 showed why
+# that matters. (For whole Transformers there is a theorem too: Yun et al. 2020. There attention brings the tokens together, and the FFN does the
+# mapping.)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 9 · Spot the error
+#
+# Four statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** A tutorial writes “Exact: x·Φ(x)” above this code: `0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))`. The line
+# below it is `F.gelu(x)`, “the same, built in”.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-gelu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = torch.linspace(-6, 6, 1201, dtype=torch.float64)
+published = 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+for words in ("none", "tanh"):
+    gap = (published - F.gelu(x, approximate=words)).abs()
+    print(f"from F.gelu(x, approximate={words!r}): {gap.max():.6f} at most, at |x| = {x[gap.argmax()].abs():.2f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dead", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The comment names one form, the code computes the other. `F.gelu(x)` is the exact one by default, so the two lines differ.
+#
+# **B.** “GELU: smooth, no dead neurons”, says the same tutorial. **Predict:** how far to the left do you have to go until GELU's value is exactly
+# zero in float32? And its slope?
+
+# %% nbgrader={"grade": false, "grade_id": "spot-dead-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = torch.arange(-20, 0, 0.125, requires_grad=True)
+F.gelu(x).sum().backward()
+flat, silent = x[x.grad == 0], x[F.gelu(x) == 0]
+print(f"float32: value exactly 0 up to x = {silent.max().item()}, slope exactly 0 up to x = {flat.max().item()}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-share", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Smooth it is. (Where exactly the zeros begin depends on how your processor computes erf, and even on whether it computes one number or many at
+# once.) But a unit far on the left passes nothing and learns nothing, as in section 5. For ReLU “far” begins at 0.
+#
+# **C.** “ReLU: 50 to 90 % of the neurons output zero.” Is there anything that keeps the share in that range?
+
+# %% nbgrader={"grade": false, "grade_id": "spot-share-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+sums = torch.randn(100_000)
+for bias in (1.0, 0.0, -1.28, -2.0):
+    print(f"bias {bias:+.2f}: {(torch.relu(sums + bias) == 0).double().mean():.0%} zeros")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-universal", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The share depends on b/σ alone, and can be anything. 50 % is what random weights without bias give; trained large models have been measured at 94
+# to 97 % (Li et al. 2023); the small networks of section 6 stay near 50 %.
+#
+# **D.** “A network with one hidden layer of ReLUs can approximate any function (Cybenko 1989, Hornik 1991).” There are two errors in it. Another
+# page adds: “SiLU is used by LLaMA and GPT-NeoX”. One error.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-universal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.tensor([-1000.0, 1000.0])
+for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", torch.relu)):
+    low, high = act(x).tolist()
+    print(f"{name:8} far left {low:4.0f}, far right {high:5.0f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-before", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ReLU is neither sigmoidal nor bounded, so neither theorem covers it; Leshno et al. 1993 do. And not “any function”: any **continuous** one, on a
+# **bounded, closed** set. As for the third page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA uses SiLU, but as a gate, which is the
+# subject of notebook 07.
+#
+# ## 10 · Quiz
+#
+# One point each. Put the letter in quotes.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_leshno`
+#
+# Which theorem, as its authors stated it, covers networks with ReLU?
+#
+# - **A.** Cybenko 1989.
+# - **B.** Leshno, Lin, Pinkus and Schocken 1993.
+# - **C.** Hornik 1991.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_leshno", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_leshno = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_leshno = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_leshno", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_leshno", quiz_leshno)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_leshno", quiz_leshno)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_pieces`
+#
+# x² is interpolated on [−1, 1] with 8 equal pieces. How large is the largest error?
+#
+# - **A.** 1/8
+# - **B.** 1/256
+# - **C.** 1/64
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_pieces", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_pieces = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_pieces = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_pieces", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_pieces", quiz_pieces)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_pieces", quiz_pieces)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_dead`
+#
+# A ReLU unit in the first layer of a network is dead on the whole training set. Training goes on with plain gradient descent, without weight decay,
+# on the same set. What becomes of the unit?
+#
+# - **A.** It stays dead: its own weights get no gradient.
+# - **B.** It recovers after enough steps, since every step moves every weight a little.
+# - **C.** It recovers if the loss is large enough: then its gradient is large as well.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_dead", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_dead = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_dead = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_dead", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_dead", quiz_dead)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_dead", quiz_dead)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M3-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 11 · In your own words
+#
+# *question M3 · 3 points, graded by your instructor · 4 minutes*
+#
+# Somebody proposes an FFN with x² as its activation: “It is not linear, so with enough hidden units it can approximate everything.”
+#
+# 1. Show that this FFN is indeed not linear: one pair of inputs, or one line of algebra, is enough.
+# 2. For a single input x: which functions can it compute, with one hidden layer of whatever width? Why does more width not help?
+# 3. Which condition of which theorem does x² violate? ReLU satisfies it: name one thing that the theorem still does **not** promise for ReLU.
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M3", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) With one unit, f(x) = x²: f(1) + f(1) = 2 but f(1 + 1) = 4. (2) Every unit computes (x·w + b)² = w²x² + 2wb·x + b². Any
+# weighted sum of those, plus b2, is again a·x² + b·x + c: **polynomials of degree 2 are closed under sums**, so width adds nothing beyond these
+# three numbers. In several inputs it is a quadratic form, likewise. (More layers raise the degree, to 4, 8, …, but a fixed depth always means a
+# fixed degree.) A function such as |x| or sin 3x on an interval stays at a fixed distance from all of them. (3) **Leshno et al. 1993**: one hidden
+# layer is universal if and only if the activation is **not a polynomial**. x² is one. For ReLU the theorem promises that good networks exist, for
+# continuous functions on a bounded and closed set; it does not say how many units are needed, that training finds the weights, or anything outside
+# of the set.
+#
+# **Rubric.** One point each:
+#
+# - (1) a pair of inputs or a line of algebra that contradicts linearity (additivity or scaling). Half a point for “because x² is curved” alone.
+# - (2) sums of squares of affine functions are again polynomials of degree 2, so the width does not matter. Half a point for “it can only make
+#   parabolas” without the reason.
+# - (3) Leshno et al., not a polynomial, **and** one correct limit. Half a point if one of the two is missing. No point for Cybenko or Hornik as the
+#   theorem that covers ReLU.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - write ReLU, GELU in both forms, and SiLU, and say what their slopes do on the left: `relu`, `gelu_exact`, `gelu_tanh`, `silu`;
+# - count a network's pieces, from its kinks: `count_pieces`;
+# - build x² from n pieces with error 1/n², and say what happens outside: `relu_interpolant`;
+# - find dead units, and say on which data they are dead: `dead_units`;
+# - measure sparsity, and predict Φ(b/σ) for random weights: `activation_sparsity`;
+# - say what Cybenko, Hornik and Leshno promise, and what nobody promises: M3.
+#
+# ## Going further
+#
+# - Leshno, Lin, Pinkus and Schocken 1993, *Multilayer feedforward networks with a nonpolynomial activation function can approximate any function*.
+#   Neural Networks 6.
+# - Hendrycks and Gimpel 2016, *Gaussian Error Linear Units* (arXiv 1606.08415): GELU, both forms, and SiLU.
+# - Mirzadeh et al. 2023, *ReLU Strikes Back* (arXiv 2310.04564): what the zeros of ReLU are good for in large language models.
+#
+# Next: `04_every_position`, where one network meets a whole sentence.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()

@@ -1,0 +1,286 @@
+"""Notebook 03: its figures at default, smallest and largest parameters, its key's nets, and its progress bar."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import keys
+from ffnlab import train
+from ffnlab.exercises import activations as exercises
+from ffnlab.figures import activations as figures
+from ffnlab.picture import Picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def parabola(n: int, low: float, high: float) -> Net:
+    nodes = torch.linspace(low, high, n + 1)
+    slopes = nodes[:-1] + nodes[1:]
+    changes = torch.diff(slopes, prepend=torch.zeros(1))
+    return torch.ones(1, n), -nodes[:-1], changes[:, None], nodes[:1] ** 2
+
+
+def a_race() -> figures.Race:
+    steps = [0, 20, 40]
+    loss = {name: [[4.0, 4.5], [2.0, 2.25], [0.2 + 0.1 * i, 0.4]] for i, name in enumerate(figures.NAMES)}
+    accuracy = {name: [[0.0, 0.02], [0.5, 0.6], [0.9, 1.0]] for name in figures.NAMES}
+    return figures.Race(steps, loss, accuracy)
+
+
+CROSSES = {2: [0.07, 0.75], 8: [0.03, 0.08], 32: [0.01, 0.03]}
+PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
+    (figures.bends, [(), (-6.0,), (3.0, False, True), (-6.0, True), (3.0, True, True), (0.0, True)]),
+    (figures.swish, [(), (0.0,), (0.5,), (10.0,)]),
+    (figures.two_gelus, [(), (10,), (1000,)]),
+    (figures.kinks, [(), (0,), (1,), (4,)]),
+    (
+        figures.square,
+        [(), (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5)],
+    ),
+    (figures.law, [(parabola,), (parabola, 1), (parabola, 64), (parabola, 64, CROSSES)]),
+    (figures.firing, [(), (-3.0, 0.5), (3.0, 2.0), (-3.0, 2.0), (3.0, 0.5)]),
+    (figures.race, [(a_race(),), (a_race(), 0), (a_race(), 20)]),
+]
+DRAWINGS = [(function, values) for function, many in PARAMETERS for values in many]
+
+
+def names(drawing: tuple[Callable[..., Picture], tuple[Any, ...]]) -> str:
+    return f"{getattr(drawing[0], '__name__', '')}{[value for value in drawing[1] if not callable(value)]}"[:60]
+
+
+@pytest.fixture(params=DRAWINGS, ids=names)
+def picture(request: pytest.FixtureRequest) -> Picture:
+    function, values = request.param
+    drawn: Picture = function(*values)
+    return drawn
+
+
+def numbers(words: str) -> list[float]:
+    return [float(found.replace("−", "-")) for found in re.findall(r"(?<![\w.])[−]?\d+(?:\.\d+)?(?:e−?\d+)?", words)]
+
+
+def read_off(words: str, name: str) -> float:
+    found = re.search(rf"{name} (−?\d[\d.]*)", words)
+    assert found, words
+    return float(found[1].rstrip(".").replace("−", "-"))
+
+
+# Every figure
+
+
+def test_a_figure_stays_inside_its_card_and_has_no_ids(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    for element in root.iter():
+        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
+            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
+        assert "id" not in element.attrib
+    for element in root.iter(f"{SVG}path"):
+        points = [tuple(map(float, pair.split(","))) for pair in element.attrib["d"].strip("MZ").split()]
+        assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
+
+
+def test_a_figure_says_its_message_in_words_that_fit(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
+    assert picture.sentence.endswith(".") and "nan" not in picture.svg and "-0" not in picture.sentence
+    assert len(picture.title) <= 57 and len(picture.sentence) <= 215
+
+
+def test_words_fit_wherever_a_slider_stands() -> None:
+    quarters = [i / 4 for i in range(-24, 13)]
+    drawn = [figures.bends(x, slope) for x in quarters for slope in (False, True)]
+    drawn += [figures.square(n, ends) for n in range(1, 65) for _, ends in figures.INTERVALS]
+    drawn += [figures.square(n, reach=reach / 2) for n in (1, 7, 64) for reach in range(19)]
+    drawn += [figures.swish(beta / 2) for beta in range(21)]
+    drawn += [figures.firing(bias / 4, spread / 4) for bias in range(-12, 13) for spread in range(2, 9)]
+    assert max(len(one.title) for one in drawn) <= 57
+    assert max(len(one.sentence) for one in drawn) <= 215
+
+
+@pytest.mark.parametrize(("function", "many"), PARAMETERS, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_figure_keeps_its_size(function: Callable[..., Picture], many: list[tuple[Any, ...]]) -> None:
+    assert len({function(*values).size for values in many}) == 1
+
+
+# Their numbers, computed again
+
+
+@pytest.mark.parametrize("x", [-6.0, -2.75, -1.0, 0.25, 3.0])
+def test_bends_reads_values_and_slopes_as_torch_computes_them(x: float) -> None:
+    for name, act in (("ReLU", torch.relu), ("GELU", F.gelu), ("SiLU", F.silu)):
+        at = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+        value = act(at)
+        (slope,) = torch.autograd.grad(value, at)
+        assert read_off(figures.bends(x).title, name) == pytest.approx(value.item(), abs=6e-4)
+        assert read_off(figures.bends(x, True).title, name) == pytest.approx(slope.item(), abs=6e-4)
+
+
+def test_the_lowest_values_are_where_the_sentence_says() -> None:
+    for act, low, where in ((F.gelu, -0.170, -0.75), (F.silu, -0.278, -1.28)):
+        x = torch.linspace(-3, 0, 30_001, dtype=torch.float64)
+        y = act(x)
+        assert float(y.min()) == pytest.approx(low, abs=6e-4) and float(x[y.argmin()]) == pytest.approx(where, abs=6e-3)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 4.0, 10.0])
+def test_swish_states_its_distance_from_relu(beta: float) -> None:
+    x = torch.linspace(-30, 30, 600_001, dtype=torch.float64)
+    gap = (x * torch.sigmoid(beta * x) - x.relu()).abs().max()
+    assert numbers(figures.swish(beta).title)[-1] == pytest.approx(float(gap), abs=6e-4)
+
+
+def test_two_gelus_states_the_largest_difference() -> None:
+    x = torch.linspace(-6, 6, 100_001, dtype=torch.float64)
+    gap = (F.gelu(x) - F.gelu(x, approximate="tanh")).abs()
+    assert numbers(figures.two_gelus(100).title)[-1] == pytest.approx(float(gap.max()), abs=1e-6)
+    assert f"|x| = {float(x[gap.argmax()].abs()):.2f}" in figures.two_gelus().sentence
+
+
+def test_kinks_ends_as_the_interpolation() -> None:
+    x = torch.linspace(-1, 1, 801, dtype=torch.float64)
+    W1, b1, W2, b2 = (part.double() for part in parabola(4, -1, 1))
+    for units in range(5):
+        net = ((x[:, None] * W1 + b1).relu() * W2.T)[:, :units].sum(1) + b2
+        drawn = figures.kinks(units)
+        if 0 < units < 4:
+            assert f"to {numbers(drawn.sentence)[-2]:g} at".replace("-", "−") in drawn.sentence
+            assert numbers(drawn.sentence)[-2] == pytest.approx(float(net[-1]))
+        if units == 4:
+            assert float((net - x * x).max()) == pytest.approx(1 / 16)
+        circles = list(ET.fromstring(drawn.svg).iter(f"{SVG}circle"))
+        assert len(circles) == units
+
+
+@pytest.mark.parametrize("ends", [ends for _, ends in figures.INTERVALS])
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_square_states_the_largest_error(n: int, ends: tuple[float, float]) -> None:
+    x = torch.linspace(*ends, 960 * n + 1, dtype=torch.float64)
+    W1, b1, W2, b2 = (part.double() for part in parabola(n, *ends))
+    error = (x[:, None] * W1 + b1).relu() @ W2 + b2 - x[:, None] ** 2
+    assert numbers(figures.square(n, ends).title)[-1] == pytest.approx(float(error.max()), abs=6e-4)
+
+
+def test_square_states_what_the_net_says_outside() -> None:
+    W1, b1, W2, b2 = (part.double() for part in parabola(8, -1, 1))
+    for x in (1.5, 3.0, 10.0):
+        far = (torch.tensor([[x]], dtype=torch.float64) * W1 + b1).relu() @ W2 + b2
+        said = re.fullmatch(
+            r"At x = ([\d.]+) the net says ([\d.]+), and x² is ([\d.]+)", figures.square(8, reach=x - 1).title
+        )
+        assert said and [float(number) for number in said.groups()] == pytest.approx([x, float(far), x * x], abs=0.0051)
+
+
+def test_law_measures_the_net_that_it_is_given() -> None:
+    for n in figures.SIZES:
+        assert figures.largest_error(parabola, n) == pytest.approx(1 / n**2, rel=1e-3)
+    assert "exactly 1/64" in figures.law(parabola).title
+
+    def wrong(n: int, low: float, high: float) -> Net:
+        W1, b1, W2, b2 = parabola(n, low, high)
+        return W1, b1, W2, b2 + 1
+
+    assert "not 1/64" in figures.law(wrong).title and "leave the straight line" in figures.law(wrong).sentence
+
+
+@pytest.mark.parametrize("answer", [None, (1, 2), "text"])
+def test_law_waits_for_the_exercise(answer: Any) -> None:
+    with pytest.raises(NotImplementedError, match="relu_interpolant"):
+        figures.law(lambda n, low, high: answer)
+
+
+@pytest.mark.parametrize(("bias", "spread"), [(0.0, 1.0), (-2.0, 1.0), (-1.0, 0.5), (3.0, 2.0)])
+def test_firing_states_the_share_above_zero(bias: float, spread: float) -> None:
+    share = 100 * float(torch.special.ndtr(torch.tensor(bias / spread, dtype=torch.float64)))
+    assert numbers(figures.firing(bias, spread).title)[-1] == pytest.approx(share, abs=0.051)
+
+
+def test_race_states_means_and_ranges() -> None:
+    drawn = figures.race(a_race(), 20)
+    assert drawn.title == "Step 20: ReLU 55 %, GELU 55 %, SiLU 55 %"
+    assert "ReLU 2.12 (2.00 to 2.25)" in drawn.sentence or "ReLU 2.13 (2.00 to 2.25)" in drawn.sentence
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: figures.bends(-7.0),
+        lambda: figures.swish(-1.0),
+        lambda: figures.two_gelus(5),
+        lambda: figures.kinks(5),
+        lambda: figures.square(0),
+        lambda: figures.square(4, (1.0, 1.0)),
+        lambda: figures.law(parabola, 3),
+        lambda: figures.firing(0.0, 0.0),
+        lambda: figures.race(a_race(), 7),
+    ],
+)
+def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        wrong()
+
+
+# The exercises
+
+
+def test_the_truth_of_relu_interpolant_is_the_interpolation() -> None:
+    build = keys.find("relu_interpolant").the_truth.answer
+    for n, low, high in ((1, -1.5, 0.5), (4, 0.25, 2.0), (7, -3.0, -1.0)):
+        W1, b1, W2, b2 = build(n, low, high)
+        for i in range(n):
+            left, right = (low + (high - low) * (i + j) / n for j in (0, 1))
+            for part in (0.0, 0.3, 1.0):
+                x = torch.tensor([[left + part * (right - left)]], dtype=torch.float64)
+                expected = (1 - part) * left**2 + part * right**2
+                assert float(torch.relu(x @ W1 + b1) @ W2 + b2) == pytest.approx(expected, abs=1e-9)
+
+
+def test_draws_reach_both_tails_and_the_place_where_the_gelus_differ() -> None:
+    for seed in range(30):
+        x = exercises.gelu_tanh.inputs(seed, 0)["x"]
+        assert float(x.max()) > 6 and float(x.min()) < -6 and bool((x != 0).all())
+        assert float((x[0].abs() - 2.7).abs().min()) < 0.2
+
+
+def test_dead_units_draws_have_units_of_every_kind() -> None:
+    for seed in range(30):
+        drawn = exercises.dead_units.inputs(seed, 0)
+        pre = drawn["X"] @ drawn["W1"] + drawn["b1"]
+        fires = (pre > 0).sum(0)
+        assert bool((pre == 0).all(0).any()) and bool((fires == 1).any()) and bool((fires == len(pre)).any())
+        dead = int((fires == 0).sum())
+        assert 0 < dead < len(fires) and len({*drawn["X"].shape, *drawn["W1"].shape}) == 3
+
+
+def test_kinks_of_count_pieces_are_exact() -> None:
+    for seed in range(30):
+        drawn = exercises.count_pieces.inputs(seed, 0)
+        for net in (value for value in drawn.values() if isinstance(value, dict)):
+            for w, b in zip(net["W1"][0].tolist(), net["b1"].tolist(), strict=True):
+                assert w == 0 or math.remainder(-b / w, exercises.EIGHTH) == 0
+
+
+# The progress bar
+
+
+def test_the_bar_counts_every_step_and_ends_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, bundle: dict[str, str], raw: bool) -> None:
+            shown.append(bundle["text/plain"])
+
+    monkeypatch.setattr(train, "display", lambda *_, **__: Handle())
+    assert list(train.bar(7, "a run")) == list(range(7))
+    assert shown[-1].endswith("7 of 7 steps") and "░" not in shown[-1]
+    with pytest.raises(ValueError, match="at least one step"):
+        list(train.bar(0, "none"))

@@ -1,0 +1,153 @@
+"""Notebook 01: its figures at default, smallest and largest parameters, with every number computed a second time."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from ffnlab.figures import attention
+from ffnlab.picture import Picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
+    (attention.blend, [(), (-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)]),
+    (attention.scaled, [(), (-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)]),
+    (attention.line, [(), (0, -1.0), (345, 1.5), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)]),
+    (attention.collapse, [(), (1,), (12,), (12, True, True, True), (1, True), (12, False, True, True)]),
+]
+DRAWINGS = {f"{function.__name__}{values}": (function, values) for function, many in PARAMETERS for values in many}
+
+
+@pytest.fixture(params=DRAWINGS, ids=str)
+def picture(request: pytest.FixtureRequest) -> Picture:
+    function, values = DRAWINGS[str(request.param)]
+    return function(*values)
+
+
+def tips(drawn: Picture) -> list[str]:
+    found = (
+        element.findtext(f"{SVG}title") for element in ET.fromstring(drawn.svg).iter() if element.tag != f"{SVG}svg"
+    )
+    return [tip for tip in found if tip]
+
+
+def numbers(words: str) -> list[float]:
+    return [float(found.replace("−", "-")) for found in re.findall(r"(?<![\w.])−?\d+(?:\.\d+)?(?:e−\d+)?", words)]
+
+
+def test_a_figure_is_well_formed_and_stays_inside_its_card(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    for element in root.iter():
+        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
+            if name in element.attrib:
+                assert 0 <= float(element.attrib[name]) <= limit, element.attrib
+        for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", element.attrib.get("d", "")):
+            assert 0 <= float(x) <= width and 0 <= float(y) <= height
+
+
+def test_a_figure_says_its_message_for_every_reader(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    assert root.findtext(f"{SVG}title") == picture.title
+    assert root.findtext(f"{SVG}desc") == picture.sentence
+    assert picture.sentence.endswith(".") and "nan" not in picture.svg and "-0" not in picture.sentence
+    assert len(picture.title) <= 57 and len(picture.sentence) <= 215
+
+
+@pytest.mark.parametrize("name", ["blend", "scaled", "line", "collapse"])
+def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
+    assert (
+        len({function(*values).size for label, (function, values) in DRAWINGS.items() if label.startswith(name)}) == 1
+    )
+
+
+@pytest.mark.parametrize("scores", [(0.3, 0.0, 0.0), (-6.0, 6.0, 0.0), (6.0, 6.0, 6.0), (2.0, -1.0, -6.0)])
+def test_the_blend_is_the_softmax_average_and_stays_in_the_triangle(scores: tuple[float, ...]) -> None:
+    total = sum(map(math.exp, scores))
+    weights = [math.exp(score) / total for score in scores]
+    x, y = (sum(w * v[axis] for w, v in zip(weights, attention.VALUES, strict=True)) for axis in (0, 1))
+    drawn = attention.blend(*scores)
+    assert numbers(drawn.title) == [round(100 * w) for w in weights]
+    assert numbers(drawn.sentence)[6:8] == pytest.approx([x, y], abs=0.005)
+    (ax, ay), (bx, by), (cx, cy) = attention.VALUES
+    sides = [
+        (qx - px) * (y - py) - (qy - py) * (x - px)
+        for (px, py), (qx, qy) in (((ax, ay), (bx, by)), ((bx, by), (cx, cy)), ((cx, cy), (ax, ay)))
+    ]
+    assert all(side <= 1e-12 for side in sides)
+
+
+def off(s: float, frozen: bool) -> float:
+    """‖f(sX) − s·f(X)‖, one row at a time."""
+    X = attention.embeddings(dtype=torch.float64)
+    Wq, Wk, Wv, Wo = attention.head(torch.float64)
+
+    def f(Z: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        rows = [torch.softmax((seen @ Wk) @ (token @ Wq) / 2, dim=0) @ (Z @ Wv) @ Wo for token in seen]
+        return torch.stack(rows)
+
+    return float((f(s * X, X if frozen else s * X) - s * f(X, X)).norm())
+
+
+@pytest.mark.parametrize("s", [-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 4.0])
+def test_only_frozen_weights_make_the_head_linear(s: float) -> None:
+    free, frozen = attention.scaled(s), attention.scaled(s, True)
+    assert numbers(free.sentence)[2] == pytest.approx(off(s, False), abs=0.005)
+    assert off(s, True) < 1e-9 and frozen.title.endswith("f(sX) is s·f(X)")
+    assert free.title.endswith("f(sX) is s·f(X)") == (s in (-1, 0, 1))
+
+
+def test_the_stages_of_the_head_are_those_of_the_formula() -> None:
+    X = attention.embeddings(dtype=torch.float64)
+    Wq, Wk, Wv, Wo = attention.head(torch.float64)
+    found = attention.stages(X)
+    assert torch.allclose(found["A"], torch.softmax((X @ Wq) @ (X @ Wk).T / 2, dim=1))
+    assert torch.allclose(found["out"], found["A"] @ (X @ Wv) @ Wo)
+    assert torch.allclose(attention.stages(2 * X, A=found["A"])["out"], 2 * found["out"])
+    assert attention.stages(X.float())["out"].dtype == torch.float32
+
+
+def test_no_line_solves_xor_and_some_line_solves_and() -> None:
+    best = {"XOR": 0, "AND": 0}
+    for target in best:
+        for angle in range(0, 360, 15):
+            for step in range(-20, 31):
+                drawn = attention.line(angle, step / 20, target)
+                best[target] = max(best[target], int(re.findall(r"gets (\d) of 4", drawn.title)[0]))
+    assert best == {"XOR": 3, "AND": 4}
+
+
+def test_the_skip_stops_the_collapse_and_the_ffn_does_not() -> None:
+    for seed in range(3):
+        alone, ffn = attention.residuals(4, seed=seed), attention.residuals(4, ffn=True, seed=seed)
+        assert alone[3] < 1e-5 and ffn[3] < 1e-5 and alone[4] < 1e-12 and ffn[4] < 1e-12
+        assert attention.residuals(12, skip=True, seed=seed)[-1] > 0.05
+        assert attention.residuals(12, skip=True, ffn=True, norm=True, seed=seed)[-1] > 0.3
+        assert 1e-9 < attention.residuals(6, seed=seed, dtype=torch.float32)[-1] < 1e-6
+
+
+def test_collapse_draws_the_residuals_it_exports() -> None:
+    for setting in attention.SETTINGS:
+        drawn = attention.collapse(12, *setting)
+        found = [float(tip.split(": ")[1]) for tip in tips(drawn) if tip.startswith("layer")]
+        assert found == pytest.approx(attention.residuals(12, *setting), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: attention.scaled(9.0),
+        lambda: attention.line(0, 0.0, "NAND"),
+        lambda: attention.collapse(0),
+        lambda: attention.residuals(13),
+    ],
+)
+def test_parameters_out_of_range_are_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match=r"must be|no target"):
+        call()
