@@ -260,7 +260,8 @@ def line(angle: float = 0, offset: float = 0.0, target: str = "XOR") -> Picture:
     limit = "more is not possible" if right == best == 3 else "solved" if right == 4 else f"{best} are possible"
     title = f"{target}: this line gets {right} of 4 right, {limit}"
     limits = f"no line gets more than {best}" if best < 4 else "a line can get all four"
-    sentence = f"The line says 1 for {_listed(said)}; {target} is 1 for {_listed(wanted)}: {right} of 4 are right, and {limits}."
+    place = f"Looking at {angle:g}°, {offset:.2f} from the middle, the line".replace("-", "−")
+    sentence = f"{place} says 1 for {_listed(said)}; {target} is 1 for {_listed(wanted)}: {right} of 4 are right, and {limits}."
 
     left, top, unit, low, high = 60.0, 66.0, 136.0, -0.5, 1.5
     side = unit * (high - low)
