@@ -75,7 +75,8 @@ def stamp(assignment: str) -> str:
     lab = Path(exercises.__file__).parent.parent
     module = Path(str(exercises.NOTEBOOKS[assignment].__file__)).stem
     parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), *sorted(lab.glob("*.py"))]
-    parts += [lab / "exercises" / f"{module}.py", *sorted((lab / "figures").glob("*.py"))]
+    parts += [lab / "exercises" / f"{module}.py"]
+    parts += [lab / "figures" / f"{name}.py" for name in (module, "shared")]
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
 
 
