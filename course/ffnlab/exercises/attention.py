@@ -205,7 +205,7 @@ def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
     f = _maps(W, b, bend)[bend]
     outputs: dict[str, Any] = {}
     kept = True
-    alive = tuple(((X + Y).amax(-1) > 0.1).nonzero()[0].tolist())  # a token of which a ReLU leaves something
+    alive = tuple((f(X + Y).norm(dim=-1) > 0.1).nonzero()[0].tolist())  # a token of which a ReLU leaves something
     for label, part in (("one token [d]", alive), ("[B, T, d]", ())):
         outputs[label], same = _kept({"X": X[part], "Y": Y[part]}, lambda X, Y: answer(f, X, Y))
         kept = kept and same
