@@ -22,7 +22,7 @@ c.CourseDirectory.release_directory = "course"
 c.CourseDirectory.submitted_directory = f"{grading}/submitted"
 c.CourseDirectory.autograded_directory = f"{grading}/autograded"
 c.CourseDirectory.feedback_directory = f"{grading}/feedback"
-c.CourseDirectory.db_url = f"sqlite:///{root / grading / 'gradebook.db'}"
+c.CourseDirectory.db_url = os.environ.get("AUTOGRADER_DB_URL") or f"sqlite:///{root / grading / 'gradebook.db'}"
 c.CourseDirectory.ignore = [
     ".ipynb_checkpoints",
     "__pycache__",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from autograder.rechecking import recheck
 
 __all__ = ["grade_answer", "recheck"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

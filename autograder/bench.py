@@ -58,6 +58,6 @@ def _plain(school: Class, assignment: str) -> None:
 
 def _engine(workers: int) -> Callable[[Class, str], None]:
     def grade(school: Class, assignment: str) -> None:
-        classroom.grade(school, assignment, Limits(), workers)
+        classroom.grade(school, assignment, Limits(), classroom.Where(workers))
 
     return grade

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder import draws, feedback, gradebook
-from autograder.grade import Graded, grade_submission
+from autograder import draws, feedback, gradebook, log, markings, pool
+from autograder.grade import Graded
 from autograder.house import NAME, Class, UserError, assignments
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Jail, JailBroken
 from ffnlab import exercises
-from ffnlab.verdict import not_earned, not_graded
+from ffnlab.verdict import Outcome, not_earned
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,22 @@ class Done:
 
     submission: Submission
     graded: Graded | None  # None: graded before, nothing has changed
-    remark: str = ""
+
+
+@dataclass
+class Summary:
+    """How many submissions were graded, how many had not changed since last time, how many a person has to look at."""
+
+    graded: int = 0
+    unchanged: int = 0
+    not_graded: int = 0
+
+    def count(self, done: Done) -> None:
+        if done.graded is None:
+            self.unchanged += 1
+        else:
+            self.graded += 1
+            self.not_graded += any(v.outcome is Outcome.NOT_GRADED for v in done.graded.verdicts.values())
 
 
 def find(school: Class, assignment: str, student: str | None = None) -> list[Submission]:
@@ -86,67 +98,104 @@ def _submission(student: str, assignment: str, folder: Path) -> Submission:
     return Submission(student, assignment, folder, None, found)
 
 
+@dataclass(frozen=True)
+class Where:
+    """Who does the work: processes on this machine, or the workers of a Dask scheduler."""
+
+    workers: int | None = None  # processes here; None: as many as there are cores
+    scheduler: str | None = None  # a Dask scheduler's address
+
+    def pool(self, submissions: int) -> tuple[pool.MakeExecutor, int]:
+        """An executor's maker, and how many submissions it grades side by side.
+
+        Raises:
+            UserError: no scheduler answers.
+        """
+        if self.scheduler:
+            return pool.on_cluster(self.scheduler)
+        count = max(1, min(self.workers or os.cpu_count() or 1, submissions))
+        return pool.on_this_machine(count), count
+
+
 def grade(
     school: Class,
     assignment: str,
     limits: Limits,
-    workers: int | None = None,
+    where: Where = Where(),
     student: str | None = None,
+    exercise: str | None = None,
     force: bool = False,
     tell: Callable[[Done, int], None] = lambda done, total: None,
-) -> list[Done]:
+) -> Summary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
+    student: only this one. exercise: judge only this one again and keep the verdicts on the others (of a submission that
+    has none yet, everything is graded). force: also what has not changed.
+
     Raises:
-        UserError: nothing to grade. JailBroken: the jail does not start.
+        UserError: nothing to grade. JailBroken: the jail does not start. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
     submissions = find(school, assignment, student)
+    if exercise is not None and exercise not in {found.name for found in exercises.of_notebook(assignment)}:
+        raise UserError(f"{assignment} has no exercise called {exercise!r}")
     seeds = draws.hidden(assignment, school.draws)
-    done: list[Done] = []
-    with gradebook.Book(school) as book:
+    marked = markings.kept(school, assignment, seeds)
+    key, version = draws.key_version(assignment), gradebook.version(assignment)
+    summary = Summary()
+    with gradebook.Book(school) as book, _asked_to_stop() as stop, log.of(school) as line:
         book.know(assignment)
-        before, now = book.latest(assignment), gradebook.version(assignment)
-        fresh: list[Submission] = []
-        for submission in submissions:
-            kept = before.get(submission.student)
-            if kept and not force and kept.holds_for(gradebook.digest(_read(submission, limits)), now):
-                done.append(Done(submission, None, "graded before, unchanged"))
-                tell(done[-1], len(submissions))
-            else:
-                fresh.append(submission)
-        for submission, graded, digest in _graded(fresh, limits, seeds, workers or os.cpu_count() or 1):
+
+        def finish(done: Done) -> None:
+            summary.count(done)
+            tell(done, len(submissions))
+
+        def jobs() -> Iterator[tuple[_Paper, pool.Job]]:
+            before = book.settled(assignment)
+            for submission in submissions:
+                data = _read(submission, limits)
+                paper = _Paper(submission, gradebook.digest(data))
+                unchanged = before.get(submission.student) == (paper.digest, version)
+                if submission.path is None and not unchanged:
+                    save(paper, _nothing_there(submission))
+                elif unchanged and not force and not exercise:
+                    finish(Done(submission, None))
+                else:
+                    only = (exercise,) if exercise and unchanged else ()
+                    yield paper, pool.Job(assignment, data, seeds, limits, key, marked, only)
+
+        def save(paper: _Paper, graded: Graded) -> None:
+            submission = paper.submission
+            missing = [e.name for e in exercises.of_notebook(assignment) if e.name not in graded.verdicts]
+            if missing:
+                (kept,) = book.latest(assignment, submission.student)
+                graded.verdicts |= {name: kept.verdict(name) for name in missing}
             if submission.remark:
                 graded.remarks.insert(0, submission.remark)
             feedback.write(school, submission.student, graded)
-            book.enter(submission.student, graded, digest, _timestamp(submission.folder))
-            done.append(Done(submission, graded, "; ".join(graded.remarks)))
-            tell(done[-1], len(submissions))
-    return sorted(done, key=lambda one: one.submission.student)
+            book.enter(submission.student, graded, paper.digest, _timestamp(submission.folder))
+            line(submission.student, graded)
+            finish(Done(submission, graded))
 
-
-def _graded(
-    submissions: list[Submission], limits: Limits, seeds: draws.Seeds, workers: int
-) -> Iterator[tuple[Submission, Graded, str]]:
-    """Each submission with its grade and its digest, as they come, graded side by side.
-
-    Ctrl-C: what is being graded is finished and still comes; then KeyboardInterrupt.
-    """
-    if not submissions:
-        return
-    count = min(workers, len(submissions))
-    with _asked_to_stop() as stop, _jails(count, limits) as jails, ThreadPoolExecutor(count) as pool:
-        running: dict[Future[tuple[Graded, str]], Submission] = {
-            pool.submit(_grade_one, submission, jails, limits, seeds): submission for submission in submissions
-        }
-        while running:
-            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in finished:
-                submission = running.pop(future)
-                yield submission, *future.result()
-            if stop.is_set():
-                running = {future: one for future, one in running.items() if not future.cancel()}
+        executor, side_by_side = where.pool(len(submissions))
+        for paper, graded in pool.graded(jobs(), executor, side_by_side, stop):
+            save(paper, graded)
         if stop.is_set():
             raise KeyboardInterrupt
+    return summary
+
+
+@dataclass(frozen=True)
+class _Paper:
+    """A submission with the hash of what was read of it."""
+
+    submission: Submission
+    digest: str
+
+
+def _nothing_there(submission: Submission) -> Graded:
+    reason = f"There is {submission.remark} in the submission."
+    listed = exercises.of_notebook(submission.assignment)
+    return Graded(submission.assignment, {e.name: not_earned(e, reason) for e in listed})
 
 
 @contextlib.contextmanager
@@ -176,49 +225,6 @@ def _read(submission: Submission, limits: Limits) -> bytes:
             return file.read(limits.notebook + 1)
     except OSError:
         return b""
-
-
-@contextlib.contextmanager
-def _jails(count: int, limits: Limits) -> Iterator[queue.SimpleQueue[Jail]]:
-    """A pool of warm processes, started side by side."""
-    free: queue.SimpleQueue[Jail] = queue.SimpleQueue()
-    started: list[Jail] = []
-    try:
-        with ThreadPoolExecutor(count) as starters:
-            for jail in starters.map(lambda _: Jail(limits), range(count)):
-                started.append(jail)
-                free.put(jail)
-        yield free
-    finally:
-        while not free.empty():
-            started.append(free.get())
-        for jail in started:
-            jail.close()
-
-
-def _grade_one(
-    submission: Submission, jails: queue.SimpleQueue[Jail], limits: Limits, seeds: draws.Seeds
-) -> tuple[Graded, str]:
-    """The grade of one submission, and its digest; where the jail breaks, once more in a new one, then leave it to a person."""
-    data = _read(submission, limits)
-    digest = gradebook.digest(data)
-    listed = exercises.of_notebook(submission.assignment)
-    if submission.path is None:
-        verdicts = {e.name: not_earned(e, f"There is {submission.remark} in the submission.") for e in listed}
-        return Graded(submission.assignment, verdicts), digest
-    jail = jails.get()
-    try:
-        for _ in range(2):
-            try:
-                return grade_submission(submission.assignment, data, jail, seeds), digest
-            except JailBroken as error:
-                reason = str(error)
-                jail.close()
-                jail = Jail(limits)
-        verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
-        return Graded(submission.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"]), digest
-    finally:
-        jails.put(jail)
 
 
 def _timestamp(folder: Path) -> datetime | None:

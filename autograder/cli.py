@@ -7,8 +7,9 @@ import os
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,6 +23,10 @@ from rich.progress import (
 )
 
 from autograder.house import Class, UserError, assignments, root
+from autograder.jail.limits import Limits
+
+if TYPE_CHECKING:
+    from autograder import classroom
 
 app = typer.Typer(
     help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
@@ -30,6 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+LIMITS = [limit.name for limit in fields(Limits)]
 Grading = Annotated[Path | None, typer.Option(help="The class's folder, with submitted/ in it. [default: grading/]")]
 
 
@@ -40,8 +46,19 @@ def grade(
     ] = None,
     grading: Grading = None,
     student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Submissions side by side. [default: the cores]")] = None,
+    exercise: Annotated[
+        str | None, typer.Option(help="Judge only this exercise again; keep the other verdicts.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Grade again what has not changed.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Submissions side by side. [default: the cores]")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Grade on a Dask cluster: its scheduler's address.")] = None,
+    db_url: Annotated[
+        str | None,
+        typer.Option(envvar="AUTOGRADER_DB_URL", help="The gradebook. [default: gradebook.db in the class's folder]"),
+    ] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(help=f"A limit as NAME=NUMBER, in seconds or bytes: {', '.join(LIMITS)}.")
+    ] = None,
     students: Annotated[int, typer.Option(min=1, help="How many students a sample class has.")] = 16,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table. While grading/submitted/ is empty: a sample class in grading/sample/."""
@@ -51,9 +68,10 @@ def grade(
     for name in assignment or []:
         if name not in assignments():
             raise UserError(f"there is no assignment called {name!r}; there are: {', '.join(assignments())}")
-    school = _class(grading)
+    limits = _limits(limit or [])
+    school = _class(grading, db_url)
     if school.is_empty() and grading is None:
-        school = Class(root() / "grading" / "sample")
+        school = Class(root() / "grading" / "sample", db_url)
         if school.is_empty():
             sample.make(school, students)
             console.print(
@@ -63,47 +81,81 @@ def grade(
         else:
             console.print("grading/submitted/ is empty: grading the sample class in grading/sample/.", style="dim")
     names = assignment or classroom.submitted_assignments(school)
+    if exercise:
+        names = [_notebook_of(exercise)]
     if not names:
         raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
     for name in names:
-        _grade(console, school, name, workers, student, force)
+        _grade(console, school, name, limits, classroom.Where(workers, scheduler), student, exercise, force)
+
+
+def _notebook_of(exercise: str) -> str:
+    from ffnlab import exercises
+
+    try:
+        return exercises.notebook_of(exercise)
+    except LookupError as error:
+        raise UserError(str(error.args[0])) from None
+
+
+def _limits(given: list[str]) -> Limits:
+    """The limits with what was given as NAME=NUMBER."""
+    changed: dict[str, Any] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = 0
+        if name not in LIMITS or not 0 < value < float("inf"):
+            raise UserError(
+                f"--limit {text}: NAME=NUMBER was expected, with a positive number and one of {', '.join(LIMITS)}"
+            )
+        changed[name] = value if name.endswith("seconds") else int(value)
+    return replace(Limits(), **changed)
 
 
 def _grade(
-    console: Console, school: Class, assignment: str, workers: int | None, student: str | None, force: bool
+    console: Console,
+    school: Class,
+    assignment: str,
+    limits: Limits,
+    where: classroom.Where,
+    student: str | None,
+    exercise: str | None,
+    force: bool,
 ) -> None:
     from autograder import classroom, gradebook, report
-    from autograder.jail.limits import Limits
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(f"{assignment}", total=None, rate="starting the jail")
+        task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
 
         def tell(done: classroom.Done, total: int) -> None:
             speed = progress.tasks[task].speed or 0
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
 
         try:
-            done = classroom.grade(school, assignment, Limits(), workers, student, force, tell)
+            summary = classroom.grade(school, assignment, limits, where, student, exercise, force, tell)
         except KeyboardInterrupt:
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
             raise typer.Exit(130) from None
     with gradebook.Book(school) as book:
-        latest = book.latest(assignment)
-    attempts = [latest[one.submission.student] for one in done if one.submission.student in latest]
-    attempts.sort(key=lambda attempt: attempt.student)
-    report.class_table(console, assignment, attempts)
-    report.misunderstandings(console, attempts)
-    again = sum(1 for one in done if one.graded is not None)
-    unchanged = len(done) - again
+        report.of_class(console, assignment, book.latest(assignment, student))
     console.print(
-        f"{again} graded" + (f", {unchanged} unchanged since last time (--force grades them again)" if unchanged else "")
+        f"{summary.graded} graded"
+        + (f", {summary.unchanged} unchanged since last time (--force grades them again)" if summary.unchanged else "")
+        + (
+            f", {summary.not_graded} of them not in full: look for “not graded” in grading.log"
+            if summary.not_graded
+            else ""
+        )
         + f". Feedback pages: {_shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html\n"
-    )  # fmt: skip
+    )
 
 
 @app.command()
@@ -257,10 +309,10 @@ def bench(
     benches.run(Console(), assignment, students, plain)
 
 
-def _class(folder: Path | None) -> Class:
+def _class(folder: Path | None, db_url: str | None) -> Class:
     if folder is not None and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
-    return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"))
+    return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"), db_url)
 
 
 def _source(file: Path) -> str:

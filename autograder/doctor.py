@@ -103,6 +103,9 @@ PROOFS = {
     "    assert not os.access(place, os.W_OK), place\nopen('/tmp/mine', 'w').close()",
     "no capability": "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
     "assert libc.unshare(0x00020000) != 0\nassert libc.mount(b'none', b'/tmp', b'tmpfs', 0, b'') != 0",
+    "system calls are filtered": "import ctypes, platform\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+    "if platform.machine() in ('x86_64', 'aarch64'):\n"
+    "    assert libc.syscall(425, 1, None) == -1 and ctypes.get_errno() == 1, 'io_uring'",
     "memory is bounded": "import resource\nassert resource.getrlimit(resource.RLIMIT_AS)[1] != resource.RLIM_INFINITY",
 }
 

@@ -13,7 +13,7 @@ from autograder import draws, inbox, judge
 from autograder.house import UserError, release
 from autograder.inbox import Cell, Kind
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Jail, JailBroken, Overrun, Worker
+from autograder.jail.sandbox import Budget, Jail, JailBroken, Overrun, Worker
 from ffnlab import exercises
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure
@@ -44,14 +44,19 @@ class Graded:
         return sum(verdict.max_points for verdict in self.verdicts.values())
 
 
-def grade_submission(assignment: str, data: bytes, jail: Jail, seeds: draws.Seeds) -> Graded:
+def grade_submission(
+    assignment: str, data: bytes, jail: Jail, seeds: draws.Seeds, only: tuple[str, ...] = ()
+) -> Graded:
     """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
+
+    only: the exercises to judge; empty for all. The whole notebook runs either way.
 
     Raises:
         JailBroken: our fault; nothing can be graded.
     """
     start = time.monotonic()
-    listed = exercises.of_notebook(assignment)
+    listed = [e for e in exercises.of_notebook(assignment) if not only or e.name in only]
+    names = {exercise.name for exercise in listed}
     try:
         rebuilt = inbox.rebuild(assignment, data, jail.limits.notebook)
     except inbox.Unreadable as error:
@@ -61,6 +66,8 @@ def grade_submission(assignment: str, data: bytes, jail: Jail, seeds: draws.Seed
     with _Session(jail) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
+                if cell.name not in names:
+                    continue
                 verdict, printed = session.judge(exercises.find(cell.name), seeds[cell.name])
                 graded.verdicts[cell.name] = verdict
                 graded.printed[cell.name] = printed
@@ -77,8 +84,8 @@ class _Session:
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
-        self._deadline = time.monotonic() + jail.limits.submission_seconds
-        self._worker = jail.fork(self._deadline)
+        self._budget = Budget(jail.limits.submission_seconds)
+        self._worker = jail.fork(self._budget)
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why its cell did not run to its end
         self._untouched: set[str] = set()
@@ -137,7 +144,7 @@ class _Session:
 
     def _start_again(self) -> None:
         self._worker.kill()
-        self._worker = self._jail.fork(self._deadline)
+        self._worker = self._jail.fork(self._budget)
         kept: list[str] = []
         for source in self._history:
             try:
@@ -145,7 +152,7 @@ class _Session:
                 kept.append(source)
             except Overrun:
                 self._worker.kill()
-                self._worker = self._jail.fork(self._deadline)
+                self._worker = self._jail.fork(self._budget)
         self._history = kept
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from autograder.draws import key_version
 from autograder.grade import Graded
 from autograder.house import Class, UserError, solution
 from autograder.inbox import Kind
-from ffnlab.verdict import Outcome
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict
 
 _metadata = sa.MetaData()
 ATTEMPTS = sa.Table(
@@ -55,10 +55,12 @@ class Attempt:
     verdicts: dict[str, dict[str, Any]]
     remarks: Sequence[str]
 
-    def holds_for(self, submission: str, version: str) -> bool:
-        """Whether the same submission would get the same grade again; what was not graded, by our fault, is tried again."""
-        graded = all(verdict.get("outcome") != Outcome.NOT_GRADED.value for verdict in self.verdicts.values())
-        return graded and (self.submission, self.version) == (submission, version)
+    def verdict(self, exercise: str) -> Verdict:
+        """The verdict on one exercise, as it was. Raises KeyError where there was none."""
+        kept = self.verdicts[exercise]
+        aspects = tuple(AspectVerdict(**aspect) for aspect in kept["aspects"])
+        rest = {name: kept[name] for name in ("exercise", "mistake", "cause", "where")}
+        return Verdict(outcome=Outcome(kept["outcome"]), aspects=aspects, **rest)
 
 
 def version(assignment: str) -> str:
@@ -108,16 +110,27 @@ class Book:
             notebook, resources = preprocessor.preprocess(notebook, resources)
         self._gradebook.db.expire_all()
 
-    def latest(self, assignment: str) -> dict[str, Attempt]:
-        """The latest attempt of each student."""
+    def settled(self, assignment: str) -> dict[str, tuple[str, str]]:
+        """By student: the hash and the version of the latest attempt. What was not graded, by our fault, is not settled: it is tried again."""
+        return {
+            attempt.student: (attempt.submission, attempt.version)
+            for attempt in self.latest(assignment)
+            if all(verdict.get("outcome") != Outcome.NOT_GRADED.value for verdict in attempt.verdicts.values())
+        }
+
+    def latest(self, assignment: str, student: str | None = None) -> Iterator[Attempt]:
+        """The latest attempt of each student, or of one, by student, one after the other: a class may be large."""
         newest = (
             sa.select(sa.func.max(ATTEMPTS.c.id))
             .where(ATTEMPTS.c.assignment == assignment)
             .group_by(ATTEMPTS.c.student)
         )
+        if student is not None:
+            newest = newest.where(ATTEMPTS.c.student == student)
+        query = sa.select(ATTEMPTS).where(ATTEMPTS.c.id.in_(newest)).order_by(ATTEMPTS.c.student)
         with self._gradebook.engine.connect() as connection:
-            rows = connection.execute(sa.select(ATTEMPTS).where(ATTEMPTS.c.id.in_(newest))).mappings().all()
-        return {row["student"]: _attempt(row) for row in rows}
+            for row in connection.execution_options(yield_per=100).execute(query).mappings():
+                yield _attempt(row)
 
     def enter(self, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
         """One submission's scores, comments and history, in one transaction."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-NAME = re.compile(r"[A-Za-z0-9_.@+-]{1,200}")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")  # no leading sign: a spreadsheet would take it for a formula
 
 
 class UserError(Exception):
@@ -25,9 +25,10 @@ def root() -> Path:
 
 @dataclass(frozen=True)
 class Class:
-    """The folders of one class, laid out as nbgrader does."""
+    """The folders of one class, laid out as nbgrader does, and its gradebook."""
 
     folder: Path
+    database: str | None = None  # an SQLAlchemy URL; None: SQLite in the folder, unless AUTOGRADER_DB_URL says another
 
     @property
     def submitted(self) -> Path:
@@ -43,7 +44,8 @@ class Class:
 
     @property
     def db_url(self) -> str:
-        return os.environ.get("AUTOGRADER_DB_URL") or f"sqlite:///{self.folder.resolve() / 'gradebook.db'}"
+        given = self.database or os.environ.get("AUTOGRADER_DB_URL")
+        return given or f"sqlite:///{self.folder.resolve() / 'gradebook.db'}"
 
     @property
     def draws(self) -> Path:

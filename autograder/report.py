@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.text import Text
 from autograder.gradebook import Attempt
 from autograder.matrix import Row
 from ffnlab import exercises
+from ffnlab.exercise import Exercise
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
@@ -24,45 +25,53 @@ def clean(text: str, most: int = 300) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", "�", text)[:most]
 
 
-def class_table(console: Console, assignment: str, attempts: Sequence[Attempt]) -> None:
-    """One line a student: points per exercise, total, remarks."""
+def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], most: int = 100) -> None:
+    """One line a student (points per exercise, total, remarks), and the mistakes most often named. Of a large class, the first `most` lines.
+
+    attempts: taken one at a time, so that a class of any size needs the same memory.
+    """
     listed = [exercise for exercise in exercises.of_notebook(assignment) if exercise.points]
     table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("student", no_wrap=True)
     for exercise in listed:
         table.add_column(_short(exercise.name), justify="right")
     table.add_column("total", justify="right", style="bold")
-    table.add_column("remarks", overflow="fold")
-    for attempt in attempts:
-        cells = []
-        for exercise in listed:
-            verdict = attempt.verdicts.get(exercise.name, {})
-            outcome = str(verdict.get("outcome", "not graded"))
-            mark = CELL.get(outcome, "?")
-            points = "" if outcome == "not attempted" else f"{verdict.get('points', 0.0):g} "
-            cells.append(Text(f"{points}{mark}", style=STYLE.get(outcome, "")))
-        total = f"{attempt.points:g}/{attempt.max_points:g}"
-        table.add_row(Text(attempt.student), *cells, total, Text(clean("; ".join(attempt.remarks))))
-    console.print(table)
-    console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it", style="dim")
-
-
-def misunderstandings(console: Console, attempts: Sequence[Attempt], most: int = 10) -> None:
-    """The named mistakes of a class, the most frequent first."""
-    counted: Counter[tuple[str, str]] = Counter()
-    for attempt in attempts:
+    table.add_column("remarks", overflow="fold", min_width=16)
+    mistakes: Counter[tuple[str, str]] = Counter()
+    count = 0
+    for count, attempt in enumerate(attempts, 1):
+        if count <= most:
+            table.add_row(*_row(attempt, listed))
         for name, verdict in attempt.verdicts.items():
             if verdict.get("mistake"):
-                counted[name, str(verdict["cause"])] += 1
-    if not counted:
-        return
+                mistakes[name, str(verdict["cause"])] += 1
+    console.print(table)
+    if count > most:
+        console.print(f"… and {count - most:,} more; all of them: grading.log, or `nbgrader export`", style="dim")
+    console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it", style="dim")
+    if mistakes:
+        console.print(_misunderstandings(mistakes))
+
+
+def _row(attempt: Attempt, listed: Sequence[Exercise]) -> list[Text]:
+    cells = []
+    for exercise in listed:
+        verdict = attempt.verdicts.get(exercise.name, {})
+        outcome = str(verdict.get("outcome", "not graded"))
+        points = "" if outcome == "not attempted" else f"{verdict.get('points', 0.0):g} "
+        cells.append(Text(f"{points}{CELL.get(outcome, '?')}", style=STYLE.get(outcome, "")))
+    total = Text(f"{attempt.points:g}/{attempt.max_points:g}")
+    return [Text(attempt.student), *cells, total, Text(clean("; ".join(attempt.remarks)))]
+
+
+def _misunderstandings(mistakes: Counter[tuple[str, str]], most: int = 10) -> Table:
     table = Table(title="What the class misunderstood", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("students", justify="right")
     table.add_column("exercise", no_wrap=True)
     table.add_column("mistake", overflow="fold")
-    for (name, cause), count in counted.most_common(most):
-        table.add_row(str(count), name, Text(clean(cause)))
-    console.print(table)
+    for (name, cause), times in mistakes.most_common(most):
+        table.add_row(str(times), name, Text(clean(cause)))
+    return table
 
 
 def matrix_table(console: Console, rows: Sequence[Row]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import needs_bubblewrap
@@ -161,9 +162,16 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
     return place
 
 
+def grade_class(school: Class, assignment: str, **how: Any) -> dict[str, classroom.Done]:
+    """What became of each student's submission."""
+    done: dict[str, classroom.Done] = {}
+    classroom.grade(school, assignment, Limits(), tell=lambda one, _: done.update({one.submission.student: one}), **how)
+    return done
+
+
 @pytest.fixture(scope="module")
 def done(school: Class) -> dict[str, classroom.Done]:
-    return {one.submission.student: one for one in classroom.grade(school, FFN, Limits())}
+    return grade_class(school, FFN)
 
 
 def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, classroom.Done]) -> None:
@@ -187,8 +195,8 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
 
 
 def test_what_has_not_changed_is_not_graded_again(school: Class, done: dict[str, classroom.Done]) -> None:
-    assert all(one.graded is None for one in classroom.grade(school, FFN, Limits()))
-    (again,) = classroom.grade(school, FFN, Limits(), student="ada", force=True)
+    assert all(one.graded is None for one in grade_class(school, FFN).values())
+    again = grade_class(school, FFN, student="ada", force=True)["ada"]
     assert again.graded and done["ada"].graded and again.graded.verdicts == done["ada"].graded.verdicts
 
 
@@ -242,10 +250,10 @@ def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
-    (one,) = classroom.grade(Class(tmp_path), START, Limits())
+    (one,) = grade_class(Class(tmp_path), START).values()
     assert one.graded and one.graded.points == 0 and "no notebook" in one.graded.remarks[0]
     (folder / "my_work.ipynb").write_text(json.dumps(answered(RIGHT)), encoding="utf-8")
-    (one,) = classroom.grade(Class(tmp_path), START, Limits())
+    (one,) = grade_class(Class(tmp_path), START).values()
     assert one.graded and one.graded.points == 2 and "my_work.ipynb" in one.graded.remarks[0]
 
 

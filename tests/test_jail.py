@@ -146,11 +146,11 @@ def test_garbage_on_the_wire_is_refused() -> None:
     one, other = socket.socketpair()
     one.sendall(b"\xff\xff\xff\xff")
     with pytest.raises(Malformed):
-        wire.receive(other, 1)
+        wire.receive(other)
     one.sendall(b"\x00\x00\x00\x08garbage!")
     with pytest.raises(Malformed):
-        wire.receive(other, 1)
+        wire.receive(other)
     one.close()
     with pytest.raises(wire.Closed):
-        wire.receive(other, 1)
+        wire.receive(other)
     other.close()

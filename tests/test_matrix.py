@@ -105,11 +105,11 @@ def small_key() -> Key:
 
 def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(keys, "find", lambda name: key)
-    judge.marking.cache_clear()
+    judge.forget()
     try:
         found = matrix.rows(key, {"public": judge.public_seeds(key.exercise)})
     finally:
-        judge.marking.cache_clear()
+        judge.forget()
     return {row.answer.name: row.problem for row in found if row.problem}
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,11 +28,15 @@ from ffnlab import plain
 HERE = Path(__file__).resolve().parent  # …/autograder/jail
 LAB = Path(ffnlab.__file__).resolve().parent
 START_SECONDS = 120.0
-POLL_SECONDS = 0.1
+PATIENCE = 10  # on a crowded machine a request may take this many times its limit by the wall's clock
 
 
 class JailBroken(RuntimeError):
     """The jail can't be started or has died: our fault, never the student's. One line, with what to do."""
+
+
+class JailWontStart(JailBroken):
+    """There is no jail to be had on this machine as it is."""
 
 
 class Overrun(Exception):
@@ -43,7 +47,7 @@ def command(control: int, limits: Limits) -> list[str]:
     """The bubblewrap command line: what is mounted, what is shared (nothing), what runs."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        raise JailBroken("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
+        raise JailWontStart("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
     mounted: list[str] = ["--size", str(limits.tmp), "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         link = Path("/", name)
@@ -117,7 +121,7 @@ class Jail:
             said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
             last = said.splitlines()[-1] if said else "it did not start in time"
             self._control.close()
-            raise JailBroken(f"the jail does not start: {last} (`autograder doctor` tells more)")
+            raise JailWontStart(f"the jail does not start: {last} (`autograder doctor` tells more)")
 
     def __enter__(self) -> Self:
         return self
@@ -142,8 +146,8 @@ class Jail:
         finally:
             worker.kill()
 
-    def fork(self, deadline: float | None = None) -> Worker:
-        """A fresh fork. `deadline`: when, by time.monotonic(), its submission must be done.
+    def fork(self, budget: Budget | None = None) -> Worker:
+        """A fresh fork. `budget`: what its submission may still spend, shared with the forks before it.
 
         Raises:
             JailBroken: the warm process is gone, or the fork could not be isolated.
@@ -160,7 +164,9 @@ class Jail:
         if not answer.isdigit():
             ours.close()
             raise JailBroken(f"a worker could not be isolated: {answer or 'the warm process is gone'}")
-        return Worker(ours, self._host_process(int(answer)), self.limits, deadline)
+        return Worker(
+            ours, self._host_process(int(answer)), self.limits, budget or Budget(self.limits.submission_seconds)
+        )
 
     def _host_process(self, inner: int) -> psutil.Process | None:
         """The process that the warm process knows by number `inner`, as this machine knows it."""
@@ -181,20 +187,21 @@ def _namespace_numbers(pid: int) -> list[int]:
     return []
 
 
+@dataclass
+class Budget:
+    """How many seconds a submission has left, over all its forks."""
+
+    left: float
+
+
 class Worker:
     """One fork, seen from outside: asks it to run cells and to answer probes, and holds it to its limits."""
 
-    def __init__(
-        self,
-        channel: socket.socket,
-        process: psutil.Process | None,
-        limits: Limits,
-        deadline: float | None = None,
-    ) -> None:
+    def __init__(self, channel: socket.socket, process: psutil.Process | None, limits: Limits, budget: Budget) -> None:
         self._channel = channel
         self._process = process
         self._limits = limits
-        self._deadline = deadline or time.monotonic() + limits.submission_seconds
+        self._budget = budget
         self._baseline = _memory(process) if process else 0  # what a fork inherits and never touches again
 
     def run(self, source: str) -> dict[str, Any]:
@@ -213,56 +220,78 @@ class Worker:
         self._channel.close()
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        seconds = min(self._limits.cell_seconds, self._deadline - time.monotonic())
+        seconds = min(self._limits.cell_seconds, self._budget.left)
         if seconds <= 0:
             raise Overrun(f"The submission took longer than {self._limits.submission_seconds:g} s in all.")
-        watch = _Watch(self._process, self._limits, self._baseline)
+        clock = _Clock(self._process)
+
+        def patience() -> None:
+            if clock.spent() > seconds:
+                raise Overrun(f"It ran longer than {seconds:.3g} s and was stopped.")
+            self._hold_to_limits()
+
         try:
-            with watch:
-                self._channel.settimeout(seconds)
-                wire.send(self._channel, request)
-                return wire.receive(self._channel, seconds)
+            self._channel.settimeout(PATIENCE * seconds)
+            wire.send(self._channel, request)
+            return wire.receive(self._channel, patience)
         except wire.Late:
-            raise Overrun(f"It ran longer than {seconds:.3g} s and was stopped.") from None
+            raise Overrun("The process that ran it stood still and was stopped.") from None
         except wire.Closed:
-            raise Overrun(watch.reason or "The process that ran it ended without a word.") from None
+            raise Overrun("The process that ran it ended without a word.") from None
         except plain.Malformed as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
+        finally:
+            self._budget.left -= clock.spent()
+
+    def _hold_to_limits(self) -> None:
+        """Sum the memory and count the threads of the fork and of all that it started.
+
+        Raises:
+            Overrun: it is beyond a limit; it has been killed.
+        """
+        if self._process is None:
+            return
+        try:
+            family = [self._process, *self._process.children(recursive=True)]
+        except psutil.Error:
+            return
+        threads = sum(_threads(process) for process in family)
+        memory = sum(max(0, _memory(process) - self._baseline) for process in family)
+        if threads > self._limits.processes:
+            self.kill()
+            raise Overrun(f"It started more than {self._limits.processes} processes or threads and was stopped.")
+        if memory > self._limits.memory:
+            self.kill()
+            raise Overrun(f"It used more than {self._limits.memory // 2**20:,} MiB of memory and was stopped.")
 
 
-class _Watch:
-    """While a request is served: sums the memory and counts the processes of the fork, and kills it beyond the limits."""
+class _Clock:
+    """How long a request has taken: what it computed or slept, but not what it waited for a core that others were using."""
 
-    def __init__(self, process: psutil.Process | None, limits: Limits, baseline: int) -> None:
-        self._process, self._limits, self._baseline = process, limits, baseline
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self.reason = ""
+    def __init__(self, process: psutil.Process | None) -> None:
+        self._process = process
+        self._started = time.monotonic()
+        self._computed, self._waited = self._read() or (0.0, 0.0)
 
-    def __enter__(self) -> Self:
-        if self._process is not None:
-            self._thread.start()
-        return self
+    def spent(self) -> float:
+        """Seconds; at least a tenth of what the wall's clock shows, and all of that once the process is gone."""
+        wall = time.monotonic() - self._started
+        now = self._read()
+        if now is None:
+            return wall
+        computed, waited = now
+        return max(computed - self._computed, wall - (waited - self._waited), wall / PATIENCE)
 
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _look(self) -> None:
-        assert self._process is not None
-        while not self._done.wait(POLL_SECONDS):
-            with contextlib.suppress(psutil.Error):
-                family = [self._process, *self._process.children(recursive=True)]
-                threads = sum(_threads(process) for process in family)
-                memory = sum(max(0, _memory(process) - self._baseline) for process in family)
-                if threads > self._limits.processes:
-                    self.reason = f"It started more than {self._limits.processes} processes or threads and was stopped."
-                elif memory > self._limits.memory:
-                    self.reason = f"It used more than {self._limits.memory // 2**20:,} MiB of memory and was stopped."
-                if self.reason:
-                    self._process.send_signal(signal.SIGKILL)
-                    return
+    def _read(self) -> tuple[float, float] | None:
+        """Seconds that the process has computed on all its threads, and that its first thread has waited for a core."""
+        if self._process is None:
+            return None
+        try:
+            times = self._process.cpu_times()
+            waited = int(Path(f"/proc/{self._process.pid}/schedstat").read_text().split()[1]) / 1e9
+        except (psutil.Error, OSError, ValueError, IndexError):
+            return None
+        return times.user + times.system, waited
 
 
 def _threads(process: psutil.Process) -> int:

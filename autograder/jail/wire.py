@@ -5,11 +5,13 @@ from __future__ import annotations
 import socket
 import struct
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ffnlab import plain
 
 MAX_FRAME = plain.MAX_BYTES
+POLL_SECONDS = 0.1
 
 
 class Closed(ConnectionError):
@@ -17,14 +19,14 @@ class Closed(ConnectionError):
 
 
 class Late(TimeoutError):
-    """No whole frame arrived in time."""
+    """The other side does not read."""
 
 
 def send(channel: socket.socket, message: dict[str, Any]) -> None:
     """Send one frame.
 
     Raises:
-        Closed: nobody is listening any more.
+        Closed: nobody is listening any more. Late: the channel's time-out passed.
     """
     data = plain.pack(message)
     try:
@@ -35,33 +37,33 @@ def send(channel: socket.socket, message: dict[str, Any]) -> None:
         raise Closed("the other side is gone") from None
 
 
-def receive(channel: socket.socket, seconds: float | None = None) -> dict[str, Any]:
-    """Receive one frame, waiting at most `seconds` for all of it.
+def receive(channel: socket.socket, patience: Callable[[], None] | None = None) -> dict[str, Any]:
+    """Receive one frame. `patience` is called whenever POLL_SECONDS have passed without a byte; it raises when it has run out.
 
     Raises:
-        Closed: the other side is gone. Late: the time is over. plain.Malformed: the bytes are not a frame.
+        Closed: the other side is gone. plain.Malformed: the bytes are not a frame. Whatever `patience` raises.
     """
-    deadline = None if seconds is None else time.monotonic() + seconds
-    (length,) = struct.unpack(">I", _exactly(channel, 4, deadline))
+    channel.settimeout(None if patience is None else POLL_SECONDS)
+    (length,) = struct.unpack(">I", _exactly(channel, 4, patience))
     if length > MAX_FRAME:
         raise plain.Malformed(f"a frame of {length:,} bytes")
-    message = plain.unpack(_exactly(channel, length, deadline))
+    message = plain.unpack(_exactly(channel, length, patience))
     if not isinstance(message, dict):
         raise plain.Malformed("a frame that is not a dict")
     return message
 
 
-def _exactly(channel: socket.socket, count: int, deadline: float | None) -> bytes:
+def _exactly(channel: socket.socket, count: int, patience: Callable[[], None] | None) -> bytes:
     parts = bytearray()
+    looked = time.monotonic()
     while len(parts) < count:
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
-            raise Late("no answer in time")
-        channel.settimeout(left)
+        if patience is not None and time.monotonic() - looked > POLL_SECONDS:  # a trickle of bytes is watched too
+            patience()
+            looked = time.monotonic()
         try:
             part = channel.recv(min(count - len(parts), 1 << 20))
         except TimeoutError:
-            raise Late("no answer in time") from None
+            continue
         except OSError:
             raise Closed("the other side is gone") from None
         if not part:

@@ -11,7 +11,7 @@ import signal
 import socket
 import traceback
 
-from autograder.jail import isolate, worker
+from autograder.jail import isolate, seccomp, worker
 from autograder.jail.limits import Limits
 
 
@@ -93,6 +93,7 @@ def _serve(channel: socket.socket, limits: Limits, mapped: int) -> None:
         os.chdir("/tmp")
         isolate.no_capabilities()
         isolate.set_limits(limits, mapped)
+        seccomp.install()
         worker.serve(channel, limits.output)
         status = 0
     except BaseException:

@@ -25,11 +25,10 @@ def load(name: str) -> Marking:
     Raises:
         NoAnswers: the file of its notebook is missing or lacks it.
     """
-    content = _file(exercises.notebook_of(name))
-    if name not in content:
+    found = _file(exercises.notebook_of(name))
+    if name not in found:
         raise NoAnswers(f"the shipped answers of {name} are missing; install the course again")
-    entry = content[name]
-    return Marking(entry["cases"], [Known(*mistake) for mistake in entry["mistakes"]])
+    return found[name]
 
 
 def dump(notebook: str, markings: dict[str, Marking]) -> bytes:
@@ -44,18 +43,31 @@ def dump(notebook: str, markings: dict[str, Marking]) -> bytes:
     return plain.pack(content)
 
 
+def read(data: bytes) -> dict[str, Marking]:
+    """The markings in a file that `dump` made, by exercise.
+
+    Raises:
+        plain.Malformed: it is no such file.
+    """
+    content = cast(dict[str, Any], plain.unpack(data))
+    return {
+        name: Marking(entry["cases"], [Known(*mistake) for mistake in entry["mistakes"]])
+        for name, entry in content.items()
+    }
+
+
 def path(notebook: str, folder: Path = FOLDER) -> Path:
     """Where a notebook's answers lie."""
     return folder / f"{notebook}.safetensors"
 
 
 @cache
-def _file(notebook: str) -> dict[str, Any]:
+def _file(notebook: str) -> dict[str, Marking]:
     try:
         data = path(notebook).read_bytes()
     except OSError:
         raise NoAnswers(f"the shipped answers of {notebook} are missing; install the course again") from None
-    return cast(dict[str, Any], plain.unpack(data))
+    return read(data)
 
 
 def forget() -> None:

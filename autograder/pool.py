@@ -1,0 +1,236 @@
+"""Many submissions side by side, over `concurrent.futures`: processes on this machine, or a Dask cluster's. A worker that dies costs time, never a grade.
+
+A worker process is trusted: it holds one warm jail, sends student code into it, and judges outside it. It gets a submission's bytes and gives back the
+graded notebook and the verdicts; it needs no folder of the class and no gradebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import torch
+
+from autograder import draws, markings
+from autograder.grade import Graded, grade_submission
+from autograder.house import UserError
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Jail, JailBroken, JailWontStart
+from autograder.key import KeyProblem
+from ffnlab import exercises
+from ffnlab.verdict import not_graded
+
+Name = TypeVar("Name")
+MakeExecutor = Callable[[], Executor]
+TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
+POLL_SECONDS = 0.2
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """One submission to grade, whole: a worker reads nothing else of the class."""
+
+    assignment: str
+    data: bytes
+    seeds: draws.Seeds
+    limits: Limits
+    key: str  # the key's version: a worker that has another one refuses
+    markings: Path  # a file of this machine; a worker elsewhere computes what is in it
+    only: tuple[str, ...] = ()  # exercises; empty: all
+
+
+def work(job: Job) -> Graded:
+    """Grade one submission in this process's jail; where the jail breaks, again in a new one; in the end leave it to a person.
+
+    Raises:
+        UserError: this worker's copy of the course is not the conductor's. JailWontStart: there is no jail to be had here.
+    """
+    torch.set_num_threads(1)
+    if draws.key_version(job.assignment) != job.key:
+        raise UserError("a worker has another version of the course than this machine: install the same one on both")
+    markings.use(job.markings, tuple(job.seeds.items()))
+    broken: JailBroken | None = None
+    for _ in range(TRIES):
+        try:
+            with _free_jail(job.limits) as jail:
+                return grade_submission(job.assignment, job.data, jail, job.seeds, job.only)
+        except JailBroken as error:
+            broken = error
+    if isinstance(broken, JailWontStart):
+        raise broken
+    return ungraded(job, str(broken))
+
+
+def ungraded(job: Job, reason: str) -> Graded:
+    """Our fault: every exercise waits for a person."""
+    listed = [e for e in exercises.of_notebook(job.assignment) if not job.only or e.name in job.only]
+    verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
+    return Graded(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
+
+
+@dataclass
+class _Jails:
+    """The warm jails of this process that nobody is using: one in a pool's process, one a thread under Dask."""
+
+    free: list[Jail] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_jails = _Jails()
+
+
+@contextlib.contextmanager
+def _free_jail(limits: Limits) -> Iterator[Jail]:
+    """A warm jail with these limits, kept for the next submission; a broken one is closed."""
+    with _jails.lock:
+        fitting = [jail for jail in _jails.free if jail.limits == limits]
+        jail = fitting[0] if fitting else None
+        if jail is not None:
+            _jails.free.remove(jail)
+    jail = jail or Jail(limits)
+    try:
+        yield jail
+    except BaseException:
+        jail.close()
+        raise
+    with _jails.lock:
+        _jails.free.append(jail)
+
+
+def on_this_machine(workers: int) -> MakeExecutor:
+    """Worker processes here. They end when this process ends, however it ends; Ctrl-C is for this process alone."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])  # torch is imported once; each worker is a fork of that
+
+    def make() -> Executor:
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+
+    return make
+
+
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == 1:  # the conductor ended before the line above
+        os._exit(1)
+
+
+def on_cluster(address: str) -> tuple[MakeExecutor, int]:
+    """The executor of a Dask scheduler, and how many submissions its workers grade side by side.
+
+    Raises:
+        UserError: Dask is not installed, or nobody answers at the address, or no worker is there.
+    """
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise UserError("--scheduler needs Dask: pip install 'dask[distributed]'") from None
+    try:
+        client = Client(address, timeout=20)
+    except (OSError, ValueError) as error:
+        raise UserError(f"no Dask scheduler answers at {address}: {str(error).splitlines()[0]}") from None
+    threads = sum(client.nthreads().values())
+    if not threads:
+        raise UserError(f"the Dask scheduler at {address} has no workers yet: start some with `dask worker {address}`")
+    return lambda: client.get_executor(pure=False), threads
+
+
+def graded(
+    jobs: Iterable[tuple[Name, Job]], executor: MakeExecutor, side_by_side: int, stop: threading.Event | None = None
+) -> Iterator[tuple[Name, Graded]]:
+    """The grade of each job, as they come. Jobs are taken as they are needed, so that a class of any size needs the same memory.
+
+    executor: makes the pool; called again when a worker's death has broken it.
+    stop: once set, nothing new is started; what is in flight still comes.
+
+    Raises:
+        UserError, JailWontStart, KeyProblem: what another try would not mend.
+    """
+    with _Flight[Name](executor) as flight:
+        source = iter(jobs)
+        while True:
+            while not (stop and stop.is_set()) and flight.has_room(side_by_side):
+                fresh = next(source, None)
+                if fresh is None:
+                    break
+                flight.submit(_Seat(*fresh))
+            if not flight.aboard:
+                return
+            yield from flight.landed()
+
+
+@dataclass(frozen=True)
+class _Seat(Generic[Name]):
+    """A job with its name, and how often a process has died over it."""
+
+    name: Name
+    job: Job
+    deaths: int = 0
+
+
+class _Flight(Generic[Name]):
+    """What is being graded, and what waits to be graded again, one at a time, because a process died while it was there."""
+
+    def __init__(self, executor: MakeExecutor) -> None:
+        self._make = executor
+        self._executor = executor()
+        self._flying: dict[Future[Graded], tuple[_Seat[Name], Executor]] = {}
+        self._suspects: deque[_Seat[Name]] = deque()
+
+    def __enter__(self) -> _Flight[Name]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._flying:
+            future.cancel()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def aboard(self) -> int:
+        return len(self._flying) + len(self._suspects)
+
+    def has_room(self, side_by_side: int) -> bool:
+        return not self._suspects and len(self._flying) < 2 * side_by_side  # for each worker one at work, one waiting
+
+    def submit(self, seat: _Seat[Name]) -> None:
+        try:
+            future = self._executor.submit(work, seat.job)
+        except RuntimeError:  # broken since we last looked
+            self._executor = self._make()
+            future = self._executor.submit(work, seat.job)
+        self._flying[future] = (seat, self._executor)
+
+    def landed(self) -> Iterator[tuple[Name, Graded]]:
+        """What has ended by now, waiting a moment for it."""
+        if self._suspects and not self._flying:
+            self.submit(self._suspects.popleft())
+        finished, _ = wait(self._flying, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in finished:
+            seat, executor = self._flying.pop(future)
+            error = future.exception() if not future.cancelled() else RuntimeError("it was cancelled")
+            if error is None:
+                yield seat.name, future.result()
+            elif isinstance(error, (UserError, JailWontStart, KeyProblem)):
+                raise error
+            else:
+                yield from self._again(seat, executor, error)
+
+    def _again(self, seat: _Seat[Name], executor: Executor, error: BaseException) -> Iterator[tuple[Name, Graded]]:
+        if isinstance(error, BrokenExecutor) and executor is self._executor:
+            executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = self._make()
+        if seat.deaths + 1 < TRIES:
+            self._suspects.append(replace(seat, deaths=seat.deaths + 1))
+        else:
+            yield seat.name, ungraded(seat.job, f"grading it failed {TRIES} times ({type(error).__name__}: {error})")

@@ -1,0 +1,57 @@
+"""What must not work: one file an attack on the exercise `hello_shape`, with what it is expected to earn and to be told.
+
+Each has an allowed twin beside it: something honest that looks like it and must earn full marks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from test_inbox import answered
+
+Notebook = dict[str, Any]
+EXERCISE = "hello_shape"
+RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack: what is typed into the exercise's cell, or a whole submission made from an answered notebook."""
+
+    says: str  # a regular expression that the student's message or the remark for the instructor must match
+    answer: str = "def hello_shape(x):\n    return (0, 0, 0)"
+    submission: Callable[[Notebook], bytes | Notebook] | None = None
+    files: dict[str, str] = field(default_factory=dict)  # beside the notebook
+    twin: str = RIGHT
+    twin_submission: Callable[[Notebook], bytes | Notebook] | None = None
+    points: float = 0.0
+    exhausts: bool = False  # whether it goes for a resource, and so is tried under narrow limits
+    plain: bool = True  # whether plain nbgrader can be shown it without harm to the machine
+
+    def data(self) -> bytes:
+        """The submitted bytes."""
+        return _bytes(self.answer, self.submission)
+
+    def twin_data(self) -> bytes:
+        """The allowed twin's bytes."""
+        return _bytes(self.twin, self.twin_submission)
+
+
+def _bytes(answer: str, submission: Callable[[Notebook], bytes | Notebook] | None) -> bytes:
+    notebook = answered(answer.strip("\n"))
+    made = notebook if submission is None else submission(notebook)
+    return made if isinstance(made, bytes) else json.dumps(made).encode()
+
+
+def every() -> dict[str, tuple[str, Attack]]:
+    """By name: what the attack tries, and the attack."""
+    found = {}
+    for module in pkgutil.iter_modules(__path__):
+        loaded = importlib.import_module(f"{__name__}.{module.name}")
+        found[module.name] = ((loaded.__doc__ or "").strip().rstrip("."), loaded.attack)
+    return found

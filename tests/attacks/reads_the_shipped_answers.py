@@ -1,0 +1,21 @@
+"""Reads the outputs that are shipped for `check`."""
+
+from attacks import Attack
+
+attack = Attack(
+    says="NoAnswers",
+    answer="""
+from ffnlab import answers
+
+found = answers.load("hello_shape")
+
+def hello_shape(x):
+    return found.cases[0]["shape"]
+""",
+    twin="""
+import ffnlab.atlas  # the course's data can be read
+
+def hello_shape(x):
+    return tuple(x.shape)
+""",
+)

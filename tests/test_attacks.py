@@ -1,0 +1,120 @@
+"""Attacks: each earns what it should, is told what it should, and leaves the host as it was; its allowed twin earns full marks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import attacks
+import psutil
+import pytest
+from attacks import EXERCISE, Attack
+from conftest import ROOT, needs_bubblewrap
+from test_inbox import answered
+
+from autograder import classroom, feedback, log
+from autograder.grade import Graded, grade_submission
+from autograder.house import Class
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Jail
+from autograder.judge import hidden_seeds
+from ffnlab import exercises
+from ffnlab.verdict import Outcome
+
+pytestmark = needs_bubblewrap
+START = "00_start_here"
+SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
+FULL = exercises.find(EXERCISE).points
+ALL = attacks.every()
+
+
+@pytest.fixture(scope="module")
+def narrow_jail() -> Iterator[Jail]:
+    """A jail in which an attack on a resource ends in a second or two."""
+    tight = Limits(
+        cell_seconds=3.0, submission_seconds=30.0, memory=384 * 2**20, processes=24, tmp=8 * 2**20, output=100_000
+    )
+    with Jail(tight) as warm:
+        yield warm
+
+
+def host() -> dict[str, object]:
+    """What must be the same afterwards: what an attack would want to change, and who is running."""
+    watched = [
+        *(ROOT / "autograder").rglob("*.py"),
+        *(ROOT / "course" / "ffnlab").rglob("*"),
+        *(ROOT / "solutions").glob("*.py"),
+    ]
+    content = hashlib.sha256()
+    for path in sorted(path for path in watched if path.is_file() and "__pycache__" not in path.parts):
+        content.update(path.read_bytes())
+    return {
+        "files": content.hexdigest(),
+        "left in the environment": [str(path) for path in Path(os.__file__).parent.glob("an_attack*")],
+        "processes": sorted(p.pid for p in psutil.process_iter(["cmdline"]) if "3333" in (p.info["cmdline"] or [])),
+        "names": os.uname().nodename,
+    }
+
+
+def message(done: Graded) -> str:
+    return " ".join([done.verdicts[EXERCISE].message, *done.remarks])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jail, narrow_jail: Jail) -> None:
+    _, attack = ALL[name]
+    before = host()
+    done = grade_submission(START, attack.data(), narrow_jail if attack.exhausts else jail, SEEDS)
+    verdict = done.verdicts[EXERCISE]
+    assert verdict.points == attack.points, verdict
+    assert verdict.outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED), verdict
+    assert re.search(attack.says, message(done)), message(done)
+    assert host() == before
+    nobody = "\x1b" not in log.line("eve", done) and "<script" not in feedback.feedback_page("eve", done)
+    assert nobody, "what the student wrote reaches a reader unescaped"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_its_allowed_twin_earns_full_marks(name: str, jail: Jail, narrow_jail: Jail) -> None:
+    _, attack = ALL[name]
+    verdict = grade_submission(START, attack.twin_data(), narrow_jail if attack.exhausts else jail, SEEDS).verdicts[
+        EXERCISE
+    ]
+    assert (verdict.outcome, verdict.points) == (Outcome.EARNED, FULL), verdict.message
+
+
+def test_a_class_of_attackers_costs_nobody_else_a_point(tmp_path: Path) -> None:
+    school = Class(tmp_path)
+    quick = [name for name, (_, attack) in ALL.items() if attack.plain]
+    for index, name in enumerate(quick):
+        submit(school, f"eve_{name}", ALL[name][1].data(), ALL[name][1].files)
+        submit(school, f"honest_{index}", json.dumps(answered(attacks.RIGHT)).encode(), {})
+    scores: dict[str, float] = {}
+
+    def keep(done: classroom.Done, total: int) -> None:
+        assert done.graded
+        scores[done.submission.student] = done.graded.verdicts[EXERCISE].points
+
+    classroom.grade(school, START, Limits(), tell=keep)
+    assert {student for student, points in scores.items() if points == FULL} == {
+        f"honest_{i}" for i in range(len(quick))
+    }
+    assert len(scores) == 2 * len(quick)
+
+
+def submit(school: Class, student: str, data: bytes, files: dict[str, str]) -> None:
+    folder = school.submitted / student / START
+    folder.mkdir(parents=True)
+    (folder / f"{START}.ipynb").write_bytes(data)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_every_attack_has_a_sentence_and_a_twin_of_its_own() -> None:
+    for name, (sentence, attack) in ALL.items():
+        assert sentence and sentence[0].isupper(), name
+        assert isinstance(attack, Attack) and (attack.twin_data() != attack.data()), name
