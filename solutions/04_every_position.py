@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes |
+# | **Time** | 60 minutes, and 10 more for the quiz and question M4 (sections 9 and 10), which can wait for another day |
 # | **You need** | `02_feed_forward`; `01_attention` helps |
 # | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -78,11 +78,12 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** In attention all rows change, in causal attention the row of the token and those after it, in the convolution three rows (two at
-# either end). In the FFN one row changes, and the others not by a rounding error: by exactly 0.
+# either end). In the FFN one row changes. The others change by exactly 0, not even by a rounding error.
 #
 # People say that attention is where tokens *communicate* and the FFN where each *thinks*. As a picture that is fine, as long as it is read as: attention
 # is the only part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**: it needs neither the tokens
-# before nor those after. The cell gives both layers a piece of the sentence instead of the whole.
+# before nor those after. The cell gives an FFN and an attention a piece of the sentence instead of the whole. Attention stands there without weights of its
+# own: queries, keys and values are x itself. It mixes all the same.
 #
 # **Predict** the two answers.
 
@@ -104,7 +105,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # ## 2 · Every pair at once
 #
 # Replacing words one after the other takes 14 runs. The **Jacobian** asks about all of them in one picture. It holds the derivative of every output number
-# by every input number. With 4 tokens of 4 numbers that are 16 × 16 derivatives, in 4 × 4 blocks. The block in row t and column s says how token t's
+# by every input number. With 4 tokens of 4 numbers each there are 16 × 16 derivatives, in 4 × 4 blocks. The block in row t and column s says how token t's
 # output reacts to token s.
 #
 # **Predict:** which blocks are zero for the FFN? For causal attention? For the convolution?
@@ -117,12 +118,14 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** For the FFN only the blocks on the diagonal are left: it is **block-diagonal**. No block depends on another, so all tokens can be
+# **What you saw.** For the FFN only the blocks on the diagonal are left: its Jacobian is **block-diagonal**. No token waits for another, so all can be
 # computed at the same time, on as many processors as there are.
 #
-# The blocks on the diagonal are not equal, although every token meets the same weights: the bend makes the derivative depend on where the token lies. Equal
-# tokens have equal blocks, and equal outputs. In principle the FFN could be a table in which each vector is looked up. The cell counts how many different
-# rows come out for the 14 tokens, before any attention has mixed them. `The` and `the` have one vector here.
+# The blocks on the diagonal are not equal, although every token meets the same weights: a token's own numbers decide which neurons
+# fire, and so the derivative. Equal tokens have equal blocks, and equal outputs. Before any attention has mixed them, the FFN could as well be a table with
+# one row for each word. The cell counts how many different rows come out for the 14 tokens. `The` and `the` have one vector here.
+#
+# **Predict** the number.
 
 # %% nbgrader={"grade": false, "grade_id": "lookup", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 words = [word.lower() for word in figures.TOKENS]
@@ -139,8 +142,8 @@ print("rows 0 and 5 are equal:", torch.allclose(ffn(sentence)[0], ffn(sentence)[
 #
 # Why the same? One could give every position an FFN of its own. The figure does, for 8 positions, when you tick the box.
 #
-# **Predict:** how many parameters does the shared FFN need for 14 tokens, if it needs 318 for 4? What happens to the FFNs of their own at the ninth
-# token?
+# **Predict:** how many parameters does the shared FFN need for 14 tokens, if it needs 318 for 4? And with an FFN for each of 8 positions, what
+# happens to the ninth token?
 
 # %% nbgrader={"grade": false, "grade_id": "shared", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -152,10 +155,10 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shared-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Three reasons for one set of weights:
 #
-# 1. **Parameters.** They don't grow with the length. The cell below says what own weights would cost in a real size.
+# 1. **Parameters.** They don't grow with the length. The cell below says what an FFN for each position would cost in a real size.
 # 2. **Any length.** A longer sequence than ever seen in training is no problem for the shared FFN. There is nothing that a ninth token could lack. (For
 #    attention and position embeddings long sequences are another story.)
-# 3. **What is learned at one position holds at all.** Move a token, and its output moves along. This is called **equivariance**.
+# 3. **What is learned at one position holds at every other.** Move a token, and its output moves along. This is called **equivariance**.
 #
 # A token is one sample, as in any other network: for the FFN, 4 sentences of 14 tokens are 56 samples.
 
@@ -208,7 +211,7 @@ for seed in range(3):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "longer-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** The error does not depend on the length. The FFN never learned that there is one.
 #
-# A layer that mixes **along** the positions has weights for each pair of them, and exists for one length only. The token-mixing layer of MLP-Mixer is such
+# A linear layer **along** the positions has a weight for each pair of them, and exists for one length only. The token-mixing layer of MLP-Mixer is such
 # a design (question M4 comes back to it).
 
 # %% nbgrader={"grade": false, "grade_id": "mixer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -311,7 +314,7 @@ functions = {
 X, changed = torch.randn(2, T, d, generator=generator, dtype=torch.float64)
 changed[0] = X[0]
 order = torch.tensor([4, 2, 0, 1, 3])
-print(" " * 32 + "equal rows   permuted   others changed")
+print(" " * 32 + "equal rows  permuted    others changed")
 for name, f in functions.items():
     rows = f(torch.ones(T, d, dtype=torch.float64))
     tests = (
@@ -324,12 +327,13 @@ for name, f in functions.items():
 # %% [markdown] nbgrader={"grade": false, "grade_id": "test-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Each test is passed by a function that is not position-wise. “Equal rows in, equal rows out” is the demonstration that a well-known
 # textbook gives. Attention passes it too: a weighted mean of equal rows is that row. The second test says “equivariant”, which attention is. The third
-# one says “independent”, and looks at one position. You need the last two **together**, or one test that does the work of both.
+# one says “independent”, and looks at one position. You need the last two **together**, or one test that does the work of both. And mind which
+# positions a test reaches: a permutation says nothing about a token that it leaves in its place.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "is_position_wise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `is_position_wise`
 #
-# *5 points · difficulty ●●● · 8 minutes*
+# *5 points · difficulty ●●● · 12 minutes*
 #
 # Write the test.
 #
@@ -407,7 +411,7 @@ print("nn.Conv1d: ", list(x.shape), "->", list(conv(x).shape))
 # %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_as_conv1d-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `ffn_as_conv1d`
 #
-# *4 points · difficulty ●●○ · 6 minutes*
+# *4 points · difficulty ●●○ · 8 minutes*
 #
 # Turn an FFN into two convolutions.
 #
@@ -477,7 +481,9 @@ with torch.no_grad():
 #
 # ## 6 · Around the FFN: residual and norm
 #
-# An FFN never stands alone. Its output is **added** to its input, the **residual connection**, and somewhere there is a **norm**. Two wirings are common.
+# An FFN never stands alone. Its output is **added** to its input: that is the **residual connection**. And somewhere there is a **norm**, which brings the
+# numbers of each token to one size, as the layer norm of notebook 02 does. Two wirings are common: in **pre-norm** the norm stands before the FFN, in
+# **post-norm** after the sum.
 #
 # **Predict:** in which of the two can x reach the output of the block without passing through a norm?
 
@@ -485,12 +491,13 @@ with torch.no_grad():
 controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** z is what attention's half of the block hands on to the FFN's half.
+# **What you saw.** In pre-norm x meets two sums and no norm on its way through; in post-norm each half of the block ends with a norm. z is what attention's
+# half hands on to the FFN's half. Other models combine the two, or let both halves read the same x:
 #
 # | wiring | formula | used by |
 # |---|---|---|
 # | post-norm | norm(x + FFN(x)) | the Transformer of 2017, BERT |
-# | pre-norm | x + FFN(norm(x)) | GPT-2, LLaMA, and nearly all later ones |
+# | pre-norm | x + FFN(norm(x)) | GPT-2, LLaMA, and most later ones |
 # | both | x + norm(FFN(norm(x))) | Gemma 2 |
 # | parallel | x + attention(norm(x)) + FFN(norm(x)) | PaLM, GPT-NeoX |
 #
@@ -576,16 +583,17 @@ with torch.no_grad():
         print("This cell lights up when residual_sublayer is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Post-norm resets the size after every sum. In pre-norm, every layer adds to the path of x and nothing takes away, so it grows. That is why
-# models with pre-norm end with one more norm.
+# **What you saw.** Post-norm resets the size after every sum. In pre-norm every layer adds to the path of x, nothing brings it back to size, and here it
+# grows, block by block. Models with pre-norm, such as GPT-2 and LLaMA, have one more norm at their end.
 #
 # ## 7 · A bottleneck
 #
 # Usually d_ff is larger than d_model. What if it is smaller? Each token has to pass through d_ff numbers.
 #
-# Neuron j writes its row of `W2`, stronger or weaker. So whatever comes in, what the neurons write is a mixture of d_ff vectors, and `b2` is added at the end.
-# The number of independent directions in it is its **rank**: at most d_ff, at most d_model. The figure shows how much is written in each direction for the 14
-# tokens, from the strongest to the weakest (its **singular values**).
+# Neuron j writes row j of `W2` (in PyTorch a column of `linear2.weight`), stronger, weaker, or not at all. So whatever comes in, what the neurons write is a
+# weighted sum of d_ff vectors; `b2` is added at the end. Write it down for 14 tokens, [14, d_model]: the number of independent directions in these rows is
+# their **rank**, at most d_ff and at most d_model. The figure shows how much is written in each direction, from the strongest to the weakest. These numbers
+# are called **singular values**; one that is 0 is a direction nobody writes in.
 #
 # **Predict:** how many bars are there for d_ff = 2? From which d_ff on are there six?
 
@@ -598,7 +606,7 @@ controls.show(figures.bottleneck, d_ff=controls.slider("d_ff", 1, 12, 1, 3))
 #
 # ### Exercise `bottleneck_rank`
 #
-# *3 points · difficulty ●●○ · 4 minutes*
+# *3 points · difficulty ●●○ · 5 minutes*
 #
 # Measure it.
 #
@@ -642,14 +650,15 @@ with torch.no_grad():
     print("rank of X + FFN(X):         ", torch.linalg.matrix_rank(X + narrow(X)).item())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With the residual nothing is lost: x itself passes beside the bottleneck, and only the **change** is limited to three directions. *Adapters*
+# **What you saw.** With the residual nothing is lost here: x itself passes beside the bottleneck, and only the **change** is limited to three directions. *Adapters*
 # (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model that is itself left as it is: few parameters learn a small change.
 #
 # ## 8 · Spot the error
 #
-# Three statements from published pages. For each: find the error, then run the cell.
+# Three statements from published pages. For each: find what is wrong, missing, or not shown, then run the cell.
 #
-# **A.** “The FFN is translation-**invariant**: it processes each position in the same way.” Let the tokens move by two places.
+# **A.** A tutorial lists, among the reasons for shared weights: “Translation invariance: Same transformation regardless of position”. Let the tokens move by
+# two places.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-invariant", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
@@ -661,7 +670,7 @@ print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2,
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-diagram", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The outputs move with the tokens: that is **equi**variant. Invariant would be a single result that does not notice the order, such as the mean of all
-# tokens. The second half of the sentence is right.
+# tokens. What stands after the colon is right.
 #
 # **B.** A tutorial draws a block as “input → attention (global mixing) → FFN (local) → output”. Two things are missing in the picture. What happens to 8
 # blocks built after it? The cell measures how different the tokens still are: ‖X − mean over tokens‖ / ‖X‖, which is 0 when all tokens are equal.
@@ -689,7 +698,8 @@ with torch.no_grad():
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-equal", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not help, nor does the
-# FFN: it is the residual connections that keep the tokens apart (notebook 01 has the details). In words the tutorial's “global mixing” and “local” are right.
+# FFN: it is the residual connections that keep the tokens apart (notebook 01 has the details). The words in the picture, “global mixing” and “local”, are
+# right.
 #
 # **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.
 

@@ -74,10 +74,15 @@ def stacked_behind(x, ffn):
 
 
 @ffn_loop.mistake(
-    "`torch.cat` lengthens a dimension that is there, so the tokens of a sentence ran together into one long row. `torch.stack` makes a new dimension."
+    "`torch.cat` lengthens a dimension that is there, so tokens ran together into one long row. `torch.stack` makes a new dimension."
 )
 def concatenated(x, ffn):
     return torch.cat([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
+
+
+@ffn_loop.form(concatenated)
+def all_concatenated(x, ffn):
+    return torch.cat([ffn(x[b, t]) for b in range(x.shape[0]) for t in range(x.shape[1])])
 
 
 @ffn_loop.mistake(
@@ -117,6 +122,48 @@ def sentence_0_for_all(x, ffn):
 
 
 @ffn_loop.mistake(
+    "Only sentence 0 comes back, as [T, d_model]: `x[0, t]` is a token of the first sentence. Loop over all B of them, or take `x[:, t]`."
+)
+def sentence_0_alone(x, ffn):
+    return torch.stack([ffn(x[0, t]) for t in range(x.shape[1])])
+
+
+@ffn_loop.mistake("The two indices are exchanged: x is [B, T, d_model], so a token is `x[b, t]`, the sentence first.")
+def indices_exchanged(x, ffn):
+    out = torch.empty_like(x)
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            out[b, t] = ffn(x[t, b])
+    return out
+
+
+@ffn_loop.mistake("The last token is left out: `range(n)` ends at n - 1 by itself, so the T positions are `range(T)`.")
+def without_the_last_token(x, ffn):
+    out = torch.zeros_like(x)
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1] - 1):
+            out[b, t] = ffn(x[b, t])
+    return out
+
+
+@ffn_loop.mistake("The first token is left out: positions are counted from 0, and the loop begins at 1.")
+def without_the_first_token(x, ffn):
+    out = torch.zeros_like(x)
+    for b in range(x.shape[0]):
+        for t in range(1, x.shape[1]):
+            out[b, t] = ffn(x[b, t])
+    return out
+
+
+@ffn_loop.mistake(
+    "The FFN is put together from its layers, `ffn.linear1` and so on. `ffn` may be any function: call it, `ffn(…)`."
+)
+def ffn_by_its_layers(x, ffn):
+    rows = [ffn.linear2(torch.relu(ffn.linear1(x[:, t]))) for t in range(x.shape[1])]
+    return torch.stack(rows, dim=1)
+
+
+@ffn_loop.mistake(
     "The outputs are averaged over the tokens. An FFN never mixes positions: every token keeps a row of its own."
 )
 def averaged(x, ffn):
@@ -134,7 +181,7 @@ def summed(x, ffn):
 
 
 @ffn_loop.mistake(
-    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained through the loop."
+    "The result is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained through the loop."
 )
 def detached(x, ffn):
     return torch.stack([ffn(x[:, t]).detach() for t in range(x.shape[1])], dim=1)
@@ -166,6 +213,18 @@ def x_overwritten(x, ffn):
         for t in range(x.shape[1]):
             x[b, t] = ffn(x[b, t])
     return x
+
+
+@ffn_loop.mistake(
+    "`ffn` reads its tokens from the tensor that the loop writes into, and autograd finds them overwritten. Read from x, write into "
+    "a tensor of your own."
+)
+def copy_overwritten(x, ffn):
+    out = x.clone()
+    for b in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            out[b, t] = ffn(out[b, t])
+    return out
 
 
 @ffn_loop.mistake(
@@ -410,6 +469,51 @@ def reversed_and_rolled(f, T, d, seed=0):
 
 
 @is_position_wise.mistake(
+    "The vector moves through a sequence of zeros, so its company is the same wherever it stands, and attention passes. Put "
+    "it among random tokens, and take new ones for every position."
+)
+def zeros_elsewhere(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.zeros(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    return torch.allclose(torch.stack(outs), outs[0].expand(T, d), atol=1e-6)
+
+
+@is_position_wise.mistake(
+    "A token that you changed is compared as well, and of course its own row changes. Leave that row out. Do earlier changes stay in? "
+    "`X2 = X` is a second name for the same tensor, `X.clone()` a copy."
+)
+def own_row_compared(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    Y = f(X)
+    for t in range(T):
+        X2 = X.clone()
+        X2[t] = torch.randn(d)
+        if not torch.allclose(f(X2), Y, atol=1e-6):
+            return False
+    return True
+
+
+@is_position_wise.form(own_row_compared)
+def changes_pile_up(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    Y = f(X)
+    for t in range(T):
+        X2 = X
+        X2[t] = torch.randn(d)
+        others = [i for i in range(T) if i != t]
+        if not torch.allclose(f(X2)[others], Y[others], atol=1e-6):
+            return False
+    return True
+
+
+@is_position_wise.mistake(
     "This tests that no token sees another. An FFN with weights of its own at every position passes that, too. "
     "Test also that the same vector, put at another position, is treated in the same way."
 )
@@ -469,7 +573,8 @@ def exact_in_float64(f, T, d, seed=0):
 
 
 @is_position_wise.mistake(
-    "The tolerance is too wide: it forgives mixing that is real. Rounding is a millionth of the output or less; in float64 far less."
+    "An FFN of the mean of all tokens passes your test. One token has only a small part in the mean: let all the others change, by "
+    "much, and compare with a narrow tolerance. Rounding is a millionth of the output or less; in float64 far less."
 )
 def tolerance_too_wide(f, T, d, seed=0):
     torch.manual_seed(seed)
@@ -487,7 +592,8 @@ def tolerance_too_wide(f, T, d, seed=0):
 
 
 @is_position_wise.mistake(
-    "The token is changed by so little that the others' reaction stays below your tolerance. Replace it by another random vector."
+    "Attention passes your test. Either a token is changed by so little that the others' reaction stays below your tolerance, or two "
+    "tokens only change places, and attention follows. Replace a token by another random vector, and let every position have its turn."
 )
 def nudge_too_small(f, T, d, seed=0):
     torch.manual_seed(seed)
@@ -501,6 +607,15 @@ def nudge_too_small(f, T, d, seed=0):
             return False
     order = torch.arange(T).flip(0)
     return torch.allclose(f(X[order])[0], f(X)[-1], atol=1e-5)
+
+
+@is_position_wise.form(nudge_too_small)
+def one_exchange(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    order = torch.arange(T)
+    order[:2] = torch.tensor([1, 0])
+    return torch.allclose(f(X[order]), f(X)[order], atol=1e-6)
 
 
 @is_position_wise.mistake(
@@ -517,6 +632,37 @@ def in_training_mode(f, T, d, seed=0):
         X[t] = v
         outs.append(f(X)[t])
     return torch.allclose(torch.stack(outs), outs[0].expand(T, d))
+
+
+@is_position_wise.mistake(
+    "`f.eval()` is called, and most of the functions here are no modules. Nothing has to be switched: a test looks at f as it was given."
+)
+def switched_to_eval(f, T, d, seed=0):
+    f.eval()
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    return torch.allclose(torch.stack(outs), outs[0].expand(T, d))
+
+
+@is_position_wise.mistake(
+    "A module's output carries a graph, and such a tensor is not taken as a tolerance. Make it a number with `.item()`, or "
+    "compute under `torch.no_grad()`."
+)
+def tolerance_with_a_graph(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    v = torch.randn(d, dtype=torch.float64)
+    outs = []
+    for t in range(T):
+        X = torch.randn(T, d, dtype=torch.float64)
+        X[t] = v
+        outs.append(f(X)[t])
+    rows = torch.stack(outs)
+    return torch.allclose(rows, rows[0].expand(T, d), rtol=1e-4, atol=1e-4 * rows.abs().max())
 
 
 @is_position_wise.mistake(
@@ -828,6 +974,20 @@ _conv(
 )
 _conv(
     "mistake",
+    "kernel_3_around_zeros",
+    "The kernel has size 3, and the weights of both neighbours are 0. The values are right, with three times the weights: a "
+    "window of one token is enough.",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3, padding=1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3, padding=1)
+            self.activation = ffn.activation""",
+    copies="""with torch.no_grad():
+                for conv, linear in ((self.conv1, ffn.linear1), (self.conv2, ffn.linear2)):
+                    conv.weight.zero_()
+                    conv.weight[:, :, 1] = linear.weight
+                    conv.bias.copy_(linear.bias)""",
+)
+_conv(
+    "mistake",
     "padded",
     "With kernel size 1 there is nothing to pad: `padding=1` adds a token of zeros at either end of the sequence.",
     layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1, padding=1)
@@ -843,6 +1003,30 @@ _conv(
             self.activation = ffn.activation""",
     copies="""with torch.no_grad():
                 self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
+)
+_conv(
+    "mistake",
+    "without_first_bias",
+    "The first convolution has no bias. `linear1` has one, and it comes before the bend.",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1, bias=False)
+            self.conv2 = nn.Conv1d(d_ff, d_model, 1)
+            self.activation = ffn.activation""",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
+                self.conv2.bias.copy_(ffn.linear2.bias)""",
+)
+_conv(
+    "mistake",
+    "without_second_bias",
+    "The second convolution has no bias. `linear2` has one: it is added to every token's output.",
+    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, 1, bias=False)
+            self.activation = ffn.activation""",
+    copies="""with torch.no_grad():
+                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
+                self.conv1.bias.copy_(ffn.linear1.bias)
                 self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
 )
 _conv(
@@ -891,12 +1075,9 @@ _conv(
     "The values are right because no convolution takes place: the FFN's own linear layers do the work. Build it from two `nn.Conv1d`.",
     returned="ffn",
 )
-_conv(
-    "mistake",
-    "a_function",
-    "A function comes back. A module is asked, which registers its parameters: a class with `nn.Module` in brackets, or its object.",
-    returned="Conv().forward",
-)
+A_FUNCTION = "A function comes back. A module is asked, which owns its parameters: an object of a class with `nn.Module` in brackets."
+_conv("mistake", "a_function", A_FUNCTION, returned="Conv().forward")
+_conv("mistake", "a_plain_function", A_FUNCTION, form_of="a_function", returned="lambda x: Conv()(x)")
 _conv(
     "mistake",
     "a_class",
@@ -1059,6 +1240,34 @@ def post_before_the_addition(x, ffn, norm, mode):
     return x + ffn(norm(x)) if mode == "pre" else x + norm(ffn(x))
 
 
+@residual_sublayer.mistake(
+    "In 'pre' the norm comes after the FFN, on its output. It stands before: the FFN reads the normalised x."
+)
+def pre_behind_the_ffn(x, ffn, norm, mode):
+    return x + norm(ffn(x)) if mode == "pre" else norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "In 'post' x is normalised alone, and the FFN's output comes on top as it is. The paper of 2017 normalises the sum of the two."
+)
+def post_on_x_alone(x, ffn, norm, mode):
+    return x + ffn(norm(x)) if mode == "pre" else norm(x) + ffn(x)
+
+
+@residual_sublayer.mistake(
+    "In 'post' x is added once more after the norm, so it is there twice. Add, then normalise, and that is all."
+)
+def post_with_x_twice(x, ffn, norm, mode):
+    return x + ffn(norm(x)) if mode == "pre" else x + norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "In 'pre' x is added before the FFN, to what it reads. The residual goes around the FFN: x is added to what the FFN says."
+)
+def added_before_the_ffn(x, ffn, norm, mode):
+    return ffn(x + norm(x)) if mode == "pre" else norm(x + ffn(x))
+
+
 @residual_sublayer.mistake("The residual connection is missing in both modes: x is to be added to what the FFN says.")
 def no_residual(x, ffn, norm, mode):
     return ffn(norm(x)) if mode == "pre" else norm(ffn(x))
@@ -1069,9 +1278,24 @@ def no_residual_in_pre(x, ffn, norm, mode):
     return ffn(norm(x)) if mode == "pre" else norm(x + ffn(x))
 
 
+@residual_sublayer.mistake("In 'post' the residual connection is missing: x is to be added before the norm.")
+def no_residual_in_post(x, ffn, norm, mode):
+    return x + ffn(norm(x)) if mode == "pre" else norm(ffn(x))
+
+
 @residual_sublayer.mistake("The norm is missing in both modes: x + FFN(x) alone is the residual connection.")
 def no_norm(x, ffn, norm, mode):
     return x + ffn(x)
+
+
+@residual_sublayer.mistake("In 'pre' the norm is missing: the FFN reads x as it is. It should read the normalised x.")
+def no_norm_in_pre(x, ffn, norm, mode):
+    return x + ffn(x) if mode == "pre" else norm(x + ffn(x))
+
+
+@residual_sublayer.mistake("In 'post' the norm is missing: the sum is right, and is normalised last.")
+def no_norm_in_post(x, ffn, norm, mode):
+    return x + ffn(norm(x)) if mode == "pre" else x + ffn(x)
 
 
 @residual_sublayer.mistake(
@@ -1133,7 +1357,7 @@ def residual_detached(x, ffn, norm, mode):
 
 
 @residual_sublayer.mistake(
-    "The mode is compared with another word, so one of the two falls through and nothing comes back. The modes are 'pre' and 'post', in these letters."
+    "Nothing comes back, in either mode. Is the last line a `return`? Is the mode compared with 'pre' and 'post', in these letters?"
 )
 def other_words(x, ffn, norm, mode):
     if mode == "pre-norm":
@@ -1142,14 +1366,35 @@ def other_words(x, ffn, norm, mode):
         return norm(x + ffn(x))
 
 
+@residual_sublayer.mistake("For 'post' nothing comes back: only 'pre' reaches a `return`.")
+def nothing_for_post(x, ffn, norm, mode):
+    if mode == "pre":
+        return x + ffn(norm(x))
+
+
+@residual_sublayer.mistake("For 'pre' nothing comes back: only 'post' reaches a `return`.")
+def nothing_for_pre(x, ffn, norm, mode):
+    if mode == "post":
+        return norm(x + ffn(x))
+
+
+@residual_sublayer.mistake(
+    "Both modes are refused, by an exception of your own. They are 'pre' and 'post', in these letters."
+)
+def refuses_both(x, ffn, norm, mode):
+    if mode == "pre-norm":
+        return x + ffn(norm(x))
+    if mode == "post-norm":
+        return norm(x + ffn(x))
+    raise ValueError(mode)
+
+
 @residual_sublayer.mistake("Both outputs come back, as a pair. The argument `mode` says which one is asked.")
 def both_at_once(x, ffn, norm, mode):
     return x + ffn(norm(x)), norm(x + ffn(x))
 
 
-@residual_sublayer.mistake(
-    "The FFN reads the norm's output multiplied with x, instead of being added to x. A residual is a sum."
-)
+@residual_sublayer.mistake("What the FFN says is multiplied with x. A residual is a sum.")
 def multiplied(x, ffn, norm, mode):
     return x * ffn(norm(x)) if mode == "pre" else norm(x * ffn(x))
 
@@ -1296,16 +1541,70 @@ def absolute_tolerance(ffn, X):
     return int((torch.linalg.svdvals(ffn(X) - ffn.linear2.bias) > 1e-3).sum())
 
 
+@bottleneck_rank.form(absolute_tolerance)
+def absolute_millionth(ffn, X):
+    return int((torch.linalg.svdvals(ffn(X) - ffn.linear2.bias) > 1e-6).sum())
+
+
+@bottleneck_rank.form(absolute_tolerance)
+def atol_of_matrix_rank(ffn, X):
+    return int(torch.linalg.matrix_rank(ffn(X) - ffn.linear2.bias, atol=1e-6))
+
+
+@bottleneck_rank.mistake(
+    "The output was computed in float32 and made float64 afterwards. That keeps the rounding, and the default tolerance of float64 "
+    "counts it as directions. Choose the tolerance for what was computed."
+)
+def float64_too_late(ffn, X):
+    return int(torch.linalg.matrix_rank((ffn(X) - ffn.linear2.bias).double()))
+
+
+@bottleneck_rank.mistake(
+    "Where no neuron fires, all singular values are 0, and so is a millionth of the largest: `>=` counts them all. What is written has to be larger."
+)
+def not_less_than_nothing(ffn, X):
+    s = torch.linalg.svdvals(ffn(X) - ffn.linear2.bias)
+    return int((s >= 1e-4 * s[0]).sum())
+
+
+@bottleneck_rank.mistake(
+    "This is min(N, d_model), as much as an output can have. Are singular values counted that are zero up to rounding? Is X added? "
+    "The residual, whose rank is that of X, stands around the FFN."
+)
+def number_of_singular_values(ffn, X):
+    return len(torch.linalg.svdvals(ffn(X) - ffn.linear2.bias))
+
+
+@bottleneck_rank.form(number_of_singular_values)
+def with_the_residual(ffn, X):
+    return int(torch.linalg.matrix_rank(X + ffn(X) - ffn.linear2.bias))
+
+
+@bottleneck_rank.mistake(
+    "numpy takes no tensor that carries a graph: `.detach()` cuts it off, or compute under `torch.no_grad()`."
+)
+def numpy_with_a_graph(ffn, X):
+    import numpy as np
+
+    return int(np.linalg.matrix_rank(ffn(X) - ffn.linear2.bias))
+
+
 @bottleneck_rank.mistake("The rank is a float here. It counts something: make it an int.")
 def a_float(ffn, X):
     return float(torch.linalg.matrix_rank(ffn(X) - ffn.linear2.bias))
 
 
 @bottleneck_rank.mistake(
-    "The FFN you were given is changed: b2 is zero now, for whoever uses the FFN next. Subtract it from the output instead."
+    "The FFN you were given is changed: b2 is gone, for whoever uses the FFN next. Subtract it from the output instead."
 )
 def b2_set_to_zero(ffn, X):
     ffn.linear2.bias.data.zero_()
+    return int(torch.linalg.matrix_rank(ffn(X)))
+
+
+@bottleneck_rank.form(b2_set_to_zero)
+def b2_removed(ffn, X):
+    ffn.linear2.bias = None
     return int(torch.linalg.matrix_rank(ffn(X)))
 
 
@@ -1343,7 +1642,7 @@ quiz_kernel = question(
     exercises.quiz_kernel,
     right="A",
     wrong={
-        "B": "With kernel size 3 each output would depend on three tokens. In the first figure, that changed three rows.",
+        "B": "It could, with zeros for both neighbours; with any other weights an output would depend on three tokens. A smaller window is enough.",
         "C": "A kernel as long as the sequence sees all tokens at once, and exists for one length only: that is the opposite of position-wise.",
     },
 )

@@ -102,7 +102,7 @@ def perturb(position: int = 3, layer: str = "FFN") -> Picture:
     shapes = [
         svg.text(left_x + 3 * cell, top - 26, "what changes in x", size=14, bold=True, anchor="middle"),
         svg.text(left_y + 3 * cell, top - 26, "what changes in the output", size=14, bold=True, anchor="middle"),
-        svg.text(left_y + 6 * cell + 14, top - 8, "largest", size=12, fill=style.MUTED),
+        svg.text(left_y + 6 * cell + 14, top - 8, "largest change", size=12, fill=style.MUTED),
         svg.text(left_x + 3 * cell, top - 8, f"[{len(old)}, {D_MODEL}]", size=12, fill=style.MUTED, anchor="middle"),
         svg.text(left_y + 3 * cell, top - 8, f"[{len(old)}, {D_MODEL}]", size=12, fill=style.MUTED, anchor="middle"),
     ]
