@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes |
+# | **Time** | 70 minutes, and 10 more for the quiz and question M1 (sections 9 and 10), which can wait for another day |
 # | **You need** | softmax, matrix products, multi-head attention seen once, and `00_start_here` |
 # | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -103,9 +103,9 @@ recheck("attention_output", attention_output)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Can a head leave the hull after all?** The hull is that of the values, before the last step. The cell takes all 14 words of the sentence below, mixes them
-# with random weights, a thousand times, and looks whether any coordinate of any output lies outside the range of that coordinate in the values. Then it does the
-# same with weights that may be negative.
+# **Does no blend ever leave the hull?** The cell blends the 14 tokens of the sentence below, 13 words and the full stop, with random weights, a thousand
+# times. It looks whether any number of any blend is larger, or smaller, than that number is in all values: then the blend lies outside of the box around
+# the values, and so outside of the hull in that box. Then it does the same with weights that may be negative.
 #
 # *The creek was cold and the spunky dog wanted to jump over it.*
 
@@ -135,7 +135,9 @@ for name, A in (
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# With several heads, step 5 sets their mixes side by side before one larger $W_O$; this adds up one such head after the other. Here it is for our sentence.
+# A blend is a mix, step 4: the hull is that of the values V. Step 5 moves all blends and their hull with one matrix. With several heads the outputs of all
+# of them are added up. (Usually it is written as one step: the mixes stand side by side, and a larger $W_O$ holds the matrices of the heads one below the
+# other.) Here is one head for our sentence.
 
 # %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 X = figures.embeddings(dtype=torch.float64)
@@ -301,7 +303,8 @@ controls.show(
 # **What you saw.** For AND there is a line. For XOR three of four is the best. You need no trial: an affine f has f(0, 1) + f(1, 0) = f(0, 0) + f(1, 1), so the
 # first two can't both be above a threshold that the others are below.
 #
-# The cell lets gradient descent try: it looks for the affine map with the smallest logistic loss, from three random starts.
+# The cell lets gradient descent try: it looks for the affine map with the smallest logistic loss (the cross-entropy of a yes-or-no answer), from three random
+# starts.
 
 # %% nbgrader={"grade": false, "grade_id": "affine", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 corners = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64)
@@ -404,14 +407,15 @@ for n, H in enumerate(widths):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "search-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** One neuron never does it, for one ReLU rises or falls but can't come back. Two could, and mostly don't: they start on the wrong side, or fall
-# silent. Wider networks find it nearly always. Extra width helps **learning**, here, long after it has stopped helping what can be **written down**. The
+# silent. From eight on they find it nearly always. Extra width helps **learning**, here, long after it has stopped helping what can be **written down**. The
 # percentages depend on the recipe; the order does not.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Two surprises
 #
-# “Attention alone cannot compute *if A and B*”, says a published lesson. With one token it can't. Give it a second one, a fixed marker at the start of the
-# sentence (BOS), and look again at step 2: a score is a **product** of features.
+# “Attention alone cannot compute *if A and B*”, says a published lesson. With one token its output is affine in A and B: it can't be the value of
+# “A and B”, and no threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
+# a **product** of features.
 #
 # Below, one head, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The values are −1 for the token
 # and +1 for BOS. **Predict** the four outputs.
@@ -446,8 +450,9 @@ learned = trained(start, norm_network).view(3, 20).sum(dim=1)
 print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))} of 20 learn XOR")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is a bend. So never show that “a
-# linear model fails” with a LayerNorm in it. What the FFN has, and these two do not, is width: as many bends as you give it neurons, wherever learning needs them.
+# Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is
+# a bend. So never show that “a linear model fails” with a LayerNorm in it. What the FFN has, and these two do not, is width: as many bends as you
+# give it neurons, wherever learning needs them.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Deep stacks of attention alone
@@ -474,7 +479,7 @@ controls.show(
 # each token hands its own vector on. With the skip alone the tokens still drift together, slowly, for each layer adds more of what they share; skip, FFN and norm
 # together hold them apart through all twelve layers.
 #
-# Let us measure it with your own code. X of **rank one** in the sense we need is: every row the same vector.
+# Let us measure it with your own code. What we call **rank one** here means: every row of X is the same vector.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rank1_residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `rank1_residual`
@@ -615,8 +620,8 @@ for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
     print(f"a = {a}, b = {b}:  a > 0.5 and b > 0.5 is {a > 0.5 and b > 0.5!s:5}   a + b > 1.5 is {a + b > 1.5}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For features that are 0 or 1, AND is **linearly separable**: a linear map and a threshold do it. (For arbitrary numbers, a = 3 and b = 0 is a counter-example.) A
-# product a·b, or XOR, is what needs more.
+# For features that are 0 or 1, AND is **linearly separable**: a linear map and a threshold do it. (For arbitrary numbers, a = 3 and b = 0 is a counter-example.)
+# What needs more is XOR, or the product a·b as a value.
 #
 # **C.** A lesson's table of what attention can't do says: “XOR: ✗. Attention outputs are linear combinations.” The cell asks the head of section 5, where the only
 # thing that changed between the four lines was the token's features.
@@ -640,10 +645,10 @@ print(
 # | linear? | in the values, yes; in X, no | no |
 # | its parameters | $W_Q, W_K, W_V, W_O$ | $W_1, b_1, W_2, b_2$ |
 # | in one picture | gathers: “who talks to whom” | works on what was gathered: “what each position makes of it” |
-# | another one | feature engineering | a simple model on top of the features |
+# | in another picture | feature engineering | a simple model on top of the features |
 #
-# The last two lines are pictures, not mechanisms: attention computes as well, and an FFN can also copy. And the block holds the two together with what saved the
-# tokens in section 6:
+# The last two lines are pictures, not mechanisms: attention computes as well, and an FFN can also copy. The block holds the two together with the skip, which
+# saved the tokens in section 6:
 #
 # > z = x + attention(norm(x))
 # >

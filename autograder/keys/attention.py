@@ -137,6 +137,13 @@ def not_summed(A, V):
 
 
 @attention_output.mistake(
+    "The products are averaged over s, which divides by S once more. The weights sum to 1 already: add the products up."
+)
+def averaged_over_the_values(A, V):
+    return (A.unsqueeze(-1) * V).mean(dim=1)
+
+
+@attention_output.mistake(
     "The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of V, or use a product."
 )
 def filled_in_float32(A, V):
@@ -380,6 +387,33 @@ _variant(
     out="out = X + A @ V @ Wo",
 )
 _variant(
+    "A_transposed_in_the_mix",
+    "The mix uses A.T: output t collects what the others gave to token t. Row t of A holds the weights of output t.",
+    out="out = A.T @ V @ Wo",
+)
+_variant(
+    "X_mixed_alone",
+    "A mixes X itself, and neither Wv nor Wo is used. It is the values, X @ Wv, that are mixed, and Wo brings the mix back to width d.",
+    out="out = A @ X",
+)
+_variant(
+    "given_A_as_a_mask",
+    "The A that was handed in is added to the scores, as a mask would be. It holds weights: use it in place of steps 2 and 3.",
+    when="for _ in range(1):",
+    scores="scores = Q @ K.T / math.sqrt(Wq.shape[1]) + (0 if A is None else A)",
+)
+_variant(
+    "None_returned",
+    "out is right, but the second of the pair is the argument A, which is None when no A is handed in. Return the weights that were used.",
+    when="given = A\n    if A is None:",
+    end="return out, given",
+)
+_variant(
+    "returned_A_cut_off",
+    "The A that comes back is detached, so gradients reach the matrices through out alone. Return A as it was computed.",
+    end="return out, A.detach()",
+)
+_variant(
     "width_built_in",
     "The width of the head is built in as a number. It is a size of the matrices that you are handed: Wq.shape[1].",
     scores="scores = Q @ K.T / math.sqrt(64)",
@@ -457,6 +491,20 @@ def sums_cancel(f, X, Y):
     return ((whole - f(X) - f(Y)).sum().abs() / whole.sum().abs()).item()
 
 
+@superposition_error.form(sums_cancel)
+def sums_cancel_with_sign(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).sum() / whole.sum()).item()
+
+
+@superposition_error.mistake(
+    "The quotient is taken entry by entry, and only then a norm: small entries of f(X + Y) rule. Two norms are asked, and one quotient."
+)
+def quotient_of_entries(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)) / whole).norm().item()
+
+
 @superposition_error.mistake(
     "This is the mean of signed quotients: positive and negative entries cancel, and small denominators rule. Two norms are asked, and one quotient."
 )
@@ -501,8 +549,14 @@ def difference_of_norms(f, X, Y):
     return ((whole.norm() - f(X).norm() - f(Y).norm()).abs() / whole.norm()).item()
 
 
+@superposition_error.form(difference_of_norms)
+def difference_of_norms_with_sign(f, X, Y):
+    whole = f(X + Y)
+    return ((whole.norm() - f(X).norm() - f(Y).norm()) / whole.norm()).item()
+
+
 @superposition_error.mistake(
-    "A minus sign is missing a bracket: f(X + Y) − f(X) + f(Y) adds f(Y). Both parts are subtracted."
+    "One sign is turned: f(X + Y) − f(X) + f(Y), which is also f(X + Y) − (f(X) − f(Y)), adds f(Y). Both parts are subtracted."
 )
 def one_sign_wrong(f, X, Y):
     whole = f(X + Y)
@@ -513,6 +567,44 @@ def one_sign_wrong(f, X, Y):
 def squared(f, X, Y):
     whole = f(X + Y)
     return (((whole - f(X) - f(Y)) ** 2).sum() / (whole**2).sum()).item()
+
+
+@superposition_error.mistake("The root is missing above the line: a sum of squares is divided by a norm.")
+def one_root_missing(f, X, Y):
+    whole = f(X + Y)
+    return (((whole - f(X) - f(Y)) ** 2).sum() / whole.norm()).item()
+
+
+@superposition_error.mistake("The quotient is upside down: the norm of f(X + Y) belongs below the line.")
+def quotient_upside_down(f, X, Y):
+    whole = f(X + Y)
+    return (whole.norm() / (whole - f(X) - f(Y)).norm()).item()
+
+
+@superposition_error.mistake(
+    "f(0) is taken out first, so that a bias does not count. By the definition it does: a map with a bias is affine, not linear."
+)
+def bias_forgiven(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y) + f(torch.zeros_like(X))).norm() / whole.norm()).item()
+
+
+@superposition_error.mistake("The number is rounded. Return it as it is, and round where it is printed.")
+def rounded(f, X, Y):
+    whole = f(X + Y)
+    return round(((whole - f(X) - f(Y)).norm() / whole.norm()).item(), 2)
+
+
+@superposition_error.form(rounded)
+def rounded_to_three(f, X, Y):
+    whole = f(X + Y)
+    return round(((whole - f(X) - f(Y)).norm() / whole.norm()).item(), 3)
+
+
+@superposition_error.form(rounded)
+def rounded_to_four(f, X, Y):
+    whole = f(X + Y)
+    return round(((whole - f(X) - f(Y)).norm() / whole.norm()).item(), 4)
 
 
 @superposition_error.mistake(
@@ -538,7 +630,8 @@ def doubling_only(f, X, Y):
 
 
 @superposition_error.mistake(
-    "The norms are taken row by row, so several numbers came back, or their mean. The Frobenius norm runs over all entries at once: one number."
+    "The norms are taken along one dimension, row by row or column by column, so there are several numbers, or their mean. "
+    "The Frobenius norm runs over all entries at once: one number."
 )
 def row_by_row(f, X, Y):
     whole = f(X + Y)
@@ -549,6 +642,18 @@ def row_by_row(f, X, Y):
 def a_number_per_row(f, X, Y):
     whole = f(X + Y)
     return (whole - f(X) - f(Y)).norm(dim=-1) / whole.norm(dim=-1)
+
+
+@superposition_error.form(row_by_row)
+def an_item_per_row(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).norm(dim=-1) / whole.norm(dim=-1)).item()
+
+
+@superposition_error.form(row_by_row)
+def column_by_column(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).norm(dim=0) / whole.norm(dim=0)).mean().item()
 
 
 @superposition_error.mistake(
@@ -567,6 +672,18 @@ def matrices_only(f, X, Y):
     return (torch.linalg.norm(whole - f(X) - f(Y), "fro") / torch.linalg.norm(whole, "fro")).item()
 
 
+@superposition_error.form(matrices_only)
+def matrix_norm(f, X, Y):
+    whole = f(X + Y)
+    return (torch.linalg.matrix_norm(whole - f(X) - f(Y)) / torch.linalg.matrix_norm(whole)).item()
+
+
+@superposition_error.form(matrices_only)
+def norm_of_the_last_two(f, X, Y):
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).norm(dim=(-2, -1)) / whole.norm(dim=(-2, -1))).item()
+
+
 @superposition_error.mistake(
     "The tensor that came back still hangs on the graph of f: it would drag along all that f computed. `.item()` makes a number of it."
 )
@@ -576,7 +693,7 @@ def still_on_the_graph(f, X, Y):
 
 
 @superposition_error.mistake(
-    "numpy refuses a tensor that hangs on the graph, as soon as f has weights to be trained. `.item()` works for all."
+    "numpy refuses a tensor that hangs on the graph, as soon as f has weights to be trained. Take the norms in torch; `.item()` works for all."
 )
 def through_numpy(f, X, Y):
     whole = f(X + Y)
@@ -597,6 +714,16 @@ def X_overwritten(f, X, Y):
     total += Y
     whole = f(total)
     return ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
+
+
+@superposition_error.mistake(
+    "The number is right, but X was changed on the way: `+=` and `add_` work in place. Write `X + Y`, a new tensor."
+)
+def X_overwritten_at_the_end(f, X, Y):
+    parts = f(X) + f(Y)
+    X += Y
+    whole = f(X)
+    return ((whole - parts).norm() / whole.norm()).item()
 
 
 @superposition_error.mistake(
@@ -667,15 +794,15 @@ def computes_and():
 
 
 @xor_weights.mistake(
-    "This is OR: (1, 1) stands as high as (0, 1) and (1, 0). Something must pull it down, and pull harder than the first neuron lifts."
+    "This is OR: (1, 1) stands high, as (0, 1) and (1, 0) do. Something must pull it down, and pull harder than the first neuron lifts."
 )
 def computes_or():
     return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-1.0]]), torch.zeros(1)
 
 
 @xor_weights.mistake(
-    "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1). No neuron bends between these inputs. "
-    "With zero biases and W1 all ones each neuron gets a + b, which is never negative: give one of them a threshold."
+    "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1), as for an affine map. Either no neuron bends between "
+    "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel."
 )
 def zero_biases():
     return torch.ones(2, 2), torch.zeros(2), torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
@@ -687,6 +814,14 @@ def zero_biases_and_rising():
 
 
 @xor_weights.form(zero_biases)
+def bends_that_cancel():
+    return torch.ones(2, 2), torch.tensor([-0.5, -1.5]), torch.tensor([[1.0], [-1.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "All four inputs get the same output. Either no neuron wakes up for any of them, because the biases are too far below zero, "
+    "or W2 lets nothing through."
+)
 def everything_zero():
     return torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 1), torch.zeros(1)
 
@@ -718,9 +853,75 @@ def only_zero_one():
     return torch.tensor([[-1.0], [1.0]]), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)
 
 
-@xor_weights.mistake("It is upside down: (0, 0) and (1, 1) stand above the others. Turn the signs of W2.")
+@xor_weights.mistake(
+    "It is upside down: (0, 0) and (1, 1) stand above the others. Turn the signs of W2. (Weights made for neurons that say 0 or 1, "
+    "as in an old perceptron, do this: a ReLU does not stop at 1.)"
+)
 def sign_of_W2():
     return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[-1.0], [2.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "This is NOR: (0, 0) alone stands out, and every feature that is on only lowers the output. XOR has to rise before it falls."
+)
+def computes_nor():
+    return -torch.ones(2, 2), torch.tensor([2.0, 1.0]), torch.tensor([[1.0], [2.0]]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "The outputs follow one of the two features, whatever the other says. XOR needs both: look for a neuron whose column of W1 is zero "
+    "for one of them, or for a neuron that is missing."
+)
+def follows_a():
+    return (
+        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
+        torch.tensor([0.0, -1.0]),
+        torch.tensor([[1.0], [0.25]]),
+        torch.zeros(1),
+    )
+
+
+@xor_weights.form(follows_a)
+def follows_b():
+    return (
+        torch.tensor([[0.0, 1.0], [1.0, 1.0]]),
+        torch.tensor([0.0, -1.0]),
+        torch.tensor([[1.0], [0.25]]),
+        torch.zeros(1),
+    )
+
+
+@xor_weights.form(follows_a)
+def follows_not_a():
+    return (
+        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
+        torch.tensor([0.0, -1.0]),
+        torch.tensor([[-1.0], [0.25]]),
+        torch.zeros(1),
+    )
+
+
+@xor_weights.form(follows_a)
+def follows_not_b():
+    return (
+        torch.tensor([[0.0, 1.0], [1.0, 1.0]]),
+        torch.tensor([0.0, -1.0]),
+        torch.tensor([[-1.0], [0.25]]),
+        torch.zeros(1),
+    )
+
+
+@xor_weights.mistake(
+    "One of (0, 1) and (1, 0) lies low, and the three other inputs stand above it: an input that should rise is pulled down. "
+    "Follow it through your neurons: which one wakes up, and with which sign in W2?"
+)
+def one_pulled_down():
+    return torch.tensor([[-1.0], [1.0]]), torch.zeros(1), -torch.ones(1, 1), torch.zeros(1)
+
+
+@xor_weights.form(one_pulled_down)
+def the_other_pulled_down():
+    return torch.tensor([[1.0], [-1.0]]), torch.zeros(1), -torch.ones(1, 1), torch.zeros(1)
 
 
 @xor_weights.mistake(
@@ -764,6 +965,43 @@ def b2_without_dimension():
 @xor_weights.mistake("Nested lists came back. Four tensors are asked: put `torch.tensor(...)` around each.")
 def lists():
     return [[1.0, 1.0], [1.0, 1.0]], [0.0, -1.0], [[1.0], [-2.0]], [0.0]
+
+
+@xor_weights.mistake("The four are in another order. Return W1, b1, W2, b2: each matrix is followed by its bias.")
+def matrices_first():
+    return torch.ones(2, 2), torch.tensor([[1.0], [-2.0]]), torch.tensor([0.0, -1.0]), torch.zeros(1)
+
+
+@xor_weights.mistake(
+    "One of the four is missing. W1, b1, W2 and b2 are asked, in this order; a bias that is not needed is `torch.zeros(...)`."
+)
+def one_missing():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]])
+
+
+@xor_weights.form(one_missing)
+def both_biases_missing():
+    return torch.tensor([[1.0, -1.0], [-1.0, 1.0]]), torch.ones(2, 1)
+
+
+@xor_weights.mistake("b2 is a plain number. It is a tensor as the others are, with one entry: shape [1].")
+def b2_a_plain_number():
+    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]]), 0.0
+
+
+@xor_weights.mistake("Arrays of numpy came back. Tensors are asked: `torch.from_numpy(...)` turns one into the other.")
+def numpy_arrays():
+    W1, b1, W2 = torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]])
+    return W1.numpy(), b1.numpy(), W2.numpy(), torch.zeros(1).numpy()
+
+
+@xor_weights.mistake(
+    "The function has a parameter, and it is called without any. It returns the weights; the check computes the outputs from them."
+)
+def takes_x(x):
+    W1, b1 = torch.ones(2, 2), torch.tensor([0.0, -1.0])
+    W2, b2 = torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
+    return torch.relu(x @ W1 + b1) @ W2 + b2
 
 
 @xor_weights.mistake("The hidden layer is wider than 8. Two neurons can do it.")
@@ -863,6 +1101,94 @@ def divided_by_the_mean(X):
     return ((X - mean).norm() / mean.norm()).item()
 
 
+@rank1_residual.form(divided_by_the_mean)
+def divided_by_the_repeated_mean(X):
+    mean = X.mean(dim=0).expand_as(X)
+    return ((X - mean).norm() / mean.norm()).item()
+
+
+@rank1_residual.mistake(
+    "The norms are subtracted, not the tensors. Subtract the mean token from each token first, and take the norm of what is left."
+)
+def norms_subtracted(X):
+    mean = X.mean(dim=0).expand_as(X)
+    return ((X.norm() - mean.norm()) / X.norm()).item()
+
+
+@rank1_residual.form(norms_subtracted)
+def norms_subtracted_of_one_mean(X):
+    return ((X.norm() - X.mean(dim=0).norm()) / X.norm()).item()
+
+
+@rank1_residual.mistake(
+    "This is how large the mean token is beside X. What is asked is how large the rest is, when the mean token is subtracted."
+)
+def size_of_the_mean(X):
+    return (X.mean(dim=0).expand_as(X).norm() / X.norm()).item()
+
+
+@rank1_residual.form(size_of_the_mean)
+def size_of_one_mean(X):
+    return (X.mean(dim=0).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake("This is 1 minus the residual: it is 1 where all tokens agree, and should be 0 there.")
+def one_minus(X):
+    return 1 - ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake("The sum of the tokens is subtracted, T times as large as their mean.")
+def sum_subtracted(X):
+    return ((X - X.sum(dim=0)).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake("The first token is subtracted from each. The tokens are compared with their mean.")
+def first_token_subtracted(X):
+    return ((X - X[0]).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake(
+    "A bracket is missing: `/` comes before `-`, so that only the mean is divided by the norm of X. First subtract, then take both norms."
+)
+def bracket_missing(X):
+    return (X - X.mean(dim=0) / X.norm()).norm().item()
+
+
+@rank1_residual.mistake(
+    "The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked, and one quotient."
+)
+def residual_of_entries(X):
+    return ((X - X.mean(dim=0)) / X).norm().item()
+
+
+@rank1_residual.mistake("The largest entry is taken. The Frobenius norm counts all of them.")
+def largest_entries_only(X):
+    return ((X - X.mean(dim=0)).abs().max() / X.abs().max()).item()
+
+
+@rank1_residual.mistake(
+    "This was computed in float32, which keeps about seven digits. Stay in the precision of X: `.float()` is float32."
+)
+def in_float32(X):
+    X = X.float()
+    return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake("The number is rounded. Return it as it is, and round where it is printed.")
+def residual_rounded(X):
+    return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 2)
+
+
+@rank1_residual.form(residual_rounded)
+def residual_rounded_to_three(X):
+    return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 3)
+
+
+@rank1_residual.form(residual_rounded)
+def residual_rounded_to_four(X):
+    return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 4)
+
+
 @rank1_residual.mistake(
     "Nothing is divided: the number grows with the size of X, and can't be compared between layers."
 )
@@ -878,12 +1204,18 @@ def mean_not_subtracted(X):
 
 
 @rank1_residual.mistake(
-    "This is the distance to the nearest matrix of rank one, from the singular values. Here the comparison is with the mean token, repeated: "
+    "These are singular values: they tell how far the nearest matrix of rank one is. Here the comparison is with the mean token, repeated: "
     "tokens that are multiples of each other are of rank one, too, but they do not agree."
 )
 def nearest_rank_one(X):
     s = torch.linalg.svdvals(X)
     return (s[1:].norm() / s.norm()).item()
+
+
+@rank1_residual.form(nearest_rank_one)
+def second_singular_value(X):
+    s = torch.linalg.svdvals(X)
+    return (s[1] / s[0]).item()
 
 
 @rank1_residual.mistake(
@@ -894,7 +1226,8 @@ def sample_variance(X):
 
 
 @rank1_residual.mistake(
-    "One number per token came back, or their mean. Both norms run over all entries of the matrix: one number."
+    "The norms are taken token by token or feature by feature, so there are several numbers, or their mean. "
+    "Both norms run over all entries of the matrix: one number."
 )
 def token_by_token_mean(X):
     return ((X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)).mean().item()
@@ -903,6 +1236,11 @@ def token_by_token_mean(X):
 @rank1_residual.form(token_by_token_mean)
 def one_per_token(X):
     return (X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)
+
+
+@rank1_residual.form(token_by_token_mean)
+def feature_by_feature_mean(X):
+    return ((X - X.mean(dim=0)).norm(dim=0) / X.norm(dim=0)).mean().item()
 
 
 @rank1_residual.mistake(
@@ -1068,6 +1406,44 @@ _stack(
     matrices="Wq, Wk, Wv, Wo = layer",
 )
 _stack(
+    "X0_left_in_float32",
+    "The weights are float64 and X0 is not, and torch does not multiply two dtypes. Turn X0 into float64 as well.",
+    start="X = X0",
+)
+_LATE_FLOAT64 = "Only the residual is taken in float64; the layers before it are not. What float32 has rounded away does not come back: begin with float64."
+_stack(
+    "only_the_residual_in_float64",
+    _LATE_FLOAT64,
+    start="X = X0",
+    matrices="Wq, Wk, Wv, Wo = layer",
+    residual="X = X.double()\n        return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
+)
+_stack(
+    "float32_and_the_residual_in_float64",
+    _LATE_FLOAT64,
+    form_of="only_the_residual_in_float64",
+    start="X = X0.float()",
+    matrices="Wq, Wk, Wv, Wo = (W.float() for W in layer)",
+    residual="X = X.double()\n        return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
+)
+_stack(
+    "X0_changed_in_place",
+    "The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. "
+    "Write `X = X + …`.",
+    step="if skip:\n            X += out\n        else:\n            X = out",
+)
+_stack(
+    "weights_replaced",
+    "The numbers are right, but the list `weights` was changed on the way. Keep what you turn into float64 under a name of its own.",
+    start="X = X0.double()\n    for i, layer in enumerate(weights):\n        weights[i] = tuple(W.double() for W in layer)",
+)
+_stack(
+    "weights_used_up",
+    "The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.",
+    loop="while weights:",
+    matrices="Wq, Wk, Wv, Wo = (W.double() for W in weights.pop(0))",
+)
+_stack(
     "the_first_layers_weights_again",
     "Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.",
     matrices="Wq, Wk, Wv, Wo = (W.double() for W in weights[0])",
@@ -1081,6 +1457,29 @@ _stack(
     "only_the_last_value_in_a_list",
     "The list holds only the last number. One per layer is asked, and that of X0 first.",
     end="return found[-1:]",
+)
+_stack(
+    "returned_inside_the_loop",
+    "The `return` stands inside the loop, so only one layer is run. Move it to the left, below the loop.",
+    kept="found.append(residual(X))\n        return found",
+    end="",
+)
+_NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked: `.tolist()` makes one."
+_stack(
+    "a_tensor_of_residuals",
+    _NOT_A_LIST,
+    end="return torch.tensor(found, dtype=torch.float64)",
+)
+_stack(
+    "an_array_of_residuals",
+    _NOT_A_LIST,
+    form_of="a_tensor_of_residuals",
+    end="return torch.tensor(found, dtype=torch.float64).numpy()",
+)
+_stack(
+    "the_last_tokens",
+    "The tokens after the last layer came back. The residuals on the way are asked, a list of L + 1 numbers.",
+    end="return X",
 )
 _stack(
     "layer_0_missing",
@@ -1103,6 +1502,23 @@ _stack(
     "skip_doubles_the_output",
     "The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.",
     step="X = out\n        X = X + out if skip else X",
+)
+_stack(
+    "skip_around_a_second_pass",
+    "With `skip` each layer runs twice: X is replaced by the output first, and the output of a second pass is added. "
+    "Keep the layer's input until the sum is made.",
+    step="X = out\n        if skip:\n            X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo",
+)
+_stack(
+    "skip_added_twice",
+    "With `skip` the input is added twice. Is it in your attention already?",
+    step="X = X + out + X if skip else out",
+)
+_stack(
+    "skip_at_the_end",
+    "The skip is added once, after the last layer. Each layer has its own: its input is added to its output.",
+    step="X = out",
+    end="if skip:\n        X = X + X0.double()\n        found[-1] = residual(X)\n    return found",
 )
 _stack(
     "skip_averaged",
@@ -1131,6 +1547,13 @@ _stack(
     kept="found.append(residual(new))",
 )
 _stack(
+    "attention_of_X0_only",
+    "Attention is computed from X0 in every layer; only the skip hands anything on. The output of one layer is the input of the next.",
+    matrices="Wq, Wk, Wv, Wo = (W.double() for W in layer)\n        start = X0.double()",
+    scores="scores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])",
+    out="out = A @ (start @ Wv) @ Wo",
+)
+_stack(
     "residual_of_the_output",
     "With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.",
     kept="found.append(residual(out))",
@@ -1144,6 +1567,25 @@ _stack(
     "softmax_forgotten",
     "The softmax is missing: without weights that sum to 1, nothing is averaged.",
     weights="A = scores",
+)
+_stack(
+    "causal_mask",
+    "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
+    weights="A = torch.softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)",
+)
+_stack(
+    "norm_added",
+    "There is a LayerNorm before each attention. Here none is asked: X goes in as it is.",
+    matrices="Wq, Wk, Wv, Wo = (W.double() for W in layer)\n        Z = F.layer_norm(X, X.shape[-1:])",
+    scores="scores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
+    out="out = A @ (Z @ Wv) @ Wo",
+)
+_stack(
+    "A_of_the_first_layer",
+    "The attention weights of the first layer are used in all of them (`self_attention`, given an A, freezes it). "
+    "Each layer computes its own, from its own input.",
+    start="X = X0.double()\n    A = None",
+    weights="A = torch.softmax(scores, dim=-1) if A is None else A",
 )
 _stack(
     "not_scaled",
@@ -1176,6 +1618,21 @@ _stack(
     residual="return (X - X.mean(dim=0)).norm().item()",
 )
 _stack(
+    "residual_without_the_root",
+    "The residuals are squared: a norm ends with a root.",
+    residual="return (((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()).item()",
+)
+_stack(
+    "divided_by_the_norm_of_X0",
+    "Each residual is divided by the norm of X0. It is the norm of the same X, after that layer, that stands below the line.",
+    residual="return ((X - X.mean(dim=0)).norm() / X0.double().norm()).item()",
+)
+_stack(
+    "mean_of_X0_subtracted",
+    "The mean of X0 is subtracted in every layer. Each X is compared with its own mean token.",
+    residual="return ((X - X0.double().mean(dim=0)).norm() / X.norm()).item()",
+)
+_stack(
     "tensors_instead_of_residuals",
     "The list holds the tokens of each layer. Its residuals are asked, one number a layer.",
     first="found = [X]",
@@ -1185,6 +1642,47 @@ _stack(
     "list_not_returned",
     "The list is made but not handed back: the last line of the function needs a `return`.",
     end="",
+)
+
+
+def _calling(name, message, call, layer="layer = [W.double() for W in layer]"):
+    """Keep a solution that calls the student's own `self_attention`, in a wrong way."""
+    source = f"""def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1)
+    return A @ (X @ Wv) @ Wo, A
+
+
+def attention_only_collapse(X0, weights, skip):
+    def residual(X):
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+    X = X0.double()
+    found = [residual(X)]
+    for layer in weights:
+        {layer}
+        {call}
+        X = X + out if skip else out
+        found.append(residual(X))
+    return found
+"""
+    attention_only_collapse.typed("mistake", name, message, source)
+
+
+_calling(
+    "pair_not_taken_apart",
+    "`self_attention` returns a pair, (out, A), and here the pair is used as if it were out. Write `out, A = …`.",
+    "out = self_attention(X, *layer)",
+)
+_calling(
+    "pair_taken_apart_the_wrong_way_round",
+    "`self_attention` returns (out, A), in this order. Here X becomes A, the weights [T, T], and no longer fits the next layer.",
+    "A, out = self_attention(X, *layer)",
+)
+_calling(
+    "layer_not_taken_apart",
+    "A layer is one tuple of four matrices, and `self_attention` wants four arguments. A star takes the tuple apart: `self_attention(X, *layer)`.",
+    "out, A = self_attention(X, layer)",
 )
 
 

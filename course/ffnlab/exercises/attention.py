@@ -49,7 +49,7 @@ attention_output = Exercise(
     "attention_output",
     draw=_draw_mixed,
     where="the section “A blend”.",
-    understood="Attention's last step is one matrix product: each output is a weighted average of the values.",
+    understood="Mixing is one matrix product: each output is a weighted average of the values.",
     hints=(
         "Do one output first: which row of A belongs to token t, and what does each of its entries multiply?",
         "Output t is a sum over s. A product of two matrices does such a sum for all t at once; which dimension do A and V share?",
@@ -115,8 +115,11 @@ self_attention = Exercise(
 def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{described(result)}; a pair (out, A) was expected")
-    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
-        raise NotAsAsked(f"a pair (out, A) of tensors was expected, not a {type(result).__name__} of {len(result)}")
+    if len(result) != 2:
+        raise NotAsAsked(f"a {type(result).__name__} of {len(result)} came back; a pair (out, A) was expected")
+    for name, part in zip(("out", "A"), result, strict=True):
+        if not isinstance(part, torch.Tensor):
+            raise NotAsAsked(f"in the pair (out, A), {name} is {part!r:.40}; a tensor was expected")
     return result[0], result[1]
 
 
@@ -242,8 +245,12 @@ xor_weights = Exercise(
 
 
 def _four(result: Any) -> dict[str, torch.Tensor]:
-    if not isinstance(result, (tuple, list)) or len(result) != 4:
+    if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{described(result)}; four tensors W1, b1, W2, b2 were expected")
+    if len(result) != 4:
+        raise NotAsAsked(
+            f"a {type(result).__name__} of {len(result)} came back; four tensors W1, b1, W2, b2 were expected"
+        )
     for name, value in zip(SHAPES, result, strict=True):
         if not isinstance(value, torch.Tensor):
             raise NotAsAsked(f"{name} is a {type(value).__name__}; a tensor was expected")
@@ -255,7 +262,7 @@ def _four(result: Any) -> dict[str, torch.Tensor]:
 def _fits(weights: dict[str, Any]) -> dict[str, bool]:
     shapes = {name: list(value.shape) for name, value in weights.items()}
     dimensions = {name: words.count(",") + 1 for name, words in SHAPES.items()}
-    hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else 0
+    hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else (*shapes["W1"], 0)[1]  # a wrong b1 blames b1 alone
     expected = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
     return {
         **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected[name] for name in SHAPES},
@@ -281,20 +288,32 @@ def _margin(outputs: list[float]) -> float:
     return min(outputs[1], outputs[2]) - max(outputs[0], outputs[3])
 
 
+ABOVE = "inputs whose outputs stand above the others"
+
+
 def _standing(outputs: list[float]) -> dict[str, str]:
-    """Which inputs stand above the others, and how the two diagonals compare; both are the same for every network that does XOR."""
+    """Which inputs stand above the others; the same for every network that does XOR. Outputs on a plane are said to be so."""
     if any(value != value or abs(value) == float("inf") for value in outputs):
-        return {"the outputs": "not finite"}
+        return {ABOVE: "the outputs are not finite"}
     order = sorted(range(4), key=lambda i: -outputs[i])
     gaps = [outputs[order[n]] - outputs[order[n + 1]] for n in range(3)]
-    cut = 2 if _margin(outputs) > 1e-6 else 1 + max(range(3), key=lambda n: round(gaps[n], 6))
-    above = sorted(CORNERS[i] for i in order[:cut]) if max(gaps) > 1e-6 else []
     bend = outputs[1] + outputs[2] - outputs[0] - outputs[3]
+    if _margin(outputs) > 1e-6:
+        cut = 2
+    elif max(gaps) <= 1e-6:
+        return {ABOVE: "none: the four outputs are equal"}
+    elif abs(bend) <= 1e-6 * max(1.0, *map(abs, outputs)):
+        return {ABOVE: "none: the four outputs lie on a plane"}
+    else:
+        cut = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
+    return {ABOVE: ", ".join(str(CORNERS[i]) for i in sorted(order[:cut]))}
+
+
+def _height(outputs: list[float]) -> dict[str, bool]:
+    """Whether the margin is wide enough, and whether there is one at all."""
     return {
-        "inputs whose outputs stand above the others": ", ".join(map(str, above)) or "none",
-        "out(0, 1) + out(1, 0) beside out(0, 0) + out(1, 1)": (
-            "equal" if abs(bend) < 1e-6 else "larger" if bend > 0 else "smaller"
-        ),
+        "the margin is at least 0.25": _margin(outputs) >= MARGIN - 1e-6,
+        "(0, 1) and (1, 0) stand above the others": _margin(outputs) > 1e-6,
     }
 
 
@@ -308,9 +327,7 @@ def _(answer: Any) -> Any:
     return _outputs(answer)
 
 
-@xor_weights.aspect(
-    "margin", points=1, facts=lambda seen: {"the margin is at least 0.25": _margin(seen) >= MARGIN - 1e-6}
-)
+@xor_weights.aspect("margin", points=1, facts=_height)
 def _(answer: Any) -> Any:
     return _outputs(answer)
 
@@ -391,6 +408,8 @@ attention_only_collapse = Exercise(
 
 def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
     result = answer(X0, weights, skip)
+    if isinstance(result, torch.Tensor) and result.ndim == 1:
+        raise NotAsAsked(f"a tensor of {len(result)} numbers came back; a list of numbers was expected")
     if not isinstance(result, (list, tuple)):
         raise NotAsAsked(f"{described(result)}; a list of numbers was expected")
     return list(result)
@@ -409,12 +428,14 @@ def _(answer: Any, X0: Any, weights: Any) -> Any:
 @attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
 def _(answer: Any, X0: Any, weights: Any) -> Any:
     given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
+    layers = list(weights)
     outputs = {
         "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
         for skip in (False, True)
     }
-    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in weights for m in layer)], strict=True))
-    return outputs | {"X0 and the weights are left as they were": kept}
+    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
+    same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
+    return outputs | {"X0 and the weights are left as they were": kept and same}
 
 
 # Questions. Their texts stand in the notebook.
