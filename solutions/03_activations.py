@@ -18,9 +18,9 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes |
+# | **Time** | 90 minutes, and 15 more for the quiz and question M3 (sections 10 and 11), which can wait for another day |
 # | **You need** | `02_feed_forward`; derivatives; the normal distribution seen once |
-# | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 22 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # Without its bend an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a parabola out of kinks and
 # measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth activations, and let three of
@@ -29,11 +29,11 @@
 # | | tested by |
 # |---|---|
 # | write ReLU, GELU (in both forms) and SiLU, and say what their slopes do | `relu`, `gelu_exact`, `gelu_tanh`, `silu` |
-# | say when a unit is dead, and find the dead ones | `dead_units` |
+# | say when a unit is dead, and find the dead ones | `dead_units`, question `quiz_dead` |
 # | measure sparsity, and predict it for random weights | `activation_sparsity` |
-# | build a ReLU network for x² with n pieces and error 1/n² | `relu_interpolant` |
-# | count the pieces of a network, and predict what it does outside | `count_pieces`, question `quiz_pieces` |
-# | state what the approximation theorems promise, and what not | questions `quiz_leshno`, M3 |
+# | build a ReLU network for x² with n pieces and error 1/n² | `relu_interpolant`, question `quiz_pieces` |
+# | count the pieces of a network, and predict what it does outside | `count_pieces`, question `quiz_extrapolation` |
+# | state what the approximation theorems promise, and what not | question `quiz_leshno`, M3 |
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -52,8 +52,8 @@ torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 # %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Kink by kink
 #
-# One hidden unit with ReLU computes relu(x·w + b) · v. For a single input x that is a line with one **kink**: flat on one side, sloped on the
-# other. Add up a few of them, and you get a line with a few kinks.
+# One hidden unit with ReLU computes relu(x·w + b) · v: it reads x with the weight w, and writes with the weight v. For a single input x that is a
+# line with one **kink**: flat on one side, sloped on the other. Add up a few of them, and you get a line with a few kinks.
 #
 # **Predict** before you press play: four units are added one after the other, each with its own kink. What does a new unit change: the whole line,
 # the part left of its kink, or the part right of it?
@@ -67,7 +67,7 @@ controls.show(figures.kinks, units=controls.play("units", 0, 4, 1, 1, interval=1
 # 1.5, and the line follows the dashed parabola.
 #
 # Three numbers describe a unit: its kink stands where x·w + b = 0, that is at **x = −b/w**, and from left to right the slope changes there by
-# **|w|·v**. (Why no minus sign when w < 0? Such a unit has slope w·v on the left and switches off at its kink. The slope goes from w·v to 0.)
+# **|w|·v**. (Also for w < 0: such a unit has slope w·v left of its kink and 0 right of it. From w·v to 0 is a change of −w·v, and that is |w|·v.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `relu`
@@ -112,11 +112,12 @@ for seed in range(6):
     print(f"seed {seed}: {len(inside)} of 8 kinks inside, {len(inside) + 1} pieces")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** N + 1 is the **most** there can be. Kinks outside of the interval do not count; nor do those of units that nobody reads; two in
-# the same place are one, or even cancel.
+# **What you saw.** In half of these six draws. N + 1 is the **most** there can be. Kinks outside of the interval do not count; nor do those of units
+# that nobody reads; two in the same place are one, or even cancel.
 #
 # With more inputs than one, a kink becomes a line, a plane, a hyperplane; N of them cut a space of d dimensions into at most 1 + N + … + C(N, d)
-# regions. For N = 8 that is 9 regions for d = 1, and 37 for d = 2. It is one reason for a **wide** hidden layer: more units, more places to bend.
+# regions, where C(N, d) is the number of ways to choose d out of N. For N = 8 that is 9 regions for d = 1, and 37 for d = 2. It is one reason for a
+# **wide** hidden layer: more units, more places to bend.
 
 # %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for d in (1, 2, 8):
@@ -125,7 +126,7 @@ for d in (1, 2, 8):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_pieces`
 #
-# *3 points · difficulty ●●● · 6 minutes*
+# *3 points · difficulty ●●● · 8 minutes*
 #
 # Count the straight pieces of x ↦ relu(x·W1 + b1)·W2 on the interval from A to B.
 #
@@ -181,7 +182,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu_interpolant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `relu_interpolant`
 #
-# *6 points · difficulty ●●● · 8 minutes*
+# *6 points · difficulty ●●● · 12 minutes*
 #
 # Build this network: no training, you write its weights down.
 #
@@ -257,21 +258,22 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Leave the interval
 #
-# **Predict:** your network of 8 pieces follows x² on [−1, 1]. What does it say at x = 3, where x² is 9? And at x = 10?
+# **Predict:** the network of 8 pieces from section 2 follows x² on [−1, 1]. What does it say at x = 3, where x² is 9? And at x = 10?
 
 # %% nbgrader={"grade": false, "grade_id": "outside", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.square,
     n=controls.slider("pieces n", 1, 64, 1, 8),
-    reach=controls.slider("beyond the ends", 0.0, 9.0, 0.5, 2.0),
+    reach=controls.slider("beyond", 0.0, 9.0, 0.5, 2.0),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Right of its last kink the network is one straight line for ever: 4.5 at x = 3, and 16.75 at x = 10. More pieces hardly help:
-# they are all inside. On the left, this network of ours is flat. No theorem says anything about the outside.
+# **What you saw.** Right of its last kink the network is one straight line for ever: 4.5 at x = 3, and 16.75 at x = 10. Out there no unit switches on
+# or off any more, so nothing turns the line. More pieces hardly help: their kinks are all inside. On the left, the network drawn here is flat: no
+# unit is on there. (Yours may differ out there; it will be a straight line all the same.) The theorems of section 8 say nothing about the outside.
 #
 # Does that hurt in a Transformer? The input of an FFN usually comes out of a norm, and a norm keeps it in bounds. After a LayerNorm (without its
-# gain) a vector of d numbers has length √d at most. **Predict:** how large can a single number get, for d = 64?
+# gain and bias) a vector of d numbers has length √d at most. **Predict:** how large can a single number get, for d = 64?
 
 # %% nbgrader={"grade": false, "grade_id": "norm-bound", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d = 64
@@ -284,8 +286,9 @@ for name, x in (("random", torch.randn(1, d)), ("random × 1000", 1000 * torch.r
 print(f"{'bounds':14} √d = {d**0.5:.3f}, √(d − 1) = {(d - 1) ** 0.5:.3f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "norm-bound-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The input of a normed FFN lives in a ball of radius √d, whatever came before; the learned gain stretches the ball. So there is an interval, and it
-# is known beforehand. Note what is **not** bounded: the residual stream itself, which the norm reads.
+# A single number can get as large as √(d − 1), here 7.937, when it is a lone spike. The input of a normed FFN lives in a ball of radius √d, whatever
+# came before; the learned gain stretches the ball, and the bias moves it. So there is an interval for every number, and it is known beforehand. Note
+# what is **not** bounded: the residual stream itself, which the norm reads.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · Silent, and dead
@@ -319,7 +322,7 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
 #
 # With GELU every unit still gets **some** gradient here. How much, section 5 will tell.
 #
-# How do units die? A few large steps are enough. **Predict:** in which of these three rows will units be dead after 20 steps?
+# How do units die? A few large steps are enough. **Predict:** with which of the learning rates 0.1, 1 and 8 will units be dead after 20 steps?
 
 # %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def dead_after(lr, seed, steps=20):
@@ -392,9 +395,10 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bends-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** GELU and SiLU both dip below zero and come back: they are not monotone. GELU's lowest value is −0.170, at x = −0.75; SiLU's is
-# −0.278, at x = −1.28. On the right their slopes overshoot 1 a little. On the left all three flatten out, SiLU most slowly.
+# −0.278, at x = −1.28. Their slopes overshoot 1 a little: GELU's from x = 0.75 on, 1.13 at most. On the left ReLU is flat at once; the other two
+# flatten out, SiLU most slowly.
 #
-# “GELU: no dead neurons”, says a tutorial. Its slope is indeed never zero for good. **Predict** what a computer makes of it at x = −10.
+# “GELU: no dead neurons”, says a tutorial. Its slope is indeed never zero on a whole stretch. **Predict** what a computer makes of it at x = −10.
 
 # %% nbgrader={"grade": false, "grade_id": "tails", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print("   x       GELU(x)   its slope      SiLU(x)   its slope      (float32)")
@@ -408,8 +412,9 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
     print("  ".join(row))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "tails-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# At −6 GELU is exactly zero in float32, and its slope is a few hundred-millionths. Such a unit is dead for all practical purposes: a gradient so
-# small moves no weight. SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set if it gives zero, and gets
+# At −6 and below GELU is exactly zero in float32 (printed as −0); its slope is a few hundred-millionths at −6, and 10⁻²¹ at −10. With plain gradient
+# descent such a unit is as good as dead: a gradient so small does not move its weights. (Adam divides by the size of the gradients it has seen, and may
+# still move them.) SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set if it gives zero, and gets
 # zero gradient, for every input of that data set.
 #
 # **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. **Predict:**
@@ -487,13 +492,15 @@ controls.show(figures.swish, beta=controls.slider("β", 0.0, 10.0, 0.5, 1.0))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "swish-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** β = 0 gives x/2, no bend at all. The larger β is, the nearer the curve comes to ReLU, never further away than 0.278/β. SiLU, β =
-# 1, stands between the two. And GELU is close to β = 1.702, with a difference of at most 0.02: that approximation has a name of its own, “quick
+# 1, stands between the two. And GELU is close to β = 1.702, with a difference of at most 0.0203: that approximation has a name of its own, “quick
 # GELU”.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `silu`
 #
 # *2 points · difficulty ●●○ · 3 minutes*
+#
+# SiLU with its dial.
 #
 # - **Takes** a tensor `x` of any shape, and a Python number `beta`, 1 by default. It may be 0 or negative.
 # - **Returns** x·sigmoid(beta·x), a new tensor of the same shape and dtype. `x` stays as it was.
@@ -542,6 +549,8 @@ controls.show(
 # ### Exercise `activation_sparsity`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
+#
+# What share of a hidden layer is zero, or nearly so?
 #
 # - **Takes** hidden activations `h`, a tensor of any shape, and `tol` ≥ 0, by default 0.
 # - **Returns** a float from 0 to 1: the share of entries with |h| ≤ tol. So with tol = 0 the exact zeros count.
@@ -610,7 +619,7 @@ for name, (_, accuracies, before, after) in runs.items():
 # **What you saw.** ReLU starts at 50 % zeros, as Φ(0) says, and is hardly sparser after training. The sparsity of large Transformers does **not**
 # appear in a small network like this one; do not expect it to. SiLU has no exact zeros, before or after.
 #
-# And GELU? None before; but after 400 steps about a fifth of its numbers are **exactly zero**. Training has pushed sums below −6, where float32
+# And GELU? None before; but after 400 steps a fifth to a quarter of its numbers are **exactly zero**. Training has pushed sums below −6, where float32
 # cannot tell GELU from zero: the tail from section 5. “GELU has no zeros” is true on paper.
 #
 # **Sparsity on purpose.** If you want it, ask for it: add the mean size of the hidden numbers to the loss, times a factor (an **L1 penalty**).
@@ -621,10 +630,12 @@ for penalty in (0.0, 1.0, 20.0):
     print(f"penalty {penalty:4}: zeros {span(after)}, facts known {span(accuracies[-1])}, 3 seeds")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "race-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** From about half to nine tenths and more, and hardly a fact is lost. (This network has room: 64 units for half as many facts.)
+#
 # ## 7 · A race
 #
-# Which activation learns faster? You have the runs already: the ones of section 6. **Predict** the order after 100 steps, and after 400. Then move
-# the slider.
+# Which activation learns faster? You have the runs already: the first ones of section 6, without a penalty. **Predict** the order after 100 steps,
+# and after 400. Then move the slider.
 
 # %% nbgrader={"grade": false, "grade_id": "race", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 steps = list(range(0, 401, 20))
@@ -637,12 +648,14 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
     print(f"at the end, {better} has a lower loss than {worse} in {wins} of 5 seeds")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "race-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** On this task the smooth ones are ahead: SiLU before GELU before ReLU, with the bands (best to worst of five seeds) of ReLU and
-# GELU well apart. All seeds have different facts, and the three activations get the same ones.
+# **What you saw.** On this task the smooth ones are ahead. After 100 steps GELU and SiLU are about level; after 400 it is SiLU before GELU before
+# ReLU, with the bands (best to worst of five seeds) of ReLU and GELU well apart. All seeds have different facts, and the three activations get the
+# same ones.
 #
 # Before you conclude that SiLU is better, three cautions.
 #
-# 1. This network is **full**: 512 facts are about as many as 24 units can hold. Set `d_ff=64` in the cell above, and all three learn everything.
+# 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
+#    `learn_facts` (section 6), run that cell and those of this section again, and all three learn everything.
 # 2. It is about learning by heart, with one learning rate.
 # 3. In a large language model the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same Transformer with each.
 #    Log-perplexity, lower is better:
@@ -746,7 +759,7 @@ for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", tor
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-before", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ReLU is neither sigmoidal nor bounded, so neither theorem covers it; Leshno et al. 1993 do. And not “any function”: any **continuous** one, on a
-# **bounded, closed** set. As for the third page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA uses SiLU, but as a gate, which is the
+# **bounded, closed** set. As for the other page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA uses SiLU, but as a gate, which is the
 # subject of notebook 07.
 #
 # ## 10 · Quiz
@@ -799,6 +812,30 @@ from autograder import recheck
 recheck("quiz_pieces", quiz_pieces)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_extrapolation-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_extrapolation`
+#
+# A ReLU network with one hidden layer of 200 units was trained to follow sin(3x) for x from −2 to 2, and fits it well there. Its rightmost kink stands
+# at x = 1.9. What does its output do from there to x = 1000?
+#
+# - **A.** It goes on swinging between −1 and 1: 200 units are enough to learn the wave.
+# - **B.** It runs along one straight line.
+# - **C.** It bends over soon after x = 2 and stays level: there was nothing to learn.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_extrapolation", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_extrapolation = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_extrapolation = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_extrapolation", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_extrapolation", quiz_extrapolation)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_extrapolation", quiz_extrapolation)
+### END HIDDEN TESTS
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_dead`
 #
@@ -826,7 +863,7 @@ recheck("quiz_dead", quiz_dead)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M3-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · In your own words
 #
-# *question M3 · 3 points, graded by your instructor · 4 minutes*
+# *question M3 · 3 points, graded by your instructor · 8 minutes*
 #
 # Somebody proposes an FFN with x² as its activation: “It is not linear, so with enough hidden units it can approximate everything.”
 #
@@ -860,10 +897,11 @@ recheck("quiz_dead", quiz_dead)
 #
 # - write ReLU, GELU in both forms, and SiLU, and say what their slopes do on the left: `relu`, `gelu_exact`, `gelu_tanh`, `silu`;
 # - count a network's pieces, from its kinks: `count_pieces`;
-# - build x² from n pieces with error 1/n², and say what happens outside: `relu_interpolant`;
-# - find dead units, and say on which data they are dead: `dead_units`;
+# - build x² from n pieces with error 1/n²: `relu_interpolant`, `quiz_pieces`;
+# - say what a ReLU network does beyond its last kink: `quiz_extrapolation`;
+# - find dead units, and say on which data they are dead: `dead_units`, `quiz_dead`;
 # - measure sparsity, and predict Φ(b/σ) for random weights: `activation_sparsity`;
-# - say what Cybenko, Hornik and Leshno promise, and what nobody promises: M3.
+# - say what Cybenko, Hornik and Leshno promise, and what nobody promises: `quiz_leshno`, M3.
 #
 # ## Going further
 #

@@ -69,7 +69,7 @@ def numbers(words: str) -> list[float]:
 
 
 def read_off(words: str, name: str) -> float:
-    found = re.search(rf"{name} (−?\d[\d.]*)", words)
+    found = re.search(rf"{name} (−?\d[\d.]*(?:e−\d+)?)", words)
     assert found, words
     return float(found[1].rstrip(".").replace("−", "-"))
 
@@ -206,7 +206,7 @@ def test_firing_states_the_share_above_zero(bias: float, spread: float) -> None:
 
 def test_race_states_means_and_ranges() -> None:
     drawn = figures.race(a_race(), 20)
-    assert drawn.title == "Step 20: ReLU 55 %, GELU 55 %, SiLU 55 %"
+    assert drawn.title == "Step 20, facts known: ReLU 55 %, GELU 55 %, SiLU 55 %"
     assert "ReLU 2.12 (2.00 to 2.25)" in drawn.sentence or "ReLU 2.13 (2.00 to 2.25)" in drawn.sentence
 
 

@@ -19,6 +19,7 @@ CUT_OFF = (
     "The values are right, but cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or `torch.no_grad()`), so nothing could be "
     "trained through {}."
 )
+MODULE_FROM_X = "`nn.{0}(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.{0}()(x)`."
 NO_RETURN = "The result of {} is computed but not handed back: the last line of the function needs a `return`."
 
 # relu
@@ -214,6 +215,51 @@ def relu_without_return(x):
     torch.relu(x)
 
 
+@relu.form(python_max)
+def python_max_row_by_row(x):
+    return torch.tensor([max(0, row) for row in x])
+
+
+@relu.mistake(
+    "The second argument of `torch.max` is a dimension when it is a number: the largest entries along dimension 0 are looked for, and their places. "
+    "`clamp(min=0)` compares each entry with 0."
+)
+def largest_along_a_dimension(x):
+    return torch.max(x, 0)
+
+
+@relu.form(largest_along_a_dimension)
+def largest_along_a_dimension_values(x):
+    return torch.max(x, 0).values
+
+
+@relu.mistake(
+    "`torch.maximum` compares two tensors, and 0 is a number. Hand it `torch.zeros_like(x)`, or use `clamp(min=0)`."
+)
+def maximum_with_a_number(x):
+    return torch.maximum(x, 0)
+
+
+@relu.mistake(MODULE_FROM_X.format("ReLU"))
+def relu_module_from_x(x):
+    return nn.ReLU(x)
+
+
+@relu.mistake(
+    "numpy can't follow gradients, so it refuses a tensor that needs one. (`.detach()` would silence it, and cut the gradient off.) torch compares "
+    "entry by entry as well."
+)
+def by_numpy(x):
+    import numpy as np
+
+    return torch.as_tensor(np.maximum(x, 0))
+
+
+@relu.mistake("This is ELU: for negative x it gives eˣ − 1. ReLU gives 0 there.")
+def elu_for_relu(x):
+    return F.elu(x)
+
+
 # gelu_exact
 
 gelu_exact = Key(exercises.gelu_exact)
@@ -356,6 +402,45 @@ def exact_in_place(x):
 @gelu_exact.mistake(NO_RETURN.format("gelu_exact"))
 def exact_without_return(x):
     0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake("A bracket closes too early: erf(x)/√2 instead of erf(x/√2). The division belongs inside.")
+def divided_outside(x):
+    return 0.5 * x * (1 + torch.erf(x) / math.sqrt(2))
+
+
+@gelu_exact.mistake("The bracket round 1 + erf(…) is missing: ½·x multiplies the whole sum, not the 1 alone.")
+def brackets_missing(x):
+    return 0.5 * x * 1 + torch.erf(x / math.sqrt(2))
+
+
+@gelu_exact.mistake("x multiplies erf(…) alone: GELU(0) comes out as ½ instead of 0. It multiplies the whole Φ(x).")
+def x_on_erf_only(x):
+    return 0.5 * (1 + x * torch.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake(
+    "The ½ multiplies the 1 alone: ½ + erf(…) runs from −½ to 1½. It belongs in front of the whole sum."
+)
+def half_on_one_only(x):
+    return x * (0.5 + torch.erf(x / math.sqrt(2)))
+
+
+@gelu_exact.mistake(
+    "The root is taken of x as well: √(x/2), which is NaN for negative x. Only the 2 is under the root."
+)
+def root_of_x_too(x):
+    return 0.5 * x * (1 + torch.erf(torch.sqrt(x / 2)))
+
+
+@gelu_exact.mistake(MODULE_FROM_X.format("GELU"))
+def gelu_module_from_x(x):
+    return nn.GELU(x)
+
+
+@gelu_exact.form(exact_by_sigmoid)
+def exact_by_sigmoid_rounded(x):
+    return x * torch.sigmoid(1.7 * x)
 
 
 # gelu_tanh
@@ -515,6 +600,88 @@ def tanh_cut_off(x):
 @gelu_tanh.mistake(NO_RETURN.format("gelu_tanh"))
 def tanh_without_return(x):
     0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The term x is missing in the inner bracket: it is x + 0.044715·x³, not the cube alone.")
+def cube_alone(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The inner bracket multiplies where it should add: x + 0.044715·x³.")
+def inner_product(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x * 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The cubic term is subtracted. It is added: x + 0.044715·x³.")
+def cube_subtracted(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x - 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("This is 1 − tanh(…): the sign is turned, so negative x pass and positive ones do not.")
+def one_minus_tanh(x):
+    return 0.5 * x * (1 - torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The bracket round 1 + tanh(…) is missing: ½·x multiplies the whole sum, not the 1 alone.")
+def tanh_brackets_missing(x):
+    return 0.5 * x * 1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+
+
+@gelu_tanh.mistake(
+    "The factor √(2/π) is rounded, or π is: the check sees six digits. Let `math.sqrt(2 / math.pi)` compute it."
+)
+def root_rounded(x):
+    return 0.5 * x * (1 + torch.tanh(0.8 * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.form(root_rounded)
+def root_rounded_to_three(x):
+    return 0.5 * x * (1 + torch.tanh(0.798 * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.form(root_rounded)
+def root_rounded_to_four(x):
+    return 0.5 * x * (1 + torch.tanh(0.7979 * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.form(root_rounded)
+def pi_rounded(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / 3.14) * (x + 0.044715 * x**3)))
+
+
+@gelu_tanh.mistake("The number in front of x³ is not quite right: it is 0.044715, with all its digits.")
+def constant_not_quite(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.04715 * x**3)))
+
+
+@gelu_tanh.form(constant_not_quite)
+def constant_rounded(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.0447 * x**3)))
+
+
+@gelu_tanh.form(constant_not_quite)
+def constant_cut(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.04471 * x**3)))
+
+
+@gelu_tanh.form(constant_not_quite)
+def constant_with_a_zero_too_many(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.0044715 * x**3)))
+
+
+@gelu_tanh.mistake("`^` is not a power in Python. The cube is `x**3`.")
+def caret_for_power(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ^ 3)))
+
+
+@gelu_tanh.form(caret_for_power)
+def caret_for_power_in_a_bracket(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x ^ 3))))
+
+
+@gelu_tanh.mistake(MODULE_FROM_X.format("GELU"))
+def tanh_module_from_x(x):
+    return nn.GELU(x)
 
 
 # silu
@@ -678,6 +845,64 @@ def silu_without_return(x, beta=1.0):
     x * torch.sigmoid(beta * x)
 
 
+@silu.mistake(
+    "The second argument of `F.silu` is `inplace`, not beta. `F.silu` knows no beta: write the sigmoid and multiply."
+)
+def beta_taken_for_inplace(x, beta=1.0):
+    return F.silu(x, beta)
+
+
+@silu.mistake(MODULE_FROM_X.format("SiLU"))
+def silu_module_from_x(x, beta=1.0):
+    return nn.SiLU(x)
+
+
+@silu.mistake(
+    "The values are right, and far out there are NaN in the gradient: `torch.where` computes both sides for every entry, and the overflow of the "
+    "side that is not taken comes back in the gradient as infinity times zero. `torch.sigmoid` needs no two sides."
+)
+def where_with_two_sides(x, beta=1.0):
+    e = torch.exp(beta * x)
+    return torch.where(beta * x > 0, x / (1 + torch.exp(-beta * x)), x * e / (1 + e))
+
+
+@silu.form(where_with_two_sides)
+def where_of_two_sigmoids(x, beta=1.0):
+    z = beta * x
+    return x * torch.where(z > 0, 1 / (1 + torch.exp(-z)), torch.exp(z) / (1 + torch.exp(z)))
+
+
+@silu.mistake(
+    "beta = 0 is treated apart, and wrongly: sigmoid(0) is ½, so x/2 is due. Without the special case it comes by itself."
+)
+def zero_beta_lets_all_pass(x, beta=1.0):
+    if beta == 0:
+        return x * 1
+    return x * torch.sigmoid(beta * x)
+
+
+@silu.form(zero_beta_lets_all_pass)
+def zero_beta_lets_none_pass(x, beta=1.0):
+    if beta == 0:
+        return torch.zeros_like(x)
+    return x * torch.sigmoid(beta * x)
+
+
+@silu.mistake(
+    "beta = 0 is taken for “no beta given”: 0 counts as false in Python, so `beta or 1` is 1. The default in the first line is enough."
+)
+def zero_beta_taken_for_none(x, beta=None):
+    return x * torch.sigmoid((beta or 1.0) * x)
+
+
+@silu.mistake(
+    "x in front of the sigmoid is limited too, so far on the right the values stop rising. Only the exponent may be limited."
+)
+def x_clamped(x, beta=1.0):
+    x = x.clamp(-50, 50)
+    return x * torch.sigmoid(beta * x)
+
+
 # dead_units
 
 dead_units = Key(exercises.dead_units)
@@ -758,14 +983,21 @@ def last_row_only(ffn, X):
 
 
 @dead_units.mistake(
-    "The rows are averaged before the units are asked. A unit may be silent for the mean row and fire for single ones."
+    "The mean decides: of the rows, or of the sums before ReLU. A unit may be silent for the mean row and fire for single ones."
 )
 def mean_row(ffn, X):
     return torch.relu(ffn.linear1(X.mean(dim=0))) == 0
 
 
-@dead_units.mistake("The sums before ReLU are averaged: a unit with a negative mean may still fire for single rows.")
+@dead_units.form(mean_row)
 def mean_of_sums(ffn, X):
+    return ffn.linear1(X).mean(dim=0) <= 0
+
+
+@dead_units.mistake(
+    "The middle row decides (the median). A unit that is silent for half of the rows may fire for others."
+)
+def median_of_sums(ffn, X):
     return ffn.linear1(X).median(dim=0).values <= 0
 
 
@@ -801,7 +1033,8 @@ def looks_at_the_way_out(ffn, X):
 
 
 @dead_units.mistake(
-    "The hidden units are joined with what linear2 does with them: a unit that fires but is not read is called dead. Only linear1 and ReLU count."
+    "linear2 plays a role (through its weights, or through a gradient that passes it): a unit that fires but is not read is called dead. "
+    "Only linear1 and ReLU count."
 )
 def contribution_is_zero(ffn, X):
     h = torch.relu(ffn.linear1(X))
@@ -816,10 +1049,14 @@ def output_looked_at(ffn, X):
 
 
 @dead_units.mistake(
-    "Nothing is dead here: linear1's sums are compared with 0 before ReLU. Negative sums become 0 only behind it."
+    "No unit is ever called dead. Does a loop over the rows begin with False and go on with `&`? It has to begin with True."
 )
-def relu_forgotten(ffn, X):
-    return (ffn.linear1(X) == 0).all(dim=0) & False
+def never_dead(ffn, X):
+    h = torch.relu(ffn.linear1(X))
+    dead = torch.zeros(h.shape[1], dtype=torch.bool)
+    for row in h:
+        dead = dead & (row == 0)
+    return dead
 
 
 @dead_units.mistake("This is turned round: True stands where a unit is alive. True should mean dead.")
@@ -854,9 +1091,19 @@ def numbers_for_truth_as_floats(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).to(X.dtype)
 
 
-@dead_units.mistake("A list came back. A tensor is asked, of dtype bool and shape [d_ff].")
+@dead_units.form(numbers_for_truth)
+def numbers_for_truth_in_float_32(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).float()
+
+
+@dead_units.mistake("A list or a numpy array came back. A tensor is asked, of dtype bool and shape [d_ff].")
 def list_for_tensor(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).tolist()
+
+
+@dead_units.form(list_for_tensor)
+def array_for_tensor(ffn, X):
+    return (torch.relu(ffn.linear1(X)).detach().numpy() == 0).all(axis=0)
 
 
 @dead_units.mistake(
@@ -874,10 +1121,16 @@ def rarely_is_dead(ffn, X):
 
 
 @dead_units.mistake(
-    "`X @ linear1.weight` does not fit: nn.Linear keeps its weight as [d_ff, d_model], the transpose. Calling `ffn.linear1(X)` avoids it."
+    "The shapes do not fit. nn.Linear keeps its weight as [d_ff, d_model], so `X @ linear1.weight` needs the transpose; and linear2 reads the hidden "
+    "layer, not X. Calling `ffn.linear1(X)` avoids both."
 )
 def weight_not_transposed(ffn, X):
     return (torch.relu(X @ ffn.linear1.weight + ffn.linear1.bias) == 0).all(dim=0)
+
+
+@dead_units.form(weight_not_transposed)
+def the_other_layer(ffn, X):
+    return (torch.relu(ffn.linear2(X)) == 0).all(dim=0)
 
 
 @dead_units.mistake(
@@ -890,6 +1143,34 @@ def max_gives_two(ffn, X):
 @dead_units.mistake(NO_RETURN.format("dead_units"))
 def dead_without_return(ffn, X):
     (torch.relu(ffn.linear1(X)) == 0).all(dim=0)
+
+
+@dead_units.form(contribution_is_zero)
+def gradient_through_the_output(ffn, X):
+    ffn(X).sum().backward()
+    return (ffn.linear1.weight.grad == 0).all(dim=1)
+
+
+@dead_units.mistake(
+    "Only the bias is looked at. A unit with a negative bias fires where x·W1 is larger: the data decide."
+)
+def sign_of_b1(ffn, X):
+    return ffn.linear1.bias < 0
+
+
+@dead_units.mistake("True stands where a unit fires for every row. Dead is the opposite: it fires for none.")
+def fires_always(ffn, X):
+    return (torch.relu(ffn.linear1(X)) > 0).all(dim=0)
+
+
+@dead_units.mistake("One dimension too many is left, [1, d_ff]: `keepdim=True` keeps it. Shape [d_ff] is asked.")
+def dimension_kept(ffn, X):
+    return (torch.relu(ffn.linear1(X)) == 0).all(dim=0, keepdim=True)
+
+
+@dead_units.mistake("Python's `not` asks the whole tensor for one answer. `~` turns every truth value round.")
+def python_not(ffn, X):
+    return not (ffn.linear1(X) > 0).any(dim=0)
 
 
 # activation_sparsity
@@ -963,7 +1244,7 @@ def tol_ignored(h, tol=0.0):
     return (h == 0).double().mean().item()
 
 
-@activation_sparsity.mistake("One share per row came back. One number is asked, over all entries of h.")
+@activation_sparsity.mistake("One share per row, or per column, came back. One number is asked, over all entries of h.")
 def share_per_row(h, tol=0.0):
     return (h.abs() <= tol).double().mean(dim=-1)
 
@@ -1036,6 +1317,66 @@ def sparsity_in_place(h, tol=0.0):
 @activation_sparsity.mistake(NO_RETURN.format("activation_sparsity"))
 def sparsity_without_return(h, tol=0.0):
     (h.abs() <= tol).double().mean().item()
+
+
+@activation_sparsity.form(share_per_row)
+def share_per_column(h, tol=0.0):
+    return (h.abs() <= tol).double().mean(dim=0)
+
+
+@activation_sparsity.form(active_share)
+def active_share_without_tol(h, tol=0.0):
+    return torch.count_nonzero(h).item() / h.numel()
+
+
+@activation_sparsity.mistake(
+    "The loops fit one shape only. h may have any number of dimensions: work on all entries at once, or on `h.flatten()`."
+)
+def two_loops(h, tol=0.0):
+    inside = 0
+    for row in h:
+        for entry in row:
+            if abs(entry) <= tol:
+                inside += 1
+    return inside / h.numel()
+
+
+@activation_sparsity.mistake(
+    "The count is divided by something that is no number: `numel` without brackets is the method itself, and `h.shape` lists the sizes. "
+    "How many entries there are is `h.numel()`."
+)
+def numel_not_called(h, tol=0.0):
+    return (h.abs() <= tol).sum().item() / h.numel
+
+
+@activation_sparsity.form(numel_not_called)
+def divided_by_shape(h, tol=0.0):
+    return (h.abs() <= tol).sum().item() / h.shape
+
+
+@activation_sparsity.mistake(
+    "The zeros are divided by the entries that are not zero. A share is a part of all entries."
+)
+def ratio_for_share(h, tol=0.0):
+    zeros = (h.abs() <= tol).sum().item()
+    return zeros / max(h.numel() - zeros, 1)
+
+
+@activation_sparsity.mistake("The share is rounded. Leave its digits as they are; printing can round.")
+def rounded_share(h, tol=0.0):
+    return round((h.abs() <= tol).double().mean().item(), 2)
+
+
+@activation_sparsity.mistake("Squares are compared with tol: h² ≤ tol is |h| ≤ √tol. Compare |h| itself.")
+def squares_compared(h, tol=0.0):
+    return (h**2 <= tol).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "Only entries that equal tol exactly are counted: with tol > 0 all between −tol and tol count as well."
+)
+def equal_to_tol(h, tol=0.0):
+    return (h == tol).double().mean().item()
 
 
 # relu_interpolant
@@ -1273,7 +1614,7 @@ def flat_weights(n, A, B):
     return torch.ones(n), -nodes[:-1], change, nodes[:1] ** 2
 
 
-@relu_interpolant.mistake("b2 has no dimension: shape []. It is a bias for one output: shape [1].")
+@relu_interpolant.mistake("b2 has no dimension, or two: shape [] or [1, 1]. It is a bias for one output: shape [1].")
 def b2_without_dimension(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
     slope = nodes[:-1] + nodes[1:]
@@ -1311,6 +1652,139 @@ def whole_numbers(n, A, B):
 def net_without_return(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
     nodes[:-1] + nodes[1:]
+
+
+@relu_interpolant.mistake(
+    "Every unit changes the slope by the same amount, the first one too. It finds slope 0 and has to supply the whole slope of the first piece."
+)
+def first_like_the_others(n, A, B):
+    h = (B - A) / n
+    nodes = torch.linspace(A, B, n + 1)
+    return torch.ones(1, n), -nodes[:-1], torch.full((n, 1), 2 * h), nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The kinks stand one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end."
+)
+def kinks_at_the_right_ends(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[1:], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("b2 is B². All the units are zero at A, the left end: there b2 alone has to give the value.")
+def constant_of_the_right_end(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[-1:] ** 2
+
+
+@relu_interpolant.mistake("The slopes are half of what they should be: (t² − s²)/(t − s) is s + t, not their mean.")
+def mean_of_the_ends(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = (nodes[:-1] + nodes[1:]) / 2
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The widths of the pieces stand where their slopes should. A slope is rise over run: the difference of the values x², by the width."
+)
+def widths_for_slopes(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    width = nodes[1:] - nodes[:-1]
+    change = torch.cat([width[:1], width[1:] - width[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "From each slope the weight before is subtracted. The old slope is what all units so far add up to, not the last weight alone."
+)
+def minus_the_last_weight(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    W2 = slope.clone()
+    for i in range(1, n):
+        W2[i] = slope[i] - W2[i - 1]
+    return torch.ones(1, n), -nodes[:-1], W2[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.form(one_piece_less)
+def one_node_less(n, A, B):
+    nodes = torch.linspace(A, B, n)
+    slope = 2 * nodes + (B - A) / n
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes, change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "The changes of slope stand in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2."
+)
+def changes_in_W1(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return change[None, :], -nodes[:-1] * change, torch.ones(n, 1), nodes[:1] ** 2
+
+
+@relu_interpolant.form(changes_in_W1)
+def changes_in_W1_kinks_not_scaled(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return change[None, :], -nodes[:-1], torch.ones(n, 1), nodes[:1] ** 2
+
+
+@relu_interpolant.mistake(
+    "This is the net moved down by half of its error. It is nearer to x², but it does not meet it at the nodes, and that is asked."
+)
+def moved_down(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2 - ((B - A) / n) ** 2 / 8
+
+
+@relu_interpolant.mistake("W2 has one dimension. It is a matrix with one column: shape [m, 1].")
+def flat_way_out(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change, nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("b1 is a matrix with one row. It is a bias: shape [m].")
+def row_for_b1(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[None, :-1], change[:, None], nodes[:1] ** 2
+
+
+@relu_interpolant.form(b2_without_dimension)
+def matrix_for_b2(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[None, :1] ** 2
+
+
+@relu_interpolant.mistake("The order is another: W1, b1, W2, b2 are asked, the way the numbers go.")
+def weights_before_biases(n, A, B):
+    nodes = torch.linspace(A, B, n + 1)
+    slope = nodes[:-1] + nodes[1:]
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n), change[:, None], -nodes[:-1], nodes[:1] ** 2
+
+
+@relu_interpolant.mistake("Lists came back. Four tensors are asked: `torch.tensor(…)` makes them from lists.")
+def lists_for_tensors(n, A, B):
+    h = (B - A) / n
+    biases = [-(A + i * h) for i in range(n)]
+    weights = [[2 * A + h]] + [[2 * h]] * (n - 1)
+    return [[1.0] * n], biases, weights, [A**2]
 
 
 # count_pieces
@@ -1408,7 +1882,10 @@ def ends_counted(W1, b1, W2, A, B):
     return 1 + sum(c != 0 for c in change.values())
 
 
-@count_pieces.mistake("Two kinks in the same place are counted twice. They are one place where the slope changes.")
+@count_pieces.mistake(
+    "Two kinks in the same place are counted twice. They are one place where the slope changes. (Equal tensors are two different keys of a dict, and "
+    "two members of a set: put in numbers, with `.item()`.)"
+)
 def coincident_twice(W1, b1, W2, A, B):
     count = 1
     for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
@@ -1533,6 +2010,93 @@ def pieces_without_return(W1, b1, W2, A, B):
     1 + len({float(-b / w) for w, b in zip(W1[0], b1, strict=True) if w != 0 and A < -b / w < B})
 
 
+@count_pieces.mistake(
+    "This counts the kinks inside, as the cell for random weights does. There no two share a place, and every unit is read: here kinks may share a "
+    "place, cancel, or belong to a unit with W2 = 0."
+)
+def kinks_inside_counted(W1, b1, W2, A, B):
+    kinks = -b1 / W1[0]
+    return len(kinks[(kinks > A) & (kinks < B)]) + 1
+
+
+@count_pieces.form(ends_counted)
+def left_end_counted(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A <= -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.form(ends_counted)
+def right_end_counted(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w <= B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("The answer is always m, the number of units. How many pieces they make depends on their kinks.")
+def always_m(W1, b1, W2, A, B):
+    return b1.numel()
+
+
+@count_pieces.mistake("Only the first unit is looked at: W1 is [1, m], so `len(W1)` is 1. `b1` has length m.")
+def first_unit_only(W1, b1, W2, A, B):
+    change = {}
+    for j in range(len(W1)):
+        w, b, v = W1[0, j].item(), b1[j].item(), W2[j, 0].item()
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake("Rows and columns are mixed up: unit j has W1[0, j] on its way in, and W2[j, 0] on its way out.")
+def indices_swapped(W1, b1, W2, A, B):
+    change = {}
+    for j in range(len(b1)):
+        w, b, v = W1[j].item(), b1[j].item(), W2[0, j].item()
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake(
+    "Only kinks upwards are counted, those with a positive change of slope. A kink downwards cuts as well."
+)
+def upwards_only(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c > 0 for c in change.values())
+
+
+@count_pieces.mistake(
+    "The slope is measured between points of a grid. A kink between two points shows up twice, in both differences beside it. Where the kinks stand "
+    "can be computed: no grid is needed."
+)
+def on_a_grid(W1, b1, W2, A, B):
+    x = torch.linspace(A, B, 1001, dtype=W1.dtype)[:, None]
+    slope = torch.diff((torch.relu(x @ W1 + b1) @ W2)[:, 0])
+    return 1 + int((torch.diff(slope).abs() > 1e-9).sum())
+
+
+@count_pieces.form(on_a_grid)
+def on_a_grid_of_1000(W1, b1, W2, A, B):
+    x = torch.linspace(A, B, 1000, dtype=W1.dtype)[:, None]
+    slope = torch.diff((torch.relu(x @ W1 + b1) @ W2)[:, 0])
+    return 1 + int((torch.diff(slope).abs() > 1e-9).sum())
+
+
+@count_pieces.form(on_a_grid)
+def on_a_grid_of_10000(W1, b1, W2, A, B):
+    x = torch.linspace(A, B, 10_000, dtype=W1.dtype)[:, None]
+    slope = torch.diff((torch.relu(x @ W1 + b1) @ W2)[:, 0])
+    return 1 + int((torch.diff(slope).abs() > 1e-9).sum())
+
+
 # Questions
 
 quiz_leshno = question(
@@ -1550,6 +2114,15 @@ quiz_pieces = question(
     wrong={
         "A": "1/8 would be a law 1/n. The error falls faster: twice the pieces, a quarter of the error.",
         "B": "1/256 is 1/(2n)². Between two nodes at distance h the chord of x² is off by h²/4, and here h = 2/8.",
+    },
+)
+
+quiz_extrapolation = question(
+    exercises.quiz_extrapolation,
+    right="B",
+    wrong={
+        "A": "To swing, the line has to turn, and it turns at kinks only. Right of 1.9 there is none, however many units stand left of it.",
+        "C": "Level would be slope 0. The slope is what all the units that are on add up to, and where the training data end nothing takes it away.",
     },
 )
 

@@ -45,7 +45,7 @@ def _entry_by_entry(name: str, hints: tuple[str, ...], where: str, understood: s
 
     @exercise.aspect("gradient", points=0.5, atol=1e-6, rtol=1e-6)
     def _(answer: Any, x: Any) -> Any:
-        return gradients(answer, x=x[0])
+        return gradients(lambda x: answer(x), x=x[0])  # the argument may have another name
 
     @exercise.aspect("any shape, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
     def _(answer: Any, x: Any) -> Any:
@@ -116,7 +116,7 @@ def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
     far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
     return {
         "values at ±300 and ±10,000": answer(far.clone()),
-        "there": gradients(answer, x=far),
+        "there": gradients(lambda x: answer(x), x=far),
         "near zero": gradients(lambda x: answer(x, beta), x=x[0]),
     }
 
@@ -465,6 +465,12 @@ quiz_pieces = question(
     "quiz_pieces",
     where="the section “x² from kinks”.",
     understood="The error falls with the square of the number of pieces: 1/n², on [−1, 1].",
+)
+
+quiz_extrapolation = question(
+    "quiz_extrapolation",
+    where="the section “Leave the interval”.",
+    understood="No kink, no turn: beyond its rightmost kink a ReLU network is one straight line for ever.",
 )
 
 quiz_dead = question(

@@ -154,7 +154,7 @@ def bends(x: float = -1.0, slope: bool = False, zoom: bool = False) -> Picture:
     _inside("x", x, -6, 3)
     functions = SLOPES if slope else VALUES
     read = {name: functions[name](x) for name in NAMES}
-    written = ", ".join(f"{name} {svg.label(value, 3)}" for name, value in read.items())
+    written = ", ".join(f"{name} {_scientific(value)}" for name, value in read.items())
     title = f"{'Slopes at' if slope else 'At'} x = {svg.label(x)}: {written}"
     if slope and x == 0:
         sentence = "At 0 ReLU has a kink and no slope of its own (torch takes 0); GELU and SiLU have ½ there."
@@ -321,8 +321,8 @@ def kinks(units: int = 2) -> Picture:
         shapes.append(svg.circle(*spot, 4, fill=style.PAPER, stroke=style.POSITIVE, stroke_width=2))
     shapes.append(
         _key(
-            LEFT + 200,
-            frame.top + 14,
+            LEFT + 14,
+            282,
             [
                 ("output", style.POSITIVE, ""),
                 ("x²", style.NEGATIVE, "7 4"),
@@ -382,7 +382,8 @@ def square(n: int = 4, interval: Point = (-1.0, 1.0), reach: float = 0.0) -> Pic
     middle = (frame.left + frame.right) / 2
     shapes.append(_key(middle - 40, frame.top + 14, [("net", style.POSITIVE, ""), ("x²", style.NEGATIVE, "7 4")]))
     below = Frame(304, 384, (low, high), (0, 1.15 * worst))
-    fine = sorted({low + (high - low) * i / (8 * n) for i in range(8 * n + 1)})
+    steps = max(8, 160 // n) * n
+    fine = sorted({*_spread(low, high, steps), *net.nodes})
     shapes += [
         svg.text(LEFT, 292, f"net − x², on {name} alone", size=12, fill=style.MUTED),
         below.axes(_ticks(low, (low + high) / 2, high), [(0.0, "0"), (worst, _scientific(worst, 4))], "x"),
@@ -438,7 +439,9 @@ def law(net: Build, n: int = 8, trained: dict[int, list[float]] | None = None) -
     entries = [("1/n²", style.POSITIVE, ""), ("1/(2n²), the best any n pieces can do", style.NEUTRAL, "7 4")]
     shapes.append(_key(LEFT + 14, 286, entries))
     if trained:
-        shapes.append(svg.text(LEFT + 54, 326, "× trained, one cross for each seed", size=13, fill=style.NEGATIVE))
+        shapes.append(
+            svg.text(LEFT + 54, 326, "× trained with n units, one cross for each seed", size=13, fill=style.NEGATIVE)
+        )
         least, most = min(min(found) for found in trained.values()), max(max(found) for found in trained.values())
         sentence = (
             f"Your nets with {upto} {line}. Trained nets, crosses, follow the trend and not the law: "
@@ -461,7 +464,7 @@ def firing(bias: float = 0.0, spread: float = 1.0) -> Picture:
         f"With bias b = {svg.label(bias)} and spread σ = {svg.label(spread)}, a share of Φ(b/σ) = {written} of the sums is "
         f"above zero; ReLU turns the other {svg.label(100 - float(f'{100 * share:.1f}'), 1)} % into zeros."
     )
-    height = 0.42 / spread
+    height = 0.48 / spread
     frame = Frame(66, 306, (-6, 6), (0, height))
     places = _spread(-6, 6, 240)
     curve = [(x, bell((x - bias) / spread) / spread) for x in places]
@@ -496,15 +499,15 @@ def race(results: Race, step: int | None = None) -> Picture:
         return sum(values) / len(values)
 
     shares = {name: mean(results.accuracy[name][at]) for name in NAMES}
-    title = f"Step {step}: " + ", ".join(f"{name} {round(100 * share)} %" for name, share in shares.items())
+    title = f"Step {step}, facts known: " + ", ".join(
+        f"{name} {round(100 * share)} %" for name, share in shares.items()
+    )
     losses = ", ".join(
         f"{name} {svg.label(mean(results.loss[name][at]), 2, pad=True)} "
         f"({svg.label(min(results.loss[name][at]), 2, pad=True)} to {svg.label(max(results.loss[name][at]), 2, pad=True)})"
         for name in NAMES
     )
-    sentence = (
-        f"Facts known after {step} steps are in the title; the loss is {losses}, mean and range of {seeds} seeds."
-    )
+    sentence = f"After {step} steps the title's shares of the facts are known; the loss is {losses}, mean and range of {seeds} seeds."
     top = max(max(max(row) for row in results.loss[name]) for name in NAMES)
     floor = min(min(min(row) for row in results.loss[name]) for name in NAMES)
     frame = Frame(66, 336, (0, results.steps[-1]), (math.log10(floor) - 0.05, math.log10(top) + 0.05))
