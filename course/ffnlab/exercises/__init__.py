@@ -6,7 +6,7 @@ import difflib
 from types import ModuleType
 
 from ffnlab.exercise import Exercise
-from ffnlab.exercises import activations, attention, every_position, feed_forward, parameters, start_here
+from ffnlab.exercises import activations, attention, every_position, feed_forward, gated, parameters, start_here
 
 NOTEBOOKS: dict[str, ModuleType] = {
     "00_start_here": start_here,
@@ -15,6 +15,7 @@ NOTEBOOKS: dict[str, ModuleType] = {
     "03_activations": activations,
     "04_every_position": every_position,
     "05_parameters": parameters,
+    "07_gated": gated,
 }
 
 

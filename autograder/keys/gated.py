@@ -1,0 +1,1237 @@
+"""The marking guide of notebook 07, Gated FFNs.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import gated as exercises
+
+# bilinear_square
+
+bilinear_square = Key(exercises.bilinear_square)
+
+
+@bilinear_square.truth
+def one_times_one():
+    one = [[1.0]]
+    return tuple(torch.tensor(one, dtype=torch.float64) for _ in range(3))
+
+
+@bilinear_square.right("torch.ones")
+def with_ones():
+    return torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1)
+
+
+@bilinear_square.right("other numbers whose product is one, as a list, with gradients")
+def other_numbers():
+    Wg = torch.full((1, 1), 2.0, requires_grad=True)
+    Wu = torch.tensor([[-4.0]])
+    Wd = nn.Parameter(torch.tensor([[-0.125]]))
+    return [Wg, Wu, Wd]
+
+
+@bilinear_square.right("several units, in float64")
+def several_units():
+    f = 4
+    Wg = torch.ones(1, f, dtype=torch.float64)
+    Wu = torch.ones(1, f, dtype=torch.float64)
+    return Wg, Wu, torch.full((f, 1), 1 / f, dtype=torch.float64)
+
+
+@bilinear_square.right("two units, of which one contributes nothing, with a non-contiguous matrix")
+def one_unit_idle():
+    Wg = torch.tensor([[1.0, 3.0]])
+    Wu = torch.tensor([[1.0, 0.0]])
+    Wd = torch.tensor([[1.0, 5.0]]).T
+    return Wg, Wu, Wd
+
+
+def _square(name, message, source, form_of=""):
+    bilinear_square.typed("mistake", name, message, f"def bilinear_square():\n    {source}\n", form_of)
+
+
+_square(
+    "twice_the_square",
+    "The parabola is too steep: the output is 2x². The three numbers of the unit have to multiply to 1.",
+    "return torch.ones(1, 1), torch.ones(1, 1), torch.full((1, 1), 2.0)",
+)
+_square(
+    "two_units_added_up",
+    "The parabola is too steep: the output is 2x². The three numbers of the unit have to multiply to 1.",
+    "return torch.ones(1, 2), torch.ones(1, 2), torch.ones(2, 1)",
+    form_of="twice_the_square",
+)
+_square(
+    "half_the_square",
+    "The parabola is too flat: the output is x²/2. The three numbers of the unit have to multiply to 1.",
+    "return torch.ones(1, 1), torch.ones(1, 1), torch.full((1, 1), 0.5)",
+)
+_square(
+    "upside_down",
+    "The parabola is upside down: the output is −x². One of the three numbers has the wrong sign.",
+    "return torch.ones(1, 1), -torch.ones(1, 1), torch.ones(1, 1)",
+)
+_square(
+    "parts_cancel_each_other",
+    "The output is 0 for every x: the parts of two units cancel. The weights 1 and −1 look both ways, as one does for ReLU; without a "
+    "bend one unit does it all.",
+    "return torch.tensor([[1.0, -1.0]]), torch.ones(1, 2), torch.ones(2, 1)",
+)
+_square(
+    "zeros",
+    "All outputs are 0 because a matrix is zero. `torch.zeros` makes the shape; the numbers are still to be chosen.",
+    "return torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)",
+    form_of="parts_cancel_each_other",
+)
+_square(
+    "with_biases",
+    "Biases came along: more than three things were returned. The unit has none and needs none; return Wg, Wu and Wd.",
+    "return torch.ones(1, 1), torch.zeros(1), torch.ones(1, 1), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)",
+)
+_square(
+    "one_more_bias",
+    "A fourth array came along. The unit is made of three matrices, without a bias: return Wg, Wu and Wd.",
+    "return torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1), torch.zeros(1)",
+)
+_square(
+    "gate_and_down_only",
+    "Only two matrices came back. A gated unit has three: gate, up and down.",
+    "return torch.ones(1, 1), torch.ones(1, 1)",
+)
+_square(
+    "whole_numbers",
+    "The entries are whole numbers. Weights are floats: write 1.0, or make them with torch.ones.",
+    "return torch.tensor([[1]]), torch.tensor([[1]]), torch.tensor([[1]])",
+)
+_square(
+    "plain_numbers",
+    "The weights are plain Python numbers. Wrap each into a matrix: a tensor of one row and one column.",
+    "return 1.0, 1.0, 1.0",
+)
+_square(
+    "nested_lists",
+    "The matrices are nested lists. torch.tensor(...) makes tensors of them.",
+    "return [[1.0]], [[1.0]], [[1.0]]",
+)
+VECTORS = "The weights are single numbers or vectors. A matrix has two dimensions, even when both are 1: two pairs of brackets."
+_square(
+    "vectors",
+    VECTORS,
+    "return torch.ones(1), torch.ones(1), torch.ones(1)",
+)
+_square(
+    "scalars",
+    VECTORS,
+    "return torch.tensor(1.0), torch.tensor(1.0), torch.tensor(1.0)",
+    form_of="vectors",
+)
+_square(
+    "not_returned",
+    "The matrices are made, but nothing is handed back: the last line needs a `return`.",
+    "Wg = Wu = Wd = torch.ones(1, 1)",
+)
+_square(
+    "two_x",
+    "The slope of x² was returned, or a function, instead of weights. Asked are the three matrices of a unit that computes x².",
+    "return lambda x: x * x",
+)
+_square(
+    "stored_as_linear_does",
+    "Wd lies on its side. Here it is [f, 1], used as `hidden @ Wd`; nn.Linear stores the transpose.",
+    "return torch.ones(1, 2), torch.ones(1, 2), torch.full((1, 2), 0.5)",
+)
+_square(
+    "columns_for_rows",
+    "Wg and Wu stand upright. Here they are [1, f], used as `x @ Wg`; nn.Linear stores the transposes.",
+    "return torch.ones(2, 1), torch.ones(2, 1), torch.full((1, 2), 0.5)",
+)
+
+# glu_variant
+
+glu_variant = Key(exercises.glu_variant)
+
+
+@glu_variant.truth
+def one_unit_at_a_time(x, Wg, Wu, Wd, kind):
+    """No matrix product and none of torch's activations: each unit reads twice, bends one reading, multiplies, writes."""
+    bends = {
+        "glu": lambda h: 1 / (1 + torch.exp(-h)),
+        "bilinear": lambda h: h,
+        "reglu": lambda h: torch.where(h > 0, h, torch.zeros_like(h)),
+        "geglu": lambda h: h * (1 + torch.erf(h / math.sqrt(2))) / 2,
+        "swiglu": lambda h: h / (1 + torch.exp(-h)),
+    }
+    if kind not in bends:
+        raise ValueError(kind)
+    output = torch.zeros_like(x)
+    for j in range(Wg.shape[1]):
+        gate, up = torch.zeros_like(x[..., 0]), torch.zeros_like(x[..., 0])
+        for i in range(Wg.shape[0]):
+            gate = gate + x[..., i] * Wg[i, j]
+            up = up + x[..., i] * Wu[i, j]
+        output = output + (bends[kind](gate) * up).unsqueeze(-1) * Wd[j]
+    return output
+
+
+@glu_variant.right("if and elif, einsum, GELU and SiLU written out")
+def with_if_and_elif(x, Wg, Wu, Wd, kind):
+    gate = torch.einsum("...d,df->...f", x, Wg)
+    up = torch.einsum("...d,df->...f", x, Wu)
+    if kind == "glu":
+        gate = gate.sigmoid()
+    elif kind == "bilinear":
+        pass
+    elif kind == "reglu":
+        gate = gate.clamp(min=0)
+    elif kind == "geglu":
+        gate = 0.5 * gate * (1 + torch.erf(gate / math.sqrt(2)))
+    elif kind == "swiglu":
+        gate = gate * torch.sigmoid(gate)
+    else:
+        raise ValueError(f"unknown kind {kind}")
+    return torch.einsum("...f,fd->...d", gate * up, Wd)
+
+
+@glu_variant.right("one product for both branches, and modules as activations")
+def fused_and_chunked(x, Wg, Wu, Wd, kind):
+    acts = dict(glu=nn.Sigmoid(), bilinear=nn.Identity(), reglu=nn.ReLU(), geglu=nn.GELU(), swiglu=nn.SiLU())
+    if kind not in acts:
+        raise ValueError(kind)
+    gate, up = (x @ torch.cat([Wg, Wu], dim=1)).chunk(2, dim=-1)
+    return (acts[kind](gate) * up) @ Wd
+
+
+@glu_variant.right("F.linear with transposes, try and except")
+def with_f_linear(x, Wg, Wu, Wd, kind):
+    try:
+        act = {"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.gelu, "swiglu": F.silu}[
+            kind
+        ]
+    except KeyError:
+        raise ValueError("kind must be one of the five") from None
+    return F.linear(act(F.linear(x, Wg.T)) * F.linear(x, Wu.T), Wd.mT)
+
+
+@glu_variant.right("F.glu, with its halves the right way round, where it fits; token by token")
+def token_by_token(x, Wg, Wu, Wd, kind):
+    names = ("glu", "bilinear", "reglu", "geglu", "swiglu")
+    if kind not in names:
+        raise ValueError("unknown")
+    rows = []
+    for token in x.reshape(-1, x.shape[-1]):
+        g, u = Wg.T @ token, Wu.T @ token
+        if kind == "glu":
+            hidden = F.glu(torch.cat([u, g]), dim=0)
+        elif kind == "bilinear":
+            hidden = torch.mul(g, u)
+        else:
+            hidden = {"reglu": F.relu, "geglu": F.gelu, "swiglu": F.silu}[kind](g) * u
+        rows.append(hidden @ Wd)
+    return torch.stack(rows).view(*x.shape)
+
+
+GLU_SOURCE = """def glu_variant(x, Wg, Wu, Wd, kind):
+    acts = {acts}
+    {refuse}
+    act = {act}
+    {before}
+    return {result}
+"""
+GLU = {
+    "acts": '{"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.gelu, "swiglu": F.silu}',
+    "refuse": """if kind not in acts:
+        raise ValueError(kind)""",
+    "act": "acts[kind]",
+    "before": "gate, up = x @ Wg, x @ Wu",
+    "result": "(act(gate) * up) @ Wd",
+}
+
+
+def _glu(name, message, form_of="", **changes):
+    glu_variant.typed("mistake", name, message, GLU_SOURCE.format(**(GLU | changes)), form_of)
+
+
+def _acts(**changes):
+    named = {
+        "glu": "torch.sigmoid",
+        "bilinear": "lambda h: h",
+        "reglu": "torch.relu",
+        "geglu": "F.gelu",
+        "swiglu": "F.silu",
+    }
+    return "{" + ", ".join(f'"{name}": {code}' for name, code in (named | changes).items()) + "}"
+
+
+_glu(
+    "activation_on_up",
+    "The activation sits on the wrong branch: on `x @ Wu`. The gate, `x @ Wg`, is the one that is bent. Only for 'bilinear' are both the same.",
+    result="(gate * act(up)) @ Wd",
+)
+_glu(
+    "weights_swapped",
+    "The activation sits on the wrong branch: on `x @ Wu`. The gate, `x @ Wg`, is the one that is bent. Only for 'bilinear' are both the same.",
+    form_of="activation_on_up",
+    before="gate, up = x @ Wu, x @ Wg",
+)
+_glu(
+    "activation_on_the_product",
+    "The activation is applied to the product of the two branches. It bends the gate alone, before the two are multiplied.",
+    result="act(gate * up) @ Wd",
+)
+_glu(
+    "both_branches_bent",
+    "Both branches go through the activation. One of them has to stay a straight line: only the gate is bent.",
+    result="(act(gate) * act(up)) @ Wd",
+)
+_glu(
+    "added",
+    "The branches are added. A gate multiplies: where it is 0, nothing passes.",
+    result="(act(gate) + up) @ Wd",
+)
+_glu(
+    "gate_alone",
+    "The up branch is missing: this is a plain FFN of Wg and Wd. Multiply the bent gate with `x @ Wu`, entry by entry.",
+    result="act(gate) @ Wd",
+)
+_glu(
+    "gate_on_itself",
+    "The gate is multiplied with itself: `x @ Wg` stands in both branches. The second one reads x with Wu.",
+    before="gate, up = x @ Wg, x @ Wg",
+)
+_glu(
+    "up_in_both",
+    "`x @ Wu` stands in both branches, and Wg is never used. The bent branch reads x with Wg.",
+    before="gate, up = x @ Wu, x @ Wu",
+)
+_glu(
+    "sigmoid_everywhere",
+    "The gate is always a sigmoid, whatever `kind` says. That is 'glu', the oldest of the five; each of the others has an activation of its own.",
+    act="torch.sigmoid",
+)
+_glu(
+    "silu_everywhere",
+    "The gate is always SiLU, whatever `kind` says. That is 'swiglu'; each of the others has an activation of its own.",
+    act="F.silu",
+)
+_glu(
+    "no_activation",
+    "No kind has an activation: all five are bilinear. Choose the function from `kind` and apply it to the gate.",
+    act="lambda h: h",
+)
+_glu(
+    "tanh_gelu",
+    "'geglu' uses the tanh approximation of GELU. Here it is the exact form with erf, which F.gelu computes by default.",
+    acts=_acts(geglu='lambda h: F.gelu(h, approximate="tanh")'),
+)
+_glu(
+    "sigmoid_gelu",
+    "'geglu' uses x·sigmoid(1.702·x), a rough stand-in for GELU. Here it is the exact form with erf, which F.gelu computes by default.",
+    acts=_acts(geglu="lambda h: h * torch.sigmoid(1.702 * h)"),
+)
+_glu(
+    "erf_without_the_root",
+    "In your GELU the √2 is missing: it is ½·x·(1 + erf(x/√2)). F.gelu computes it.",
+    acts=_acts(geglu="lambda h: 0.5 * h * (1 + torch.erf(h))"),
+)
+_glu(
+    "swiglu_with_a_sigmoid",
+    "'swiglu' bends the gate with sigmoid alone, as 'glu' does. Swish, which is SiLU, is x·sigmoid(x).",
+    acts=_acts(swiglu="torch.sigmoid"),
+)
+_glu(
+    "glu_with_silu",
+    "'glu' bends the gate with SiLU. The original gated linear unit has the sigmoid alone: a number from 0 to 1, as a valve.",
+    acts=_acts(glu="F.silu"),
+)
+_glu(
+    "glu_with_tanh",
+    "'glu' bends the gate with tanh. Its gate is a sigmoid: a number from 0 to 1, as a valve.",
+    acts=_acts(glu="torch.tanh"),
+)
+_glu(
+    "softmax_gate",
+    "'glu' uses a softmax over the hidden units. Its gate is a sigmoid: every unit has a valve of its own, and they do not compete.",
+    acts=_acts(glu="lambda h: torch.softmax(h, dim=-1)"),
+)
+_glu(
+    "bilinear_with_relu",
+    "'bilinear' bends the gate with ReLU. Bilinear means no activation at all: two straight branches, multiplied.",
+    acts=_acts(bilinear="torch.relu"),
+)
+_glu(
+    "bilinear_squared",
+    "'bilinear' squares the gate. No activation means that the gate stays as it is, and is then multiplied with up, once.",
+    acts=_acts(bilinear="lambda h: h * h"),
+)
+_glu(
+    "reglu_with_leaky_relu",
+    "'reglu' uses a leaky ReLU. ReLU is exactly 0 for negative numbers: the gate closes.",
+    acts=_acts(reglu="F.leaky_relu"),
+)
+_glu(
+    "geglu_and_swiglu_swapped",
+    "'geglu' and 'swiglu' are swapped. GEGLU has GELU in its gate, SwiGLU has Swish, which is SiLU.",
+    acts=_acts(geglu="F.silu", swiglu="F.gelu"),
+)
+_glu(
+    "pytorchs_f_glu",
+    "F.glu puts the sigmoid on the second half of what it is given, here on up, and knows no other activation. Write the two branches out.",
+    before="both = torch.cat([x @ Wg, x @ Wu], dim=-1)",
+    result="F.glu(both, dim=-1) @ Wd",
+)
+_glu(
+    "down_missing",
+    "The last product is missing: what comes back has d_ff numbers per token. Wd leads back to d_model.",
+    result="act(gate) * up",
+)
+_glu(
+    "matrix_product_of_the_branches",
+    "The two branches are multiplied as matrices. Each number of the gate meets one number of up: write `*`, not `@`.",
+    result="act(gate) @ up.mT @ gate @ Wd",
+)
+_glu(
+    "weights_transposed",
+    "A weight is transposed. Here all three are used as `x @ W`: Wg and Wu are [d_model, d_ff], Wd is [d_ff, d_model]. nn.Linear stores the transposes.",
+    before="gate, up = x @ Wg.T, x @ Wu.T",
+)
+_glu(
+    "residual_added",
+    "x is added to the output. The residual connection is the block's business, around the FFN.",
+    result="x + (act(gate) * up) @ Wd",
+)
+_glu(
+    "activation_on_the_input",
+    "The activation is applied to x, before Wg. The gate is bent after it has read x.",
+    before="gate, up = act(x) @ Wg, x @ Wu",
+    result="(gate * up) @ Wd",
+)
+_glu(
+    "activation_on_the_output",
+    "The output is bent as well. The activation acts once, on the gate; the last step is linear.",
+    result="act((act(gate) * up) @ Wd)",
+)
+_glu(
+    "gate_without_gradient",
+    "No gradient reaches the gate: `detach()` or `no_grad()` cuts it off, so Wg would never learn.",
+    result="(act(gate).detach() * up) @ Wd",
+)
+_glu(
+    "batches_flattened",
+    "The leading dimensions are lost: what comes back is a list of tokens. `x @ W` takes any leading dimensions as they are.",
+    before="x = x.reshape(-1, x.shape[-1]); gate, up = x @ Wg, x @ Wu",
+)
+_glu(
+    "first_row_of_the_batch",
+    "The shape of x is expected to be [B, T, d_model]. x may be one token or have more dimensions: `x @ W` takes them all.",
+    before="B, T, d = x.shape; gate, up = x @ Wg, x @ Wu",
+)
+_glu(
+    "key_error",
+    "An unknown kind ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown kind.",
+    refuse="",
+)
+_glu(
+    "unknown_kind_becomes_swiglu",
+    "An unknown kind passes without an error, so nobody would notice a typo. Errors are raised, neither returned nor printed: raise ValueError.",
+    refuse="",
+    act="acts.get(kind, F.silu)",
+)
+_glu(
+    "assertion",
+    "An unknown kind ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
+    refuse="assert kind in acts",
+)
+_glu(
+    "error_returned",
+    "An unknown kind passes without an error, so nobody would notice a typo. Errors are raised, neither returned nor printed: raise ValueError.",
+    form_of="unknown_kind_becomes_swiglu",
+    refuse="""if kind not in acts:
+        return None""",
+)
+_glu(
+    "nothing_returned",
+    "The output is computed but not handed back: the last line needs a `return`.",
+    result="None",
+)
+
+# GatedFFN
+
+GatedFFN = Key(exercises.GatedFFN)
+
+
+@GatedFFN.truth
+class Loops(nn.Module):
+    """Unit by unit; dropout as a mask written out."""
+
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        super().__init__()
+        if activation not in ("silu", "gelu"):
+            raise ValueError(activation)
+        self.smooth, self.p = activation, dropout
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x):
+        output = torch.zeros_like(x)
+        gate, up, down = self.gate_proj.weight, self.up_proj.weight, self.down_proj.weight
+        for j in range(len(gate)):
+            read, passed = (x * gate[j]).sum(-1), (x * up[j]).sum(-1)
+            share = torch.sigmoid(read) if self.smooth == "silu" else (1 + torch.erf(read / math.sqrt(2))) / 2
+            opened = read * share
+            hidden = opened * passed
+            if self.training and self.p > 0:
+                hidden = hidden * (torch.rand_like(hidden) >= self.p) / (1 - self.p)
+            output = output + hidden.unsqueeze(-1) * down[:, j]
+        return output
+
+
+@GatedFFN.right("modules kept in a dict, F.dropout told the mode")
+class ModulesInADict(nn.Module):
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        super().__init__()
+        acts = {"silu": nn.SiLU(), "gelu": nn.GELU()}
+        if activation not in acts:
+            raise ValueError(f"activation must be one of {list(acts)}")
+        self.act = acts[activation]
+        self.p = dropout
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x):
+        gate = self.act(self.gate_proj(x))
+        up = self.up_proj(x)
+        hidden = F.dropout(gate * up, self.p, training=self.training)
+        return self.down_proj(hidden)
+
+
+@GatedFFN.right("matrix products with the weights, in place on fresh tensors")
+class ByHand(nn.Module):
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        super().__init__()
+        if activation == "silu":
+            self.f = lambda h: h * torch.sigmoid(h)
+        elif activation == "gelu":
+            self.f = lambda h: 0.5 * h * (1 + torch.erf(h / 2**0.5))
+        else:
+            raise ValueError("activation must be 'silu' or 'gelu', got " + str(activation))
+        self.gate_proj, self.up_proj = (nn.Linear(d_model, d_ff, bias=False) for _ in range(2))
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        hidden = torch.matmul(x, self.up_proj.weight.T)
+        hidden = hidden.mul(self.f(x @ self.gate_proj.weight.T))
+        return self.drop(hidden) @ self.down_proj.weight.T
+
+
+@GatedFFN.right("dropout on the up branch: the same mask, so the same hidden layer")
+class DropoutOnUp(nn.Module):
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        super().__init__()
+        self.act = {"silu": F.silu, "gelu": F.gelu}.get(activation)
+        if self.act is None:
+            raise ValueError(activation)
+        self.dropout = nn.Dropout(p=dropout)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(self.act(self.gate_proj(x)) * self.dropout(self.up_proj(x)))
+
+
+CLASS = """class GatedFFN({base}):
+    def __init__(self, d_model, d_ff, {signature}):
+        {start}
+        functions = {functions}
+        {settle}
+        {layers}
+        {drop}
+
+    def forward(self, x):
+        {forward}
+"""
+DEFAULTS = {
+    "base": "nn.Module",
+    "signature": 'activation="silu", dropout=0.0',
+    "start": "super().__init__()",
+    "functions": '{"silu": F.silu, "gelu": F.gelu}',
+    "settle": """if activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = functions[activation]""",
+    "layers": """self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
+    "drop": "self.dropout = nn.Dropout(dropout)",
+    "forward": "return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
+}
+
+
+def _class(name, message, form_of="", **changes):
+    """A wrong class that differs from a right one in a few lines, typed out in full."""
+    GatedFFN.typed("mistake", name, message, CLASS.format(**(DEFAULTS | changes)), form_of)
+
+
+_class(
+    "with_biases",
+    "The layers have biases, which nn.Linear adds unless told otherwise. LLaMA's FFN has none: bias=False, three times.",
+    layers="""self.gate_proj = nn.Linear(d_model, d_ff)
+        self.up_proj = nn.Linear(d_model, d_ff)
+        self.down_proj = nn.Linear(d_ff, d_model)""",
+)
+_class(
+    "down_with_a_bias",
+    "down_proj still has a bias. All three layers are without: bias=False there too.",
+    layers=DEFAULTS["layers"].replace("nn.Linear(d_ff, d_model, bias=False)", "nn.Linear(d_ff, d_model)"),
+)
+_class(
+    "halved",
+    "d_ff is halved, as if gate and up had to share it. Each of them puts out d_ff numbers.",
+    layers=DEFAULTS["layers"].replace("d_ff", "d_ff // 2"),
+)
+_class(
+    "two_thirds",
+    "d_ff is cut to two thirds. Whoever wants equal parameters hands in a smaller d_ff; the class takes the number as it is.",
+    layers=DEFAULTS["layers"].replace("d_ff", "int(2 * d_ff / 3)"),
+)
+_class(
+    "down_missing",
+    "down_proj is missing: there are only two layers, and the output has d_ff numbers per token. The third leads back to d_model.",
+    layers="""self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)""",
+    forward="return self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))",
+)
+_class(
+    "names_of_the_llama_code",
+    "The layers are called w1, w2 and w3, as in LLaMA's own code. The exercise asks for `gate_proj`, `up_proj` and `down_proj`, so that weights "
+    "can be copied in.",
+    layers="""self.w1 = nn.Linear(d_model, d_ff, bias=False)
+        self.w3 = nn.Linear(d_model, d_ff, bias=False)
+        self.w2 = nn.Linear(d_ff, d_model, bias=False)""",
+    forward="return self.w2(self.dropout(self.activation(self.w1(x)) * self.w3(x)))",
+)
+_class(
+    "one_fused_layer",
+    "Gate and up lie in one layer. That is faster, and section 6 does it; here both have to exist under names of their own.",
+    layers="""self.gate_up_proj = nn.Linear(d_model, 2 * d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
+    forward="""gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
+        return self.down_proj(self.dropout(self.activation(gate) * up))""",
+)
+_class(
+    "down_turned_round",
+    "down_proj has its widths the wrong way round. nn.Linear takes (in, out): down leads from d_ff to d_model.",
+    layers=DEFAULTS["layers"].replace("nn.Linear(d_ff, d_model,", "nn.Linear(d_model, d_ff,"),
+)
+_class(
+    "all_turned_round",
+    "All layers have their widths the wrong way round. nn.Linear takes (in, out): gate and up lead from d_model to d_ff, down leads back.",
+    layers="""self.gate_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.up_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.down_proj = nn.Linear(d_model, d_ff, bias=False)""",
+)
+_class(
+    "gate_and_up_share",
+    "Gate and up are one and the same layer under two names, so they can't learn different things. Make two.",
+    layers="""self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = self.gate_proj
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
+)
+_class(
+    "plain_tensors",
+    "The weights are plain tensors: `parameters()` is empty, so an optimiser would have nothing to train. Use nn.Linear.",
+    layers="""self.gate_proj, self.up_proj = torch.randn(d_model, d_ff), torch.randn(d_model, d_ff)
+        self.down_proj = torch.randn(d_ff, d_model)""",
+    forward="return self.dropout(self.activation(x @ self.gate_proj) * (x @ self.up_proj)) @ self.down_proj",
+)
+_class(
+    "no_super_init",
+    "`super().__init__()` is missing. An nn.Module must be set up before layers can be assigned to it: it is the first line of `__init__`.",
+    start="pass",
+)
+_class(
+    "not_a_module",
+    "The class does not inherit from nn.Module, so PyTorch knows nothing of its layers: `class GatedFFN(nn.Module):`.",
+    base="object",
+    start="pass",
+)
+_class(
+    "activation_on_up",
+    "The activation sits on the wrong branch: on up_proj. What gate_proj gives is bent, and up stays straight.",
+    forward="return self.down_proj(self.dropout(self.gate_proj(x) * self.activation(self.up_proj(x))))",
+)
+_class(
+    "activation_on_both",
+    "Both branches go through the activation. One of them has to stay straight: only the gate is bent.",
+    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.activation(self.up_proj(x))))",
+)
+_class(
+    "activation_on_the_product",
+    "The activation is applied to the product of gate and up. It bends the gate alone, before the two are multiplied.",
+    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x) * self.up_proj(x))))",
+)
+_class(
+    "activation_forgotten",
+    "The activation is never called: this is the bilinear variant. Bend what gate_proj gives.",
+    forward="return self.down_proj(self.dropout(self.gate_proj(x) * self.up_proj(x)))",
+)
+_class(
+    "branches_added",
+    "The branches are added. A gate multiplies: where it is 0, nothing passes.",
+    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) + self.up_proj(x)))",
+)
+_class(
+    "up_forgotten",
+    "up_proj is made, but `forward` never calls it: this is a plain FFN. Multiply its output with the bent gate.",
+    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x))))",
+)
+_class(
+    "residual_inside",
+    "x is added to the output. The residual connection is the block's business, around this module.",
+    forward="return x + self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
+)
+_class(
+    "forward_returns_nothing",
+    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    forward="self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
+)
+_class(
+    "silu_is_sigmoid",
+    "'silu' bends the gate with the sigmoid alone. SiLU is x·sigmoid(x): F.silu.",
+    functions='{"silu": torch.sigmoid, "gelu": F.gelu}',
+)
+_class(
+    "tanh_gelu",
+    "'gelu' gives the tanh approximation. Unless tanh is said, the name means the exact form with erf, which F.gelu computes by default.",
+    functions='{"silu": F.silu, "gelu": lambda h: F.gelu(h, approximate="tanh")}',
+)
+_class(
+    "activation_ignored",
+    "The argument `activation` is never used: the gate is always SiLU. Choose the function from the argument.",
+    settle="""if activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = F.silu""",
+)
+_class(
+    "default_gelu",
+    "Without the argument the activation must be SiLU; yours is GELU. Look at the default in the signature.",
+    signature='activation="gelu", dropout=0.0',
+)
+_class(
+    "unknown_becomes_gelu",
+    "Everything that is not 'silu' becomes GELU, as in a published tutorial: with the typo 'sulu' a whole training run would use the wrong "
+    "function. Raise ValueError.",
+    settle='self.activation = F.silu if activation == "silu" else F.gelu',
+)
+_class(
+    "unknown_becomes_silu",
+    "Everything that is not 'gelu' becomes SiLU: a typo goes unnoticed. Two names are known; for any other raise ValueError.",
+    form_of="unknown_becomes_gelu",
+    settle='self.activation = F.gelu if activation == "gelu" else F.silu',
+)
+_class(
+    "any_name_of_torch",
+    "Every name that torch.nn.functional knows is accepted, 'dropout' too. Only 'silu' and 'gelu' are names here; others are a ValueError.",
+    settle="""if not hasattr(F, activation):
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = getattr(F, activation)""",
+)
+_class(
+    "key_error",
+    "An unknown name ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown activation.",
+    settle="self.activation = functions[activation]",
+)
+_class(
+    "assertion",
+    "An unknown name ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
+    settle="""assert activation in functions
+        self.activation = functions[activation]""",
+)
+_class(
+    "error_too_late",
+    "The unknown name is noticed only when the module is called. Look it up in `__init__`: whoever makes the mistake should hear of it there.",
+    settle="self.name, self.functions = activation, functions",
+    forward="""if self.name not in self.functions:
+            raise ValueError(f"unknown activation: {self.name}")
+        return self.down_proj(self.dropout(self.functions[self.name](self.gate_proj(x)) * self.up_proj(x)))""",
+)
+_class(
+    "dropout_on_the_output",
+    "Dropout is applied to the output, after down_proj. Here it belongs on the hidden layer: on the product of gate and up.",
+    forward="return self.dropout(self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
+)
+_class(
+    "dropout_on_both",
+    "Dropout is applied twice, on the hidden layer and on the output. Here only the hidden layer has one.",
+    forward="return self.dropout(self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))))",
+)
+_class(
+    "dropout_on_the_input",
+    "Dropout is applied to x, so whole inputs vanish for all units at once. It belongs on the hidden layer: on the product of gate and up.",
+    forward="""x = self.dropout(x)
+        return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))""",
+)
+_class(
+    "dropout_before_the_activation",
+    "Dropout comes before the activation, so what remains is bent after it has been scaled up. Put it behind the product.",
+    forward="return self.down_proj(self.activation(self.dropout(self.gate_proj(x))) * self.up_proj(x))",
+)
+_class(
+    "dropout_on_gate_and_up",
+    "Gate and up are dropped separately: a hidden value survives only if both do, and what survives grows twice. Drop out their product, once.",
+    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x))) * self.dropout(self.up_proj(x)))",
+)
+_class(
+    "dropout_never_used",
+    "Dropout has no effect: two calls in training mode give the same. It is made, or its probability is taken, but `forward` never applies it.",
+    forward="return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))",
+)
+_class(
+    "dropout_always_on",
+    "Dropout stays on in eval mode: `F.dropout` without `training=self.training` can't know the mode. nn.Dropout follows it by itself.",
+    drop="self.p = dropout",
+    forward="return self.down_proj(F.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x), self.p))",
+)
+_class(
+    "dropout_not_scaled",
+    "The hidden values that remain are not scaled up by 1/(1 − p), so in training mode everything is smaller on average than in eval mode.",
+    drop="self.p = dropout",
+    forward="""hidden = self.activation(self.gate_proj(x)) * self.up_proj(x)
+        if self.training:
+            hidden = hidden * (torch.rand_like(hidden) >= self.p)
+        return self.down_proj(hidden)""",
+)
+_class(
+    "dropout_keeps_p",
+    "p is taken for the share that stays. It is the share that is dropped: p = 0.1 sets one hidden value in ten to zero.",
+    drop="self.dropout = nn.Dropout(1 - dropout if 0 < dropout < 1 else dropout)",
+)
+_class(
+    "default_dropout_tenth",
+    "Without the argument nothing is dropped; yours drops. Look at the default of `dropout` in the signature.",
+    signature='activation="silu", dropout=0.1',
+)
+_class(
+    "dropout_probability_ignored",
+    "The argument `dropout` is never handed on: nn.Dropout() without an argument drops half, whatever one asks for.",
+    drop="self.dropout = nn.Dropout()",
+)
+_class(
+    "batches_flattened",
+    "The leading dimensions are lost: what comes back is a list of tokens. nn.Linear takes any leading dimensions as they are.",
+    forward="""x = x.reshape(-1, x.shape[-1])
+        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))""",
+)
+_class(
+    "gate_without_gradient",
+    "No gradient reaches gate_proj: `detach()` or `no_grad()` cuts it off, so the gate would never learn.",
+    forward="""with torch.no_grad():
+            gate = self.activation(self.gate_proj(x))
+        return self.down_proj(self.dropout(gate * self.up_proj(x)))""",
+)
+
+# swiglu_width
+
+swiglu_width = Key(exercises.swiglu_width)
+
+
+@swiglu_width.truth
+def box_by_box(d, multiple_of=256, mult=1.0):
+    """Whole numbers, but for mult: thirds first, then every box that is begun counts."""
+    width = 8 * d // 3
+    stretched = math.floor(mult * width)
+    boxes_begun = len(range(0, stretched, multiple_of))
+    return boxes_begun * multiple_of
+
+
+@swiglu_width.right("math.ceil")
+def with_ceil(d, multiple_of=256, mult=1.0):
+    hidden = int(mult * int(8 * d / 3))
+    return math.ceil(hidden / multiple_of) * multiple_of
+
+
+@swiglu_width.right("as in LLaMA's own code, step by step")
+def as_in_llama(d, multiple_of=256, mult=1.0):
+    hidden_dim = 4 * d
+    hidden_dim = int(2 * hidden_dim / 3)
+    if mult is not None:
+        hidden_dim = int(mult * hidden_dim)
+    return multiple_of * ((hidden_dim + multiple_of - 1) // multiple_of)
+
+
+@swiglu_width.right("divmod, and floor instead of int")
+def with_divmod(d, multiple_of=256, mult=1.0):
+    hidden = math.floor(math.floor(d * 8 / 3) * mult)
+    boxes, rest = divmod(hidden, multiple_of)
+    if rest > 0:
+        boxes += 1
+    return boxes * multiple_of
+
+
+@swiglu_width.right("what is missing to the next multiple is added")
+def what_is_missing(d, multiple_of=256, mult=1.0):
+    hidden = int(mult * (8 * d // 3))
+    return hidden + -hidden % multiple_of
+
+
+@swiglu_width.right("tensors, and a 0-d tensor back")
+def as_tensor(d, multiple_of=256, mult=1.0):
+    hidden = torch.tensor(int(int(d * 8 / 3) * mult))
+    return torch.ceil(hidden.double() / multiple_of).long() * multiple_of
+
+
+WIDTH = """def swiglu_width(d, {signature}):
+    {width}
+    {stretch}
+    {result}
+"""
+PLAIN = {
+    "signature": "multiple_of=256, mult=1.0",
+    "width": "hidden = int(8 * d / 3)",
+    "stretch": "hidden = int(mult * hidden)",
+    "result": "return math.ceil(hidden / multiple_of) * multiple_of",
+}
+
+
+def _width(name, message, form_of="", **changes):
+    swiglu_width.typed("mistake", name, message, WIDTH.format(**(PLAIN | changes)), form_of)
+
+
+_width(
+    "rounded_down",
+    "The width is rounded down to a multiple. LLaMA rounds up, so that the FFN is never smaller than the plain one it replaces.",
+    result="return hidden // multiple_of * multiple_of",
+)
+_width(
+    "rounded_to_the_nearest",
+    "The width goes to the nearest multiple. LLaMA always rounds up.",
+    result="return round(hidden / multiple_of) * multiple_of",
+)
+_width(
+    "always_one_more",
+    "A width that is a multiple already is raised to the next one. Try d = 1536: 8/3 of it is 4096, which stays.",
+    result="return (hidden // multiple_of + 1) * multiple_of",
+)
+_width(
+    "not_rounded",
+    "The width is not rounded to a multiple: `multiple_of` is never used.",
+    result="return hidden",
+)
+_width(
+    "multiple_ignored",
+    "The multiple is always 256. It is an argument: LLaMA-3 8B uses 1024, and LLaMA-2 70B 4096.",
+    result="return math.ceil(hidden / 256) * 256",
+)
+_width(
+    "mult_ignored",
+    "`mult` changes nothing. It stretches the width before the rounding: LLaMA-3 8B uses 1.3.",
+    stretch="",
+)
+_width(
+    "mult_after_the_rounding",
+    "`mult` is applied after the rounding, so the result need not be a multiple any more. Stretch first, round last.",
+    stretch="",
+    result="return int(mult * math.ceil(hidden / multiple_of) * multiple_of)",
+)
+_width(
+    "first_cut_forgotten",
+    "8/3 of d is not cut to a whole number before `mult` comes. LLaMA cuts twice; with multiple_of=1 one sees the difference.",
+    width="hidden = 8 * d / 3",
+)
+_width(
+    "one_formula_cut_once",
+    "8/3 of d is not cut to a whole number before `mult` comes. LLaMA cuts twice; with multiple_of=1 one sees the difference.",
+    form_of="first_cut_forgotten",
+    width="hidden = 4 * d",
+    stretch="hidden = int(mult * hidden * 2 / 3)",
+)
+_width(
+    "second_cut_forgotten",
+    "After `mult` the width is not cut to a whole number, so it is rounded up a little too often. With multiple_of=1 one sees it.",
+    stretch="hidden = mult * hidden",
+)
+_width(
+    "never_cut",
+    "The width is never cut to a whole number, neither after 8/3 nor after `mult`, so it is rounded up too often. With multiple_of=1 one sees it.",
+    width="hidden = 8 * d / 3",
+    stretch="hidden = mult * hidden",
+)
+_width(
+    "rounded_instead_of_cut",
+    "8/3 of d is rounded to the nearest whole number. LLaMA cuts it off, as `int` does; with multiple_of=1 one sees the difference.",
+    width="hidden = round(8 * d / 3)",
+    stretch="hidden = round(mult * hidden)",
+)
+_width(
+    "ceil_instead_of_cut",
+    "8/3 of d is rounded up at once, before the multiple. LLaMA cuts it off there, as `int` does, and rounds up only at the end.",
+    width="hidden = math.ceil(8 * d / 3)",
+    stretch="hidden = math.ceil(mult * hidden)",
+)
+_width(
+    "four_d",
+    "The width is 4·d, that of a plain FFN. With three matrices the same parameters buy two thirds of it.",
+    width="hidden = 4 * d",
+)
+_width(
+    "three_halves",
+    "4·d is multiplied by 3/2. Three matrices instead of two: each must be smaller, by 2/3.",
+    width="hidden = int(4 * d * 3 / 2)",
+)
+_width(
+    "two_thirds_of_d",
+    "The width is two thirds of d. It is two thirds of 4·d, the plain FFN's width.",
+    width="hidden = int(2 * d / 3)",
+)
+_width(
+    "three_eighths",
+    "The fraction is upside down: 3/8 of d. The hidden layer is wider than d, by 8/3.",
+    width="hidden = int(3 * d / 8)",
+)
+_width(
+    "about_2_7",
+    "The width is 2.7·d, which is LLaMA's after rounding. The rule is 8/3, then the multiple.",
+    width="hidden = int(2.7 * d)",
+)
+_width(
+    "power_of_two",
+    "The width goes up to a power of two. It goes up to a multiple of `multiple_of`.",
+    result="return 2 ** math.ceil(math.log2(hidden))",
+)
+_width(
+    "floats",
+    "The number is right, but it is a float. Widths are counted: return an int.",
+    result="return math.ceil(hidden / multiple_of) * float(multiple_of)",
+)
+_width(
+    "default_mult_1_3",
+    "Without the argument `mult` is not 1. Look at the default in the signature.",
+    signature="multiple_of=256, mult=1.3",
+)
+_width(
+    "default_multiple_1024",
+    "Without the argument `multiple_of` is not 256. Look at the default in the signature.",
+    signature="multiple_of=1024, mult=1.0",
+)
+_width(
+    "arguments_swapped",
+    "The arguments stand in another order: d, then multiple_of, then mult.",
+    signature="mult=1.0, multiple_of=256",
+)
+_width(
+    "no_return",
+    "The number is computed or printed, but not handed back: the last line needs a `return`.",
+    result="print(math.ceil(hidden / multiple_of) * multiple_of)",
+)
+
+# fuse_gate_up
+
+fuse_gate_up = Key(exercises.fuse_gate_up)
+
+
+@fuse_gate_up.truth
+def row_by_row(gate_weight, up_weight):
+    rows = [gate_weight[j] for j in range(gate_weight.shape[0])]
+    rows += [up_weight[j] for j in range(up_weight.shape[0])]
+    return torch.stack(rows)
+
+
+@fuse_gate_up.right("torch.vstack")
+def with_vstack(gate_weight, up_weight):
+    return torch.vstack((gate_weight, up_weight))
+
+
+@fuse_gate_up.right("a stack, flattened")
+def stack_and_flatten(gate_weight, up_weight):
+    return torch.stack([gate_weight, up_weight]).flatten(0, 1)
+
+
+@fuse_gate_up.right("written into a fresh tensor")
+def into_a_fresh_tensor(gate_weight, up_weight):
+    f, d = gate_weight.shape
+    fused = torch.zeros(2 * f, d, dtype=gate_weight.dtype)
+    fused[:f] = gate_weight
+    fused[f:] = up_weight
+    return fused
+
+
+@fuse_gate_up.right("by way of the transposes, non-contiguous")
+def by_the_transposes(gate_weight, up_weight):
+    return torch.cat([gate_weight.T, up_weight.T], dim=1).T
+
+
+@fuse_gate_up.right("padding and addition")
+def padded(gate_weight, up_weight):
+    f = len(gate_weight)
+    return F.pad(gate_weight, (0, 0, 0, f)) + F.pad(up_weight, (0, 0, f, 0))
+
+
+def _fuse(name, message, source, form_of=""):
+    fuse_gate_up.typed("mistake", name, message, f"def fuse_gate_up(gate_weight, up_weight):\n    {source}\n", form_of)
+
+
+_fuse(
+    "side_by_side",
+    "The weights lie side by side, [d_ff, 2·d_model]: that layer would read two copies of x. The outputs are the rows, so the rows double.",
+    "return torch.cat([gate_weight, up_weight], dim=1)",
+)
+_fuse(
+    "last_dimension",
+    "The weights lie side by side, [d_ff, 2·d_model]: that layer would read two copies of x. The outputs are the rows, so the rows double.",
+    "return torch.hstack([gate_weight, up_weight])",
+    form_of="side_by_side",
+)
+_fuse(
+    "up_first",
+    "Up comes first and gate second, so `chunk` hands them over the wrong way round, and the activation would bend the wrong half.",
+    "return torch.cat([up_weight, gate_weight], dim=0)",
+)
+_fuse(
+    "interleaved",
+    "The rows alternate: gate, up, gate, up. Some models store them so and take every second number; `chunk(2)` cuts in the middle.",
+    "return torch.stack([gate_weight, up_weight], dim=1).reshape(-1, gate_weight.shape[1])",
+)
+_fuse(
+    "input_split",
+    "This block matrix reads the first half of its input for the gate and the second for up: the input is split. Both branches read all of x; "
+    "it is the output that is split.",
+    "return torch.block_diag(gate_weight, up_weight)",
+)
+_fuse(
+    "stacked",
+    "The weights are stacked along a new dimension, [2, d_ff, d_model]. The weight of one layer has two dimensions: lay them one below the other.",
+    "return torch.stack([gate_weight, up_weight])",
+)
+_fuse(
+    "transposed",
+    "The result is transposed, [d_model, 2·d_ff]. That fits `x @ W`; F.linear and nn.Linear want a row for each output.",
+    "return torch.cat([gate_weight.T, up_weight.T], dim=1)",
+)
+_fuse(
+    "transposes_stacked",
+    "The transposes lie one below the other, [2·d_model, d_ff]. Both weights are [d_ff, d_model] already: leave them as they are.",
+    "return torch.cat([gate_weight.T, up_weight.T], dim=0)",
+)
+_fuse(
+    "added",
+    "The weights are added. One sum can't be taken apart again: lay the rows one below the other.",
+    "return gate_weight + up_weight",
+)
+_fuse(
+    "multiplied",
+    "The weights are multiplied with each other. It is the branches' outputs that are multiplied, later; the weights stay side by side in one layer.",
+    "return gate_weight * up_weight",
+)
+_fuse(
+    "matrix_product",
+    "The weights are multiplied as matrices. Both branches read the same x; neither reads the other's output.",
+    "return gate_weight @ up_weight.T",
+)
+_fuse(
+    "gate_twice",
+    "The gate's rows stand there twice, and up is missing.",
+    "return torch.cat([gate_weight, gate_weight], dim=0)",
+)
+_fuse(
+    "detached",
+    "The fused weight is cut off from the two it was made of: no gradient reaches them. `detach()`, `.data` and a new tensor or Parameter all do this.",
+    "return torch.cat([gate_weight.detach(), up_weight.detach()], dim=0)",
+)
+_fuse(
+    "new_parameter",
+    "The fused weight is cut off from the two it was made of: no gradient reaches them. `detach()`, `.data` and a new tensor or Parameter all do this.",
+    "return nn.Parameter(torch.cat([gate_weight, up_weight], dim=0))",
+    form_of="detached",
+)
+_fuse(
+    "without_gradient",
+    "The fused weight is cut off from the two it was made of: no gradient reaches them. `detach()`, `.data` and a new tensor or Parameter all do this.",
+    "with torch.no_grad():\n        return torch.cat([gate_weight, up_weight], dim=0)",
+    form_of="detached",
+)
+_fuse(
+    "always_float32",
+    "The dtype is always float32. The fused weight has the dtype of the two it is made of.",
+    "return torch.cat([gate_weight, up_weight], dim=0).float()",
+)
+_fuse(
+    "fresh_float32",
+    "The dtype is always float32. The fused weight has the dtype of the two it is made of.",
+    "fused = torch.zeros(2 * len(gate_weight), gate_weight.shape[1])\n    fused[: len(gate_weight)] = gate_weight\n"
+    "    fused[len(gate_weight) :] = up_weight\n    return fused",
+    form_of="always_float32",
+)
+_fuse(
+    "always_float64",
+    "The dtype is always float64. The fused weight has the dtype of the two it is made of.",
+    "return torch.cat([gate_weight, up_weight], dim=0).double()",
+)
+_fuse(
+    "a_pair",
+    "The two weights come back as a pair. One matrix was asked for, with the rows of both.",
+    "return gate_weight, up_weight",
+)
+_fuse(
+    "a_layer",
+    "A whole nn.Linear came back. The weight alone was asked for, a tensor [2·d_ff, d_model].",
+    "layer = nn.Linear(gate_weight.shape[1], 2 * len(gate_weight), bias=False)\n"
+    "    layer.weight.data = torch.cat([gate_weight, up_weight])\n    return layer",
+)
+_fuse(
+    "changed_in_place",
+    "One of the two weights is changed in place: its layer would compute something else from now on. Build the result from fresh tensors.",
+    "fused = torch.cat([gate_weight, up_weight], dim=0)\n    with torch.no_grad():\n        up_weight.zero_()\n    return fused",
+)
+_fuse(
+    "nothing_returned",
+    "The weight is made, but not handed back: the last line needs a `return`.",
+    "fused = torch.cat([gate_weight, up_weight], dim=0)",
+)
+
+# Questions
+
+quiz_branch = question(
+    exercises.quiz_branch,
+    "B",
+    {
+        "A": "Up stays straight: a bend there too would make it another function. SwiGLU is silu(gate) · up.",
+        "C": "The product is not bent any more. The bend comes before it, on one of the two factors.",
+    },
+)
+
+quiz_matched = question(
+    exercises.quiz_matched,
+    "A",
+    {
+        "B": "At 4·d_model three matrices hold 12·d² weights, half as many again as the plain FFN's 8·d².",
+        "C": "6·d_model is three halves of 4·d_model. A third matrix asks for narrower ones, not wider.",
+    },
+)
+
+quiz_f_glu = question(
+    exercises.quiz_f_glu,
+    "C",
+    {
+        "A": "The first half passes as it is. F.glu(input) is first half · sigmoid(second half); section 6 shows it.",
+        "B": "Then there would be two valves and nothing that flows. One half stays as it is.",
+    },
+)
+
+quiz_table = question(
+    exercises.quiz_table,
+    "B",
+    {
+        "A": "They are 0.002 apart, and repeated runs of SwiGLU alone scatter by 0.010.",
+        "C": "They are 0.003 apart, with standard deviations of 0.005 and 0.003: about half of what chance does.",
+    },
+)

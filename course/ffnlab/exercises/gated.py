@@ -1,0 +1,482 @@
+"""Notebook 07, Gated FFNs: how each exercise is called, and on what inputs. No answers.
+
+Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by accident.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    blank,
+    described,
+    gradients,
+    on_each,
+    question,
+    raised,
+    weighted_sum,
+)
+
+SIGMAS = 7  # how far chance may lead us
+KINDS = ("glu", "bilinear", "reglu", "geglu", "swiglu")
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """x [A, B, T, d_model] and the three matrices, as `x @ W` wants them. d_ff may be the smaller or the larger."""
+    A, B, T = rng.distinct(3, 2, 5)
+    d_model, d_ff = rng.distinct(2, 6, 10)
+    return {
+        "x": rng.normal(A, B, T, d_model),
+        "Wg": rng.normal(d_model, d_ff, scale=0.7),
+        "Wu": rng.normal(d_model, d_ff, scale=0.6),
+        "Wd": rng.normal(d_ff, d_model, scale=0.6),
+    }
+
+
+def _leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """x [A, B, T, d_model] and parts of it, by what is special about them."""
+    return {
+        "one token, x of shape [d_model]": x[0, 0, 0],
+        "x of shape [T, d_model]": x[0, 0],
+        "x with T = 1": x[0, :, :1],
+        "x of shape [A, B, T, d_model]": x,
+        "non-contiguous x": x[0].transpose(0, 1),
+    }
+
+
+# bilinear_square
+
+
+def _draw_numbers(rng: Draw, case: int) -> dict[str, Any]:
+    """Numbers of both signs, small and large, and zero."""
+    small, large = rng.normal(4), rng.normal(3, scale=20.0)
+    return {"x": torch.cat([torch.zeros(1, dtype=torch.float64), small, -small.flip(0) * 2, large])}
+
+
+bilinear_square = Exercise(
+    "bilinear_square",
+    draw=_draw_numbers,
+    where="the section “x², exactly”.",
+    understood="Two lines multiplied are a parabola: one gated unit, no activation, no bias, and no interval outside of which it fails.",
+    hints=(
+        "With d_model = 1 and one hidden unit each matrix is a single number. What does the unit compute? Write it down with three letters.",
+        "The output is x·g times x·u, times d. Which three numbers leave x·x?",
+        "A matrix of one row and one column is written `torch.tensor([[number]])`; the number needs a decimal point to be a float.",
+    ),
+)
+
+
+def _matrices(result: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Wg, Wu, Wd as they came back.
+
+    Raises:
+        NotAsAsked: they are not three matrices [1, f], [1, f], [f, 1] of floats.
+    """
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; three matrices (Wg, Wu, Wd) were expected")
+    if len(result) != 3:
+        raise NotAsAsked(f"{len(result)} values came back; three matrices (Wg, Wu, Wd) were expected")
+    for name, part in zip(("Wg", "Wu", "Wd"), result, strict=True):
+        if not isinstance(part, torch.Tensor):
+            raise NotAsAsked(f"{name} is a {type(part).__name__}, not a tensor")
+        if not part.is_floating_point():
+            raise NotAsAsked(f"{name} holds whole numbers ({str(part.dtype).removeprefix('torch.')}), not floats")
+    Wg, Wu, Wd = result
+    for name, part in (("Wg", Wg), ("Wu", Wu), ("Wd", Wd)):
+        if part.ndim != 2:
+            raise NotAsAsked(f"{name} is not a matrix: it has the shape {list(part.shape)}")
+    f = Wg.shape[1]
+    for name, part, shape, words in (
+        ("Wg", Wg, (1, f), "1, f"),
+        ("Wu", Wu, (1, f), "1, f"),
+        ("Wd", Wd, (f, 1), "f, 1"),
+    ):
+        if part.shape != shape or f < 1:
+            raise NotAsAsked(f"{name} has the shape {list(part.shape)} instead of [{words}]")
+    return Wg, Wu, Wd
+
+
+@bilinear_square.aspect("x² for every x", points=2, atol=1e-5, rtol=1e-5)
+def _(answer: Any, x: Any) -> Any:
+    Wg, Wu, Wd = (part.detach().double() for part in _matrices(answer()))
+    column = x[:, None]  # [N, d_model] with d_model = 1
+    return ((column @ Wg) * (column @ Wu)) @ Wd
+
+
+# glu_variant
+
+glu_variant = Exercise(
+    "glu_variant",
+    draw=_draw,
+    where="the section “The family”.",
+    understood="Five published FFNs are one formula: the gate is bent, the other branch stays straight, and the two are multiplied number by number.",
+    hints=(
+        "Both branches read the same x. One is `x @ Wg`, the other `x @ Wu`: each has d_ff numbers per token.",
+        "Only the gate goes through the activation. Then the two are multiplied, entry by entry, and Wd leads back to d_model.",
+        "A dict from name to function chooses the activation: torch.sigmoid, torch.relu, F.gelu, F.silu, and for 'bilinear' a function that "
+        "returns what it is given. Ask whether `kind` is in the dict before you look it up.",
+    ),
+)
+
+
+def _kind(kind: str) -> None:
+    @glu_variant.aspect(kind, points=0.5)
+    def _(answer: Any, x: Any, **weights: Any) -> Any:
+        return answer(x[0], *weights.values(), kind)
+
+
+for _name in KINDS:
+    _kind(_name)
+
+
+@glu_variant.aspect("gradients", points=1)
+def _(answer: Any, x: Any, Wg: Any, Wu: Any, Wd: Any) -> Any:
+    def compute(**leaves: Any) -> Any:
+        return answer(*leaves.values(), "swiglu")
+
+    return gradients(compute, x=x[0], Wg=Wg, Wu=Wu, Wd=Wd)
+
+
+@glu_variant.aspect("any leading shape", points=1)
+def _(answer: Any, x: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        return answer(given, *(w.to(given.dtype) for w in weights.values()), "reglu")
+
+    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()})
+
+
+@glu_variant.aspect("unknown kind", points=0.5)
+def _(answer: Any, x: Any, **weights: Any) -> Any:
+    return {
+        f"what kind='{kind}' raises": raised(lambda kind=kind: answer(x[0], *weights.values(), kind))  # type: ignore[misc]
+        for kind in ("sulu", "glue")
+    }
+
+
+# GatedFFN
+
+LINEARS = {
+    "gate_proj": "nn.Linear(d_model, d_ff, bias=False)",
+    "up_proj": "nn.Linear(d_model, d_ff, bias=False)",
+    "down_proj": "nn.Linear(d_ff, d_model, bias=False)",
+}
+
+
+def _draw_module(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, with a dropout probability far from 0.1 and 0.5, and a wide hidden layer of positive numbers."""
+    p = rng.uniform(0.25, 0.38)
+    return _draw(rng, case) | {
+        "p": p if rng.integer(0, 1) else 1 - p,
+        "wide": rng.normal(80, rng.integer(44, 52)).abs() + 0.5,
+    }
+
+
+GatedFFN = Exercise(
+    "GatedFFN",
+    draw=_draw_module,
+    where="the section “As LLaMA does it”.",
+    understood="Your class is the FFN of LLaMA: three matrices without biases, and it is always clear which branch is bent.",
+    hints=(
+        "Make three layers in `__init__`, after `super().__init__()`. Which of them lead from d_model to d_ff, and which leads back?",
+        "`nn.Linear(a, b, bias=False)` has no bias. Choose the activation in `__init__`: two names are known, and every other is a ValueError.",
+        "`forward`: bend what gate_proj gives, multiply it with what up_proj gives, drop out, and send it through down_proj.",
+    ),
+)
+
+
+def _module(made: Any) -> nn.Module:
+    if not isinstance(made, nn.Module):
+        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
+    return made
+
+
+def _weight(module: nn.Module, name: str) -> torch.Tensor:
+    """The weight of an attribute that is nn.Linear without a bias, or like it.
+
+    Raises:
+        NotAsAsked: it is missing, or is something else.
+    """
+    layer = getattr(module, name, None)
+    if layer is None:
+        empty = next(module.parameters(), None) is None
+        note = "; the module has no parameters at all" if empty else ""
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}{note}")
+    weight = getattr(layer, "weight", None)
+    if not isinstance(weight, torch.Tensor):
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is a {type(layer).__name__}")
+    return weight
+
+
+def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn.Module:
+    """A module made by the student's class, with the given matrices, and zeros in what else it has, in eval mode."""
+    Wg, Wu, Wd = weights["Wg"], weights["Wu"], weights["Wd"]
+    module = _module(answer(*Wg.shape, **options)).to(Wg.dtype)
+    with torch.no_grad():
+        for name, W in zip(LINEARS, (Wg, Wu, Wd), strict=True):
+            weight = _weight(module, name)
+            if weight.shape != W.T.shape:
+                raise NotAsAsked(
+                    f"expected attribute {name}: {LINEARS[name]}; its weight has shape {list(weight.shape)}"
+                )
+            weight.copy_(W.T)
+        for name, parameter in module.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+    return module.eval()
+
+
+@GatedFFN.aspect("three linears without biases", points=1)
+def _(answer: Any, Wg: Any, **_: Any) -> Any:
+    module = _module(answer(*Wg.shape))
+    found: dict[str, Any] = {}
+    for name in LINEARS:
+        found[f"{name}.weight"] = attempt(lambda name=name: blank(_weight(module, name)))  # type: ignore[misc]
+        bias = getattr(getattr(module, name, None), "bias", None)
+        found[f"{name} has a bias"] = isinstance(bias, torch.Tensor)
+    return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
+
+
+@GatedFFN.aspect("activation on the gate", points=1)
+def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+    def output(**options: Any) -> Any:
+        return attempt(lambda: _filled(answer, weights, **options)(x[0]))
+
+    by_name = {f"activation='{name}'": output(activation=name) for name in ("silu", "gelu")}
+    return {"without the argument": output()} | by_name
+
+
+def _dropout_facts(seen: Any) -> dict[str, bool]:
+    """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up hidden units."""
+    p, evals, trains = seen["p"], seen["eval"], seen["train"]
+
+    def zeros(found: torch.Tensor) -> float:
+        return float((found.abs() < 1e-9).double().mean())
+
+    def about(share: float, expected: float, count: int) -> bool:
+        return abs(share - expected) <= SIGMAS * math.sqrt(expected * (1 - expected) / count)
+
+    kept = trains[0].abs() >= 1e-9
+    factors = (trains[0] / evals[0])[kept]
+    same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
+    return {
+        "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
+        "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
+        "without the argument training mode gives what eval mode gives": torch.allclose(*seen["default"]),
+        "the share of hidden values that training sets to zero is p": about(zeros(trains[0]), p, trains[0].numel()),
+        "no output is dropped, only hidden values are": zeros(seen["sums"]) < 1e-3,
+        "all hidden values that remain grow by the same factor": same,
+        "that factor is 1/(1 − p)": same and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
+        "nothing is dropped twice": not (same and abs(float(factors.mean()) - 1 / (1 - p) ** 2) < 1e-6),
+        "nothing that remains grows by more than 1/(1 − p)²": not bool((factors > (1 + 1e-6) / (1 - p) ** 2).any()),
+    }
+
+
+@GatedFFN.aspect("dropout on the hidden layer", points=0.75, facts=_dropout_facts)
+def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
+    n = wide.shape[1]
+    identity = torch.eye(n, dtype=torch.float64)
+
+    def make(Wd: torch.Tensor = identity, **options: Any) -> nn.Module:
+        return _filled(answer, {"Wg": identity, "Wu": identity, "Wd": Wd}, **options)
+
+    def twice(module: nn.Module) -> list[torch.Tensor]:
+        outputs = [module(wide) for _ in range(2)]
+        for output in outputs:
+            if not isinstance(output, torch.Tensor):
+                raise NotAsAsked(f"{described(output)} instead of a tensor")
+            if output.shape != wide.shape:
+                raise NotAsAsked(f"x of shape {list(wide.shape)} came back with shape {list(output.shape)}")
+        return outputs
+
+    default = make()
+    return {
+        "p": p,
+        "eval": twice(make(dropout=p)),
+        "train": twice(make(dropout=p).train()),
+        "default": [twice(default)[0], twice(default.train())[0]],
+        "sums": twice(make(torch.ones(n, n, dtype=torch.float64), dropout=p).train())[0],
+    }
+
+
+@GatedFFN.aspect("any leading shape, and gradients", points=0.75)
+def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        return _filled(answer, {name: W.to(given.dtype) for name, W in weights.items()})(given)
+
+    module = _filled(answer, weights)
+    leaf = x[0].clone().requires_grad_()
+    weighted_sum(module(leaf)).backward()  # type: ignore[no-untyped-call]
+    leaves = {"x": leaf} | {f"{name}.weight": _weight(module, name) for name in LINEARS}
+    arrived = {f"gradient of {name}": tensor.grad for name, tensor in leaves.items()}
+    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
+
+
+@GatedFFN.aspect("unknown activation", points=0.5)
+def _(answer: Any, Wg: Any, **_: Any) -> Any:
+    made: list[Any] = []
+    found = {
+        f"making it with activation='{name}' raises": raised(
+            lambda name=name: made.append(answer(*Wg.shape, activation=name))  # type: ignore[misc]
+        )
+        for name in ("sulu", "dropout")
+    }
+    x = torch.ones(2, Wg.shape[0])
+    later = raised(lambda: _module(made[0])(x)) if made else "it is never called"
+    return found | {"calling it afterwards raises": later}
+
+
+# swiglu_width
+
+
+def _llamas(rng: Draw, case: int) -> dict[str, Any]:
+    """Widths of models. `exact`: 8/3 of it is a multiple of 256; `fine`: multiples so small that every rounding shows."""
+    odd = [n for n in range(130, 2600) if (8 * n // 3) % 256 not in (0, 255) and n % 3]
+    up = [n for n in odd if (8 * n // 3) % 256 > 140]  # the nearest multiple is above
+    down = [n for n in odd if (8 * n // 3) % 256 < 115]  # the nearest multiple is below
+    shown = [n for n in range(1001, 3000) if n % 3]  # 8/3 of it is not a whole number
+    cut = [n for n in shown if int(1.3 * (8 * n // 3)) != int(1.3 * 8 * n / 3)]  # cutting twice is not cutting once
+    same = [n for n in shown if n not in cut]
+    return {
+        "up": rng.one_of(up),
+        "down": rng.one_of(down),
+        "exact": 96 * rng.integer(3, 60),
+        "fine": [rng.one_of(numbers) for numbers in (cut, same) for _ in range(4)],
+        "coarse": rng.one_of(down) * 4,
+        "multiple": rng.one_of((1024, 4096)),
+        "mult": rng.one_of((1.2, 1.3, 1.4)),
+    }
+
+
+swiglu_width = Exercise(
+    "swiglu_width",
+    draw=_llamas,
+    where="the section “Two thirds of four”.",
+    understood="A gated FFN of width 8/3·d_model is as large as a plain one of width 4·d_model; the rest of the rule makes the number convenient.",
+    hints=(
+        "Three steps, in this order: 8/3 of d cut to a whole number, times mult and cut again, then up to a multiple.",
+        "`int(...)` cuts off what stands after the point; for the last step think of how many boxes of size `multiple_of` hold so many things.",
+        "The number of boxes is `math.ceil(width / multiple_of)`, or with whole numbers `(width + multiple_of - 1) // multiple_of`. "
+        "Then multiply it by the size of a box.",
+    ),
+)
+
+
+@swiglu_width.aspect("8/3, rounded up", points=1.5)
+def _(answer: Any, up: int, down: int, exact: int, **_: Any) -> Any:
+    widths = {"a width between two multiples of 256": up, "another one": down, "a width whose 8/3 is a multiple": exact}
+    return {f"{words}, d = {d:,}": attempt(lambda d=d: answer(d)) for words, d in widths.items()}  # type: ignore[misc]
+
+
+@swiglu_width.aspect("multiple_of", points=1)
+def _(answer: Any, up: int, down: int, multiple: int, **_: Any) -> Any:
+    return {
+        f"d = {up:,}, multiple_of = {multiple}": attempt(lambda: answer(up, multiple)),
+        f"d = {down:,}, multiple_of = 1": attempt(lambda: answer(down, multiple_of=1)),
+    }
+
+
+@swiglu_width.aspect("mult", points=1.5)
+def _(answer: Any, coarse: int, fine: list[int], multiple: int, mult: float, **_: Any) -> Any:
+    return {
+        f"d = {coarse:,}, multiple_of = {multiple}, mult = {mult}": attempt(lambda: answer(coarse, multiple, mult)),
+    } | {
+        f"d = {d:,}, multiple_of = 1, mult = 1.3": attempt(lambda d=d: answer(d, multiple_of=1, mult=1.3))  # type: ignore[misc]
+        for d in fine
+    }
+
+
+# fuse_gate_up
+
+
+def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
+    """Two weights as nn.Linear stores them, [d_ff, d_model], and x [B, T, d_model]."""
+    B, T = rng.distinct(2, 2, 4)
+    d_model, d_ff = rng.distinct(2, 5, 9)
+    return {
+        "x": rng.normal(B, T, d_model),
+        "gate_weight": rng.normal(d_ff, d_model, scale=0.7),
+        "up_weight": rng.normal(d_ff, d_model, scale=0.7),
+    }
+
+
+fuse_gate_up = Exercise(
+    "fuse_gate_up",
+    draw=_draw_pair,
+    where="the section “One product instead of two”.",
+    understood="Both branches read the same x, so their matrices can lie in one: one product, and the result is cut in half.",
+    hints=(
+        "nn.Linear stores one row per number that it puts out. Two layers with d_ff outputs each: how many rows has the layer that does both?",
+        "The rows of the gate come first, those of up below them. Which dimension grows, and which stays d_model?",
+        "`torch.cat([...], dim=...)` lays tensors behind one another along one dimension and lets gradients through.",
+    ),
+)
+
+
+@fuse_gate_up.aspect("the fused weight", points=1)
+def _(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
+    kept = [gate_weight.clone(), up_weight.clone()]
+    fused = attempt(lambda: answer(gate_weight, up_weight))
+    same = torch.equal(kept[0], gate_weight) and torch.equal(kept[1], up_weight)
+    return {"fused": fused, "both weights are left as they were": same}
+
+
+@fuse_gate_up.aspect("gate and up by chunk", points=1)
+def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
+    fused = answer(gate_weight, up_weight)
+    if not isinstance(fused, torch.Tensor):
+        raise NotAsAsked(f"{described(fused)} instead of a tensor")
+    if fused.ndim != 2 or fused.shape[1] != x.shape[-1]:
+        raise NotAsAsked(
+            f"a weight of shape {list(fused.shape)} can't be used on x with d_model = {x.shape[-1]}: it needs d_model columns"
+        )
+    parts = F.linear(x, fused.to(x.dtype)).chunk(2, dim=-1)
+    return {"the first half": parts[0], "the second half": parts[-1]}
+
+
+@fuse_gate_up.aspect("gradients and dtype", points=1)
+def _(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
+    single = attempt(lambda: blank(answer(gate_weight.float(), up_weight.float())))
+
+    def compute(**leaves: Any) -> Any:
+        return answer(*leaves.values())
+
+    def arrived() -> Any:
+        return gradients(compute, gate_weight=gate_weight, up_weight=up_weight)
+
+    return {"in float32": single, "gradients": attempt(arrived)}
+
+
+# Questions. Their texts stand in the notebook.
+
+quiz_branch = question(
+    "quiz_branch",
+    where="the section “The family”.",
+    understood="The gate is bent and the other branch stays straight. Libraries disagree on names, so look at which branch the activation touches.",
+)
+
+quiz_matched = question(
+    "quiz_matched",
+    where="the section “Two thirds of four”.",
+    understood="Three matrices instead of two: at equal parameters each is two thirds as wide.",
+)
+
+quiz_f_glu = question(
+    "quiz_f_glu",
+    where="the section “One product instead of two”.",
+    understood="F.glu cuts its input in half and puts the sigmoid on the second half: the order of the halves is part of a model's format.",
+)
+
+quiz_table = question(
+    "quiz_table",
+    where="the section “Shazeer's table”.",
+    understood="A difference means something when it is large beside the spread of repeated runs. Gates against plain is; one gate against another is not.",
+)

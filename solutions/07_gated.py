@@ -1,0 +1,821 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 07 · Gated FFNs
+#
+# `●●●●●●●○○○` step 7 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 60 minutes |
+# | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
+# | **Points** | 18 for code, 4 for the quiz, 3 for an answer in your own words |
+#
+# The FFN of LLaMA, PaLM, Gemma, Qwen and nearly every large language model of today is not the one of 2017. It has a third matrix, a **gate**: one half of
+# the network decides how much of the other half gets through. You will see what a gate can do that a bend can't, write the five published ones as one
+# function, match their size to a plain FFN, let them compete, and read the table that started it all. **You will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | show what two lines and a product can do | `bilinear_square` |
+# | implement the whole GLU family, and say which branch is activated | `glu_variant`, question `quiz_branch` |
+# | write the FFN of LLaMA as a module | `GatedFFN` |
+# | match parameters, and compute LLaMA's width | `swiglu_width` |
+# | do two products in one, and cut the result the right way | `fuse_gate_up` |
+# | read a table of results with its error bars | questions `quiz_table`, M7 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import atlas, check, controls, hint, progress, quiz, style
+from ffnlab.figures import gated as figures
+from ffnlab.train import bar
+
+style.use()
+torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Two lines and their product
+#
+# A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice, with two
+# columns of weights. It calls the two numbers **gate** and **up**, and multiplies them.
+#
+# What does that look like? x has many dimensions, so take a walk: start at some point p, and go in one direction v. On the walk x = p + t·v, and both
+# numbers are straight lines in t. The figure draws them, and what the unit makes of them. There is **no activation** in it.
+#
+# **Predict** before you move anything: the gate is t + 1, up is t − 1. Where is their product zero? Is it a line, a line with a kink, or a curve? Then
+# make the gate equal to up: what is the product now?
+
+# %% nbgrader={"grade": false, "grade_id": "gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.gate,
+    t=controls.slider("t", -3.0, 3.0, 0.5, 2.0),
+    gate_slope=controls.slider("gate: slope", -2.0, 2.0, 0.5, 1.0),
+    gate_height=controls.slider("gate at t = 0", -2.0, 2.0, 0.5, 1.0),
+    up_slope=controls.slider("up: slope", -2.0, 2.0, 0.5, 1.0),
+    up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The product is zero where **either** line is zero, and in between it is a parabola. With gate = up it is a square and never goes below
+# zero. With a gate of slope 0 it is a straight line again: a gate that does not look at x is only one more weight.
+#
+# So nothing was bent, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · x², exactly
+#
+# In notebook 03 you built x² out of kinks: n of them leave an error of 1/n² on [−1, 1], and outside of the interval the network goes straight on while x²
+# does not. How many gated units does it take?
+#
+# Without an activation a gated FFN is called **bilinear**. For all units at once:
+#
+# $$\mathrm{FFN}(x) = \big((x\,W_g) \odot (x\,W_u)\big)\,W_d$$
+#
+# | array | shape | it says |
+# |---|---|---|
+# | `Wg`, gate | [d_model, d_ff] | column j: when unit j opens |
+# | `Wu`, up | [d_model, d_ff] | column j: what unit j lets through |
+# | `Wd`, down | [d_ff, d_model] | row j: where unit j writes it |
+#
+# ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bilinear_square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `bilinear_square`
+#
+# *2 points · difficulty ●○○ · 3 minutes*
+#
+# Find the weights of a bilinear FFN that computes x². Here d_model = 1: x is a single number.
+#
+# - **Takes** nothing.
+# - **Returns** three matrices `(Wg, Wu, Wd)`, tensors of floats with the shapes [1, f], [1, f] and [f, 1], so that `((x @ Wg) * (x @ Wu)) @ Wd` is x² for
+#   **every** x [N, 1]. One unit, f = 1, is enough; more are allowed.
+# - No biases, no activation. Compared to about five digits.
+#
+# Stuck? Run `hint("bilinear_square")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "bilinear_square", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bilinear_square():
+    """Weights (Wg [1, f], Wu [1, f], Wd [f, 1]) of a bilinear FFN that computes x²."""
+    ### BEGIN SOLUTION
+    one = torch.ones(1, 1)
+    return one, one, one
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-bilinear_square", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("bilinear_square", bilinear_square)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("bilinear_square", bilinear_square)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "square-compare-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# How good is that, compared with kinks? The cell builds the best-known interpolation of notebook 03, n ReLU units for n pieces on [−1, 1], and takes
+# your unit. It measures both inside the interval and at x = 10.
+
+
+# %% nbgrader={"grade": false, "grade_id": "square-compare", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+def by_kinks(x, n):
+    nodes = torch.linspace(-1, 1, n + 1, dtype=torch.float64)
+    slopes = nodes[1:] + nodes[:-1]  # of x² between two nodes
+    changes = slopes.diff(prepend=torch.zeros(1, dtype=torch.float64))
+    return 1 + torch.relu(x - nodes[:-1]) @ changes[:, None]
+
+
+inside = torch.linspace(-1, 1, 2001, dtype=torch.float64)[:, None]
+far = torch.tensor([[10.0]], dtype=torch.float64)
+for units in (4, 16, 64):
+    error = (by_kinks(inside, units) - inside**2).abs().max()
+    print(
+        f"{units:2} ReLU units          error inside {error:.6f}, at x = 10 it says {by_kinks(far, units).item():.1f}"
+    )
+try:
+    Wg, Wu, Wd = (W.double() for W in bilinear_square())
+    unit = [((x @ Wg) * (x @ Wu)) @ Wd for x in (inside, far)]
+    print(
+        f" 1 gated unit, yours  error inside {(unit[0] - inside**2).abs().max():.6f}, at x = 10 it says {unit[1].item():.1f}"
+    )
+except (NotImplementedError, TypeError):
+    print("for the last line solve bilinear_square first")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# One unit with three weights, no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a sum of
+# products of two readings of x: a polynomial of degree 2. It can't even do |x|, which takes ReLU two units. More layers raise the degree: two in a row reach
+# 4, three reach 8. Each tool is exact on its own kind of function, and both are only a start: what matters is what training makes of them.
+#
+# The network of size 1 hides one thing. In d_model dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). “Is it cold” times “is
+# it water” is a soft **and**, in one unit, without a threshold.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "family-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · The family
+#
+# The product came first with a sigmoid: Dauphin et al. (2016, arXiv 1612.08083) called it a **gated linear unit**, GLU. Think of a valve: sigmoid(gate) is
+# a number from 0 to 1, and up flows through it. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other functions in place of
+# the sigmoid:
+#
+# $$\mathrm{FFN}(x) = \big(\mathrm{act}(x\,W_g) \odot (x\,W_u)\big)\,W_d$$
+#
+# | kind | act | for a large positive gate | for a large negative gate |
+# |---|---|---|---|
+# | `glu` | sigmoid | passes up as it is | closed |
+# | `bilinear` | none | passes up, gate times | passes up, gate times, with the sign turned |
+# | `reglu` | ReLU | passes up, gate times | closed, exactly |
+# | `geglu` | GELU, the erf form | passes up, gate times | closed |
+# | `swiglu` | SiLU, also called Swish | passes up, gate times | closed |
+#
+# **Predict:** the same two lines as before, now with an activation on the gate. On which side of the gate's zero does the product stay as it was? And where
+# does `sigmoid` differ from the others?
+
+# %% nbgrader={"grade": false, "grade_id": "bent-gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.gate,
+    activation=controls.choice("activation", figures.GATES, "ReLU"),
+    t=controls.slider("t", -3.0, 3.0, 0.5, -1.5),
+    gate_slope=controls.slider("gate: slope", -2.0, 2.0, 0.5, 1.0),
+    gate_height=controls.slider("gate at t = 0", -2.0, 2.0, 0.5, 0.5),
+    up_slope=controls.slider("up: slope", -2.0, 2.0, 0.5, 1.0),
+    up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bent-gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The dotted line is the gate before it is bent. With ReLU the unit is silent on one side and half a parabola on the other, with a kink in
+# between. GELU and SiLU do the same without the kink. The sigmoid does not grow: far on the open side the product is the line up itself.
+#
+# **Only the gate is bent.** Up stays straight, so that while the gate is open a gradient reaches x undamped. The cell asks whether it matters which of the
+# two is bent: it swaps `Wg` and `Wu`.
+
+# %% nbgrader={"grade": false, "grade_id": "swap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+g, u = torch.randn(2, 1000, dtype=torch.float64)  # 1000 gates, 1000 ups
+for name, act in (
+    ("sigmoid", torch.sigmoid),
+    ("ReLU", torch.relu),
+    ("GELU", F.gelu),
+    ("SiLU", F.silu),
+    ("none", lambda h: h),
+):
+    difference = (act(g) * u - g * act(u)).abs()
+    print(f"{name:8} bending the other branch changes the product by {difference.mean():.2f} on average")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "glu_variant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Only the bilinear unit does not care. For all others, always say **which branch gets the activation**. Names do not tell: what is called gate here is `w1`
+# in LLaMA's code, `gate_proj` in Hugging Face's, and some papers call the straight branch the gate.
+#
+# ### Exercise `glu_variant`
+#
+# *5 points · difficulty ●●○ · 8 minutes*
+#
+# Write the whole family as one function.
+#
+# - **Takes** `x` [..., d_model], `Wg` and `Wu` [d_model, d_ff], `Wd` [d_ff, d_model], and `kind`: `"glu"`, `"bilinear"`, `"reglu"`, `"geglu"` or `"swiglu"`.
+# - **Returns** a tensor [..., d_model] in the dtype of `x`: the formula above, with the activation of the table.
+# - GELU is the exact form with erf, which `F.gelu` computes by default.
+# - Any other `kind`: raise `ValueError`.
+# - `x` may be one token [d_model] or have any number of dimensions before the last. Gradients reach `x` and all three matrices. Change none of them in
+#   place.
+# - Values are compared in float64, to nine digits.
+#
+# Stuck? Run `hint("glu_variant")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "glu_variant", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def glu_variant(x, Wg, Wu, Wd, kind):
+    """A gated FFN of x [..., d_model], without biases: a tensor [..., d_model]."""
+    ### BEGIN SOLUTION
+    bends = {"glu": torch.sigmoid, "bilinear": nn.Identity(), "reglu": F.relu, "geglu": F.gelu, "swiglu": F.silu}
+    if kind not in bends:
+        raise ValueError(f"kind must be one of {', '.join(bends)}, not {kind!r}")
+    hidden = bends[kind](x @ Wg) * (x @ Wu)  # [..., d_ff]
+    return hidden @ Wd
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-glu_variant", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("glu_variant", glu_variant)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("glu_variant", glu_variant)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "family-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The next figure asks **your** function: one unit, x a single number, gate and up two lines through zero. **Predict:** which of the five give the same
+# number for x and for −x? What happens to the picture when both weights change their sign?
+
+# %% nbgrader={"grade": false, "grade_id": "family", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.family,
+    variant=lambda *inputs: glu_variant(*inputs),
+    kind=controls.choice("kind", figures.KINDS, "swiglu"),
+    gate=controls.slider("gate weight", -2.0, 2.0, 0.5, 1.0),
+    up=controls.slider("up weight", -2.0, 2.0, 0.5, 1.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "family-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** For large gates `reglu`, `geglu` and `swiglu` are alike: zero on one side, a parabola on the other. `bilinear` is the same on both sides:
+# it is x². `glu` grows like a line. Turning both signs mirrors the picture, and changes nothing for `bilinear`.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "llama-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · As LLaMA does it
+#
+# “Used in PaLM and LLaMA”, tutorials say of the gated FFN. Which gate, and in which models? The atlas of notebook 05 knows. Two things to look for: who has
+# GELU in the gate, and what are the widths?
+
+# %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+rows = {}
+for m in atlas.MODELS + atlas.ENCODER_DECODERS:
+    kind = f"gated, {m.activation}" if m.gated else f"plain, {m.activation}"
+    rows.setdefault(kind, []).append(m.name)
+for kind, names in sorted(rows.items()):
+    print(f"{kind:22} {len(names):2} models: {', '.join(names[:5])}{', …' if len(names) > 5 else ''}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "models-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# SiLU in the gate, that is SwiGLU, has become the habit: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
+# SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. And the plain ones are
+# the older ones: GPT-NeoX is among them.
+#
+# In these models the matrices are called `gate_proj`, `up_proj` and `down_proj`, and nearly none of them has a bias.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "GatedFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `GatedFFN`
+#
+# *4 points · difficulty ●●○ · 8 minutes*
+#
+# Write the FFN of LLaMA as a module. It maps [..., d_model] to [..., d_model].
+#
+# - **Layers** `gate_proj` and `up_proj`, `nn.Linear` from d_model to d_ff, and `down_proj`, `nn.Linear` from d_ff to d_model; all three **without bias**,
+#   under these names.
+# - **Activation** on what `gate_proj` gives, and only there: `"silu"`, the default, or `"gelu"` (the erf form).
+# - **Any other name** as `activation`: raise `ValueError` in `__init__`.
+# - **Dropout** with probability `dropout`, 0 by default, on the product of the two branches, before `down_proj`. Off in `eval()`.
+# - `d_ff` is the width as it is: do not cut it.
+# - No residual connection and no norm. Values are compared in float64, to nine digits.
+#
+# Stuck? Run `hint("GatedFFN")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "GatedFFN", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class GatedFFN(nn.Module):
+    """A gated FFN without biases: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        ### BEGIN SOLUTION
+        super().__init__()
+        known = {"silu": F.silu, "gelu": F.gelu}
+        if activation not in known:
+            raise ValueError(f"activation must be {' or '.join(known)}, not {activation!r}")
+        self.bend = known[activation]
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+        return
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        hidden = self.bend(self.gate_proj(x)) * self.up_proj(x)  # [..., d_ff]
+        return self.down_proj(self.dropout(hidden))
+        ### END SOLUTION
+        raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-GatedFFN", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("GatedFFN", GatedFFN)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("GatedFFN", GatedFFN)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "matched-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · Two thirds of four
+#
+# A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. For a fair comparison both need the same number of weights.
+#
+# **Predict:** the plain FFN has two matrices of width 4·d_model. How wide may the three matrices of the gated one be? Then find it with the slider.
+
+# %% nbgrader={"grade": false, "grade_id": "matched", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.matched,
+    ratio=controls.steps("gated d_ff / d_model", figures.RATIOS, 4.0),
+    d_model=controls.steps("d_model", figures.WIDTHS, 4096),
+    multiple=controls.steps("round up to multiple of", figures.MULTIPLES, 1),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "matched-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** At 4·d_model the gated FFN is half as large again: 12·d² weights against 8·d². Three matrices of width f are as large as two of width 4·d
+# when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. (Work follows the weights: 2 FLOPs each. Equal weights are equal cost, but for the product.)
+#
+# 8/3 of a power of two is never a whole number. LLaMA cuts it and then rounds up to a multiple, because processors multiply matrices in blocks, and chips
+# share them out in equal parts. In full:
+#
+# 1. 8/3 of d_model, cut to a whole number;
+# 2. times a factor `mult`, cut again (1 in LLaMA-1; later models make the FFN wider);
+# 3. up to the next multiple of `multiple_of`, unless it is one.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "swiglu_width-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `swiglu_width`
+#
+# *4 points · difficulty ●●○ · 5 minutes*
+#
+# Compute LLaMA's width.
+#
+# - **Takes** `d` (d_model), an int; `multiple_of`, an int, 256 unless said otherwise; `mult`, a number, 1.0 unless said otherwise.
+# - **Returns** d_ff as a Python int, by the three steps above, in this order. “Cut” is what `int(...)` does to a positive number.
+#
+# Some widths of published models, to try: d = 4096 gives 11008 (LLaMA 7B). With `multiple_of=1024, mult=1.3` it gives 14336 (LLaMA-3 8B).
+#
+# Stuck? Run `hint("swiglu_width")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "swiglu_width", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def swiglu_width(d, multiple_of=256, mult=1.0):
+    """LLaMA's width of a gated FFN for d_model = d, an int."""
+    ### BEGIN SOLUTION
+    hidden = int(mult * int(8 * d / 3))
+    boxes = (hidden + multiple_of - 1) // multiple_of
+    return boxes * multiple_of
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-swiglu_width", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("swiglu_width", swiglu_width)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("swiglu_width", swiglu_width)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "widths-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Does everyone keep to 8/3? The cell takes the dense gated models of the atlas and compares their FFN with a plain one of 4·d_model.
+
+# %% nbgrader={"grade": false, "grade_id": "widths", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+shares = {}
+for m in atlas.MODELS + atlas.ENCODER_DECODERS:
+    if m.gated and m.experts is None:
+        shares.setdefault((round(m.d_ff / m.d_model, 2), round(3 * m.d_ff / (8 * m.d_model), 2)), []).append(m.name)
+for (ratio, share), names in sorted(shares.items()):
+    print(f"{ratio:4.2f} · d_model, {share:4.2f} of the plain FFN: {', '.join(names)}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "widths-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# LLaMA-1 and T5 1.1 base stay near 1; most others do not: 1.3 times in LLaMA-2 70B and LLaMA-3, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal
+# parameters” are two decisions. Whoever compares two models compares both.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "fused-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · One product instead of two
+#
+# Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product keeps a
+# processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two.
+#
+# **Predict:** PyTorch has `F.glu`, which cuts its input in half and multiplies. Which half gets the sigmoid? Decide, then run the cell.
+
+# %% nbgrader={"grade": false, "grade_id": "f-glu", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+halves = torch.tensor([2.0, 0.0])
+print("F.glu([2, 0]) =", F.glu(halves).item())
+print("sigmoid(2) · 0 =", torch.sigmoid(halves[0]).item() * 0)
+print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "fuse_gate_up-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The second half. In LLaMA-like code the gate is usually the **first**. A fused matrix with its halves the wrong way round loads without any complaint and
+# computes another function. The order is part of a model's file format. (gpt-oss even stores gate and up alternately, row by row.)
+#
+# ### Exercise `fuse_gate_up`
+#
+# *3 points · difficulty ●○○ · 4 minutes*
+#
+# Make one weight of two.
+#
+# - **Takes** `gate_weight` and `up_weight`, both [d_ff, d_model], as `nn.Linear` stores them: one row for each number that the layer puts out.
+# - **Returns** the weight of one layer that does both, [2·d_ff, d_model], so that `F.linear(x, fused).chunk(2, dim=-1)` gives first what the gate gives,
+#   then what up gives.
+# - The dtype stays. Gradients reach both weights: the result is not cut off from them. Do not change them in place.
+#
+# Stuck? Run `hint("fuse_gate_up")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "fuse_gate_up", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fuse_gate_up(gate_weight, up_weight):
+    """One weight [2·d_ff, d_model] that does what both do."""
+    ### BEGIN SOLUTION
+    return torch.cat([gate_weight, up_weight], dim=0)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-fuse_gate_up", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("fuse_gate_up", fuse_gate_up)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("fuse_gate_up", fuse_gate_up)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "contest-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · A contest
+#
+# Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, d_ff = 18 for the plain ones and 12 for the gated. The task is that of
+# notebook 03: 512 random vectors, each with one of 64 random answers to know by heart. That is more than the plain ones can hold, so the contest is held **at
+# the limit**, where differences show. Five seeds; in each seed all nine get the same facts.
+#
+# **Predict** the order: will the gated ones, with a third fewer units, know more or less than the plain ones? And `bilinear`, the one without any
+# activation? The `identity` is there to show what a linear map can do. (About half a minute.)
+
+# %% nbgrader={"grade": false, "grade_id": "train-contest", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+BENDS = {"identity": lambda h: h, "ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
+GATES = {"GLU": torch.sigmoid, "Bilinear": lambda h: h, "ReGLU": F.relu, "GEGLU": F.gelu, "SwiGLU": F.silu}
+
+
+def learn(name, d_ff, seeds=5, steps=400, facts=512, d=32, answers=64):
+    """Trains `seeds` FFNs side by side; d_ff is the plain width, a gated FFN gets two thirds. Returns what each knows, every 40 steps."""
+    gated = name in GATES
+    width, act = (2 * d_ff // 3, GATES[name]) if gated else (d_ff, BENDS[name])
+    drawn = torch.Generator().manual_seed(0)
+    x, U = torch.randn(seeds, facts, d, generator=drawn), torch.randn(seeds, d, answers, generator=drawn) / d**0.5
+    y = torch.randint(answers, (seeds, facts), generator=drawn)
+    shapes = [(d, width)] * (2 if gated else 1) + [(width, d)]
+    weights = [(torch.randn(seeds, *s, generator=drawn) / s[0] ** 0.5).requires_grad_() for s in shapes]
+    optimizer = torch.optim.Adam(weights, lr=0.01)
+    known = []
+    for step in bar(steps + 1, name):
+        hidden = act(x @ weights[0])  # [seeds, facts, width]
+        if gated:
+            hidden = hidden * (x @ weights[1])
+        scores = (x + hidden @ weights[-1]) @ U  # [seeds, facts, answers]
+        if step % 40 == 0:
+            known.append((scores.argmax(-1) == y).double().mean(1).tolist())
+        loss = F.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="sum") / facts
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return known, sum(w[0].numel() for w in weights)
+
+
+runs = {name: learn(name, 18) for name in (*BENDS, *GATES)}
+
+# %% nbgrader={"grade": false, "grade_id": "contest", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+results = figures.Contest(list(range(0, 401, 40)), {name: known for name, (known, _) in runs.items()}, tuple(GATES))
+controls.show(
+    figures.contest,
+    results=results,
+    step=controls.steps("step", results.steps, 400),
+    light=controls.choice("show", runs, "SwiGLU"),
+)
+
+
+# %% nbgrader={"grade": false, "grade_id": "contest-numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def spread(shares):
+    mean = sum(shares) / len(shares)
+    deviation = math.sqrt(sum((share - mean) ** 2 for share in shares) / (len(shares) - 1))
+    return f"{mean:4.0%} ± {deviation:.0%}"
+
+
+for name, (known, weights) in runs.items():
+    print(f"{name:9} {weights:,} weights: knows {spread(known[-1])}")
+ends = {name: known[-1] for name, (known, _) in runs.items()}
+wins = sum(ends[g][s] > ends[p][s] for g in GATES for p in BENDS for s in range(5))
+print(f"gated ahead of plain in {wins} of {len(GATES) * len(BENDS) * 5} comparisons")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "contest-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Among the plain ones the order is that of notebook 03: ReLU, GELU, SiLU know 56 %, 62 % and 69 % on average, with standard deviations of 3
+# to 4 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
+# the same facts: the gated one is ahead, in all 100 comparisons. It has a third fewer units. And it does not even need an activation: the product does what
+# the bend does, and more.
+#
+# Move the slider back to the first steps, where the answer is not so clear. (On another processor the percentages move by a point or two.)
+#
+# Do not conclude too much yet. **Predict** what the next cell will say: a smaller network, more steps, a larger network. Does the order stay?
+
+# %% nbgrader={"grade": false, "grade_id": "contest-again", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+entrants = ("SiLU", "Bilinear", "SwiGLU")
+for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
+    again = {name: learn(name, d_ff, steps=steps)[0][-1] for name in entrants}
+    print(
+        f"d_ff {d_ff} / {2 * d_ff // 3}, {steps} steps:  "
+        + ",  ".join(f"{name} {spread(shares)}" for name, shares in again.items())
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "contest-again-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Three lessons about contests.
+#
+# 1. **Gated before plain** stays, as long as the network is full: at width 15, and after 1,200 steps.
+# 2. **The order among the gated does not.** Bilinear was ahead of SwiGLU above, within the spread; it is far behind with 10 units, and ahead again after 1,200
+#    steps. There is no “best gate” here to be had.
+# 3. With a third more units (24 and 16) **everyone knows everything**. A task with room to spare shows no difference at all.
+#
+# And it is about learning by heart. Allen-Zhu and Li (2024, arXiv 2404.05405), who measure how many facts a model can hold, report the opposite for short
+# training: there a gated FFN stores slightly **less** than a plain one. So: more per weight, on this task, at the limit. What about language?
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 8 · Shazeer's table
+#
+# In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs, all with equal weights: d_ff = 3072 plain, 2048 gated. The
+# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each of them once, for 524,288 steps, and to see how
+# much chance does, four times for 65,536 steps. The standard deviation of those is the number in brackets.
+#
+# | FFN | 65,536 steps | 524,288 steps |
+# |---|---|---|
+# | ReLU | 1.997 (0.005) | 1.677 |
+# | GELU | 1.983 (0.005) | 1.679 |
+# | Swish | 1.994 (0.003) | 1.683 |
+# | GLU | 1.982 (0.006) | 1.663 |
+# | Bilinear | 1.960 (0.005) | 1.648 |
+# | GEGLU | **1.942** (0.004) | **1.633** |
+# | SwiGLU | 1.944 (0.010) | 1.636 |
+# | ReGLU | 1.953 (0.003) | 1.645 |
+#
+# A rule of thumb: two rows differ clearly when they are more than two standard deviations **of their difference** apart. That deviation is √(s₁² + s₂²): both
+# runs have luck.
+#
+# **Predict**, then look them up: is GELU better than ReLU? Is GEGLU better than SwiGLU? Is Bilinear better than GELU? Then switch to 524,288 steps and ask
+# again.
+
+# %% nbgrader={"grade": false, "grade_id": "table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.table,
+    steps=controls.choice("steps", [(f"{steps:,}", steps) for steps in figures.STEPS], figures.STEPS[0]),
+    first=controls.choice("first", figures.TABLE, "GELU"),
+    second=controls.choice("second", figures.TABLE, "ReLU"),
+)
+
+# %% nbgrader={"grade": false, "grade_id": "all-pairs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+print("deviations between plain and gated after 65,536 steps:")
+for plain in figures.PLAIN:
+    gaps = {gated: figures.apart(plain, gated) for gated in figures.TABLE if gated not in figures.PLAIN}
+    print(f"{plain:6}", "  ".join(f"{gated} {gap / deviation:4.1f}" for gated, (gap, deviation) in gaps.items()))
+gap, deviation = figures.apart("GEGLU", "SwiGLU")
+print(f"GEGLU against SwiGLU: {gap / deviation:.1f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "table-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What the table shows.** After the short runs every gated FFN but one is far outside the noise of every plain one, by 3.3 to 10.4 standard deviations. Even
+# **bilinear, without any activation**, beats all three plain ones. The exception is GLU, with the sigmoid: it is level with GELU.
+#
+# **What it does not show.**
+#
+# - That GEGLU is better than SwiGLU, or the other way round: 0.2 deviations apart. LLaMA took the one, T5 1.1 the other.
+# - Which plain activation is best. GELU leads after 65,536 steps, by 2.0 deviations; at 524,288 ReLU has the lowest number.
+# - How sure the last column is. **No deviation is published for it**: each number is one run. The gated are 0.014 to 0.050 below the plain, the plain 0.002
+#   to 0.006 apart. If the long runs scattered like the short ones, the first would mean something for most pairs, and the second nothing. But that is an if.
+# - Why. Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
+#   divine benevolence.”
+#
+# How large is 0.04 nats? The perplexity is e^1.677 = 5.35 for ReLU and e^1.633 = 5.12 for GEGLU: 4 % less.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-sulu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 9 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** A tutorial's gated FFN uses SiLU if `activation == "silu"`, and GELU otherwise. What does `activation="sulu"` do?
+
+
+# %% nbgrader={"grade": false, "grade_id": "spot-sulu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+def chosen(activation):
+    return F.silu if activation == "silu" else F.gelu
+
+
+for name in ("silu", "gelu", "sulu", "relu"):
+    print(f"{name!r} gives {chosen(name).__name__}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-expansion", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# It trains with GELU, for days, and nobody is told. `else` is not a name for “gelu”: list what you know, and raise for the rest.
+#
+# **B.** The same tutorial tests its gated FFN with d_model = 512 and d_ff = 2048, the width of its plain one, and comments: “effective expansion is different
+# due to gating”. It prints no count. Is the comparison fair?
+
+# %% nbgrader={"grade": false, "grade_id": "spot-expansion-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+d = 512
+plain = 2 * d * 2048
+print(f"plain, d_ff 2048: {plain:,} weights")
+for f in (2048, 1365, 1366, 1536):
+    print(f"gated, d_ff {f}: {3 * d * f:,} weights, {3 * d * f / plain:.4f} of the plain FFN")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-neox", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# With 2048 the gated one is half as large again, 3,145,728 against 2,097,152. Nothing “expands differently”: there is a third matrix. The match would be
+# 1365⅓, between two whole numbers; LLaMA's rule gives 1536, an eighth too many, because 512 is small beside its multiple of 256.
+#
+# **C.** “SiLU: used by GPT-NeoX”, says a list of activations.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-neox-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for name in ("GPT-NeoX-20B", "LLaMA-1/2 7B"):
+    m = atlas.find(name)
+    matrices = atlas.ffn_per_layer(m) / (m.d_model * m.d_ff)
+    print(f"{name}: {m.activation}, {matrices:.2f} matrices of d_model · d_ff")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_branch-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# GPT-NeoX-20B is a plain FFN with GELU: two matrices, and their biases. Its **library** offers SiLU; the model does not use it. LLaMA does use SiLU, but as
+# a gate: a plain FFN with SiLU would be another thing.
+#
+# ## 10 · Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_branch`
+#
+# In SwiGLU, what does the activation act on?
+#
+# - **A.** On up, before the two branches are multiplied.
+# - **B.** On the gate, before the two branches are multiplied.
+# - **C.** On the product of the two branches.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_branch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_branch = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_branch = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_branch", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_branch", quiz_branch)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_branch", quiz_branch)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_matched-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_matched`
+#
+# Without biases, which width gives a gated FFN as many weights as a plain one of width 4·d_model?
+#
+# - **A.** 8/3·d_model
+# - **B.** 4·d_model
+# - **C.** 6·d_model
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_matched", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_matched = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_matched = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_matched", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_matched", quiz_matched)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_matched", quiz_matched)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_f_glu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_f_glu`
+#
+# `both` holds two halves of d_ff numbers for each token. What does `F.glu(both, dim=-1)` do?
+#
+# - **A.** sigmoid on the first half, times the second half.
+# - **B.** sigmoid on both halves, then their product.
+# - **C.** The first half, times the sigmoid of the second half.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_f_glu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_f_glu = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_f_glu = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_f_glu", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_f_glu", quiz_f_glu)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_f_glu", quiz_f_glu)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_table`
+#
+# Which of these differences after 65,536 steps in Shazeer's table can't well be explained by chance?
+#
+# - **A.** GEGLU (1.942) is better than SwiGLU (1.944).
+# - **B.** Bilinear (1.960) is better than GELU (1.983).
+# - **C.** Swish (1.994) is better than ReLU (1.997).
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_table = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_table = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_table", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_table", quiz_table)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_table", quiz_table)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M7-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 11 · In your own words
+#
+# *question M7 · 3 points, graded by your instructor · 8 minutes*
+#
+# A colleague has read the table of section 8 and proposes two changes to your model: “Replace ReLU by GELU, it is better. And take GEGLU instead of SwiGLU, it is
+# the best of all.”
+#
+# 1. What does the table say about ReLU, GELU and Swish after 524,288 steps, and what about the same three after 65,536? What follows for the first proposal?
+# 2. Which comparison in the table **is** outside the noise? Give one pair with its numbers: the difference, and the standard deviation you compare it with.
+# 3. What is missing from the last column, and what would you have to do to make a claim about GEGLU against SwiGLU? Your model has d_ff = 4·d_model, plain:
+#    which width would you give the gated one, and why?
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M7", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) After 524,288 steps ReLU has 1.677, GELU 1.679, Swish 1.683: ReLU is the best of the three, and all lie within 0.006, about as much
+# as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led with 1.983 to 1.997, a difference of 0.014, which is two standard deviations
+# of such a difference (√(0.005² + 0.005²) = 0.007). So the advantage of GELU, if it was one, did not last: the table gives no reason for the first change. (2)
+# **Gated against plain.** For example ReLU 1.997 against GEGLU 1.942: 0.055 apart, with a deviation of √(0.005² + 0.004²) = 0.0064: 8.6 standard deviations. Or GELU
+# against Bilinear: 0.023 with 0.0071, 3.3 deviations. (3) The last column has **no standard deviation**: each number is one run. GEGLU and SwiGLU are 0.003
+# apart there and 0.002 after the short runs, where SwiGLU alone scatters by 0.010. To claim anything one would have to train both several times to the end, with
+# different seeds, and compare the difference with its spread. The gated one gets **8/3·d_model**, two thirds of the plain width, since it has three
+# matrices instead of two; otherwise one compares a larger model with a smaller one.
+#
+# **Rubric.** One point each:
+#
+# - (1) at the end plain GELU and Swish are not better than ReLU, the differences are of the size of the noise, and so the proposal does not follow. Half a point for the
+#   numbers without the conclusion.
+# - (2) gated against plain (not GLU against GELU), with a difference and a standard deviation from the first column. Half a point for the right comparison without
+#   a deviation.
+# - (3) no deviation (one run each) at 524,288 steps, repeated runs with seeds, and 8/3·d_model with equal parameters as the reason. Half a point if one of the
+#   three is missing; none if two are.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - show what two lines and a product can do, and what they can't: `bilinear_square`;
+# - implement the whole GLU family, and say which branch is activated: `glu_variant`, `quiz_branch`;
+# - write the FFN of LLaMA as a module: `GatedFFN`;
+# - match parameters, and compute LLaMA's width: `swiglu_width`;
+# - do two products in one, and cut the result the right way: `fuse_gate_up`;
+# - read a table of results with its error bars: `quiz_table`, M7.
+#
+# ## Going further
+#
+# - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): five pages, and the table.
+# - Dauphin et al. 2016, *Language Modeling with Gated Convolutional Networks* (arXiv 1612.08083): the first GLU.
+# - Allen-Zhu and Li 2024, *Physics of Language Models, part 3.3* (arXiv 2404.05405): how much a model can know, and where gates do not help.
+#
+# Next: the next notebook, when your course has it. There one FFN becomes many, and a router chooses.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()
