@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from autograder.key import Key, KeyProblem
-from autograder.keys import activations, attention, every_position, feed_forward, gated, parameters, start_here
+from autograder.keys import activations, attention, balance, every_position, feed_forward, gated, parameters, start_here
 from ffnlab import exercises
 
 MODULES: dict[str, ModuleType] = {
@@ -16,6 +16,7 @@ MODULES: dict[str, ModuleType] = {
     "04_every_position": every_position,
     "05_parameters": parameters,
     "07_gated": gated,
+    "09_balance": balance,
 }
 
 

@@ -6,7 +6,16 @@ import difflib
 from types import ModuleType
 
 from ffnlab.exercise import Exercise
-from ffnlab.exercises import activations, attention, every_position, feed_forward, gated, parameters, start_here
+from ffnlab.exercises import (
+    activations,
+    attention,
+    balance,
+    every_position,
+    feed_forward,
+    gated,
+    parameters,
+    start_here,
+)
 
 NOTEBOOKS: dict[str, ModuleType] = {
     "00_start_here": start_here,
@@ -16,6 +25,7 @@ NOTEBOOKS: dict[str, ModuleType] = {
     "04_every_position": every_position,
     "05_parameters": parameters,
     "07_gated": gated,
+    "09_balance": balance,
 }
 
 

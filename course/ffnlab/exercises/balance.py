@@ -1,0 +1,488 @@
+"""Notebook 09, Mixture of Experts II, balance and capacity: how each exercise is called, and on what inputs. No answers.
+
+T tokens, E experts, k slots a token; idx [T, k] names the experts of each token's slots, all different within a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from ffnlab.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    described,
+    gradients,
+    on_each,
+    question,
+    weighted_sum,
+)
+
+
+def _choices(rng: Draw, T: int, E: int, k: int, first: int = 0) -> torch.Tensor:
+    """idx [T, k]: random experts from `first` to E - 1, different within each row; low numbers are chosen more often."""
+    score = rng.normal(T, E - first) - 0.25 * torch.arange(E - first)
+    return first + score.topk(k, dim=1).indices
+
+
+# diagnose_load
+
+
+def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
+    """Counts of some experts: all busy, some without tokens, one with all of them."""
+    E = rng.integer(5, 9)
+    full = torch.tensor(rng.distinct(E, 1, 60))
+    full[rng.integer(0, E - 1)] = 97
+    some = full.clone()
+    some[torch.tensor(rng.distinct(2, 0, E - 1))] = 0
+    one = torch.zeros(E, dtype=torch.int64)
+    one[rng.integer(0, E - 1)] = rng.integer(10, 99)
+    return {"full": full, "some": some, "one": one, "even": torch.full((E,), rng.integer(2, 9))}
+
+
+diagnose_load = Exercise(
+    "diagnose_load",
+    draw=_draw_counts,
+    where="the section “A planted collapse”.",
+    understood="Three numbers describe a load: how overfull the fullest expert is, how many get nothing, and how many seem to work.",
+    hints=(
+        "Make the counts floats and divide by their sum: that is the share p of each expert.",
+        "The entropy is −Σ p·ln p, with the natural logarithm. e to the power of it is 1 for a single expert and E for an even load.",
+        "0·ln 0 counts as 0, but a computer says NaN. Leave the zeros out, or ask `torch.special.entr`, which is −p·ln p and knows this.",
+        "`dead` counts the zeros: compare, sum, and make it an int. Return a dict with the three names as keys.",
+    ),
+)
+
+DIAGNOSES = ("max_over_mean", "dead", "effective")
+
+
+def _diagnosis(answer: Any, counts: torch.Tensor) -> Any:
+    found = answer(counts)
+    if not isinstance(found, dict):
+        raise NotAsAsked(f"{described(found)} instead of a dict")
+    missing = [name for name in DIAGNOSES if name not in found]
+    if missing:
+        raise NotAsAsked(f"the dict has no “{missing[0]}”")
+    return {name: found[name] for name in DIAGNOSES}
+
+
+@diagnose_load.aspect("every expert has tokens", points=1, atol=1e-5, rtol=1e-5)
+def _(answer: Any, full: Any, even: Any, **_: Any) -> Any:
+    return {
+        "an uneven load": attempt(partial(_diagnosis, answer, full)),
+        "an even load": attempt(partial(_diagnosis, answer, even)),
+    }
+
+
+@diagnose_load.aspect("experts without tokens", points=1.5, atol=1e-5, rtol=1e-5)
+def _(answer: Any, some: Any, one: Any, **_: Any) -> Any:
+    return {
+        "two experts without tokens": attempt(partial(_diagnosis, answer, some)),
+        "one expert with all tokens": attempt(partial(_diagnosis, answer, one)),
+    }
+
+
+@diagnose_load.aspect("counts that are floats, and left as they were", points=0.5, atol=1e-5, rtol=1e-5)
+def _(answer: Any, full: Any, some: Any, **_: Any) -> Any:
+    inputs = {"counts in float32": some.float(), "counts in float64": full.double(), "whole numbers": full}
+    return on_each(partial(_diagnosis, answer), inputs)
+
+
+# load_balance_loss
+
+
+def _each_chosen(idx: torch.Tensor, E: int) -> torch.Tensor:
+    """idx with every expert somewhere in it: row e gets expert e, where it has it not."""
+    for expert in range(E):
+        if expert not in idx[expert].tolist():
+            idx[expert, -1] = expert
+    return idx
+
+
+def _draw_routing(rng: Draw, case: int) -> dict[str, Any]:
+    """Logits and choices of T tokens. In `idx` every expert has tokens, in `gap` the last one has none; neither need be the top k."""
+    k, E, T = 2 + case % 2, rng.integer(5, 8), rng.integer(13, 17)
+    return {
+        "logits": rng.normal(T, E, scale=1.5),
+        "idx": _each_chosen(_choices(rng, T, E, k), E),
+        "gap": _choices(rng, T, E - 1, k),
+        "single": _each_chosen(_choices(rng, T, E, 1), E),
+    }
+
+
+load_balance_loss = Exercise(
+    "load_balance_loss",
+    draw=_draw_routing,
+    where="the section “A loss for balance”.",
+    understood="The load is counted, and counting has no gradient. The gradient comes through the probabilities: down for experts with much load.",
+    hints=(
+        "Two vectors with E numbers each: f is counted from `idx`, P is an average of probabilities. Which dimension goes away in each?",
+        "`torch.bincount(idx.flatten(), minlength=E)` counts. All k·T slots are counted, so that f adds up to 1.",
+        "P is the mean over tokens of a softmax over experts: `dim=-1` is that of the experts.",
+        "Multiply f and P entry by entry, add up, times E. For an even load that gives 1.",
+    ),
+)
+
+
+@load_balance_loss.aspect("value", points=2)
+def _(answer: Any, logits: Any, idx: Any, single: Any, **_: Any) -> Any:
+    return {
+        "k slots a token": attempt(lambda: answer(logits.clone(), idx)),
+        "k = 1": attempt(lambda: answer(logits.clone(), single)),
+    }
+
+
+@load_balance_loss.aspect("gradient", points=1.5)
+def _(answer: Any, logits: Any, idx: Any, **_: Any) -> Any:
+    return gradients(lambda logits: answer(logits, idx), logits=logits)
+
+
+@load_balance_loss.aspect("other inputs", points=1.5)
+def _(answer: Any, logits: Any, idx: Any, gap: Any, **_: Any) -> Any:
+    E = logits.shape[1]
+    everyone = torch.arange(E).expand(len(logits), E).clone()
+    found = {
+        "an expert without tokens": attempt(lambda: answer(logits.clone(), gap.clone())),
+        "one token": attempt(lambda: answer(logits[:1].clone(), idx[:1].clone())),
+        "k = E": attempt(lambda: answer(logits.clone(), everyone)),
+        "float32": attempt(lambda: answer(logits.float(), idx.clone())),
+        "large logits": attempt(lambda: answer(1e4 * logits, idx.clone())),
+    }
+    given, chosen = logits.clone(), idx.clone()
+    attempt(lambda: answer(given, chosen))
+    return found | {"logits and idx are left as they were": torch.equal(given, logits) and torch.equal(chosen, idx)}
+
+
+# z_loss
+
+
+def _draw_logits(rng: Draw, case: int) -> dict[str, Any]:
+    E, T = rng.distinct(2, 4, 9)
+    return {"logits": rng.normal(T, E, scale=2.0) + rng.uniform(0.5, 1.5)}
+
+
+z_loss = Exercise(
+    "z_loss",
+    draw=_draw_logits,
+    where="the section “Logits that drift”.",
+    understood="The loss holds the size of the logits, which softmax does not see: it pulls each token's logsumexp towards 0.",
+    hints=(
+        "For each token one number: the logarithm of the sum of e to the power of its logits.",
+        "`exp` of 1e4 is infinite. `torch.logsumexp(logits, dim=-1)` computes the same without that.",
+        "First square each token's number, then take the mean over tokens. The other order is another loss.",
+    ),
+)
+
+
+@z_loss.aspect("value", points=1.5)
+def _(answer: Any, logits: Any) -> Any:
+    return {
+        "T tokens": attempt(lambda: answer(logits.clone())),
+        "one token": attempt(lambda: answer(logits[:1].clone())),
+        "float32": attempt(lambda: answer(logits.float())),
+    }
+
+
+@z_loss.aspect("gradient", points=0.5)
+def _(answer: Any, logits: Any) -> Any:
+    return gradients(lambda logits: answer(logits), logits=logits)
+
+
+@z_loss.aspect("large logits", points=1)
+def _(answer: Any, logits: Any) -> Any:
+    return on_each(answer, {"logits near 10,000": 1e4 + logits, "logits near −10,000": logits - 1e4})
+
+
+# drop_mask
+
+
+def _draw_slots(rng: Draw, case: int) -> dict[str, Any]:
+    """idx with two or three slots a token, and a capacity that some experts exceed, already in the first slot."""
+    k, E, T = 2 + case % 2, rng.integer(4, 5), rng.integer(11, 14)
+    idx = _choices(rng, T, E, k)
+    first = torch.bincount(idx[:, 0], minlength=E)
+    return {
+        "idx": idx,
+        "E": E,
+        "capacity": max(2, int(first.max()) - 1),
+        "low": 2,
+        "single": _choices(rng, T, E, 1),
+        "gap": _choices(rng, T, E, 2, first=1),
+    }
+
+
+drop_mask = Exercise(
+    "drop_mask",
+    draw=_draw_slots,
+    where="the section “Capacity”.",
+    understood="Who comes late is dropped: a token's second choice waits until all first choices are served, and late tokens lose out to early ones.",
+    hints=(
+        "Write it with two loops first: over the slots outside, over the tokens inside. Keep a list with the number of assignments each expert has taken.",
+        "An assignment is kept if its expert has taken fewer than `capacity` so far. Only then the expert's number grows by one.",
+        "Without loops: `idx.T.flatten()` puts the assignments in the order of service. Turn them into one-hot rows [k·T, E].",
+        "A running sum over these rows says how many each expert was given up to here; pick the entry of the assignment's own expert.",
+        "At the end, back from [k·T] to [T, k]: the order of service was slot by slot, so the reshape is to [k, T], and then transposed.",
+    ),
+)
+
+
+@drop_mask.aspect("one slot a token", points=1)
+def _(answer: Any, single: Any, E: int, low: int, **_: Any) -> Any:
+    return {f"capacity {c}": attempt(lambda c=c: answer(single.clone(), E, c)) for c in (low, low + 1)}  # type: ignore[misc]
+
+
+@drop_mask.aspect("several slots a token", points=2.5)
+def _(answer: Any, idx: Any, E: int, capacity: int, low: int, **_: Any) -> Any:
+    several = {f"capacity {c}": attempt(lambda c=c: answer(idx.clone(), E, c)) for c in (low, capacity)}  # type: ignore[misc]
+    return several | {f"capacity {capacity + 2}": attempt(lambda: answer(idx.clone(), E, capacity + 2))}
+
+
+@drop_mask.aspect("at the edges", points=1)
+def _(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
+    everyone = torch.arange(E).expand(5, E).clone()
+    return {
+        "capacity 0": attempt(lambda: answer(idx.clone(), E, 0)),
+        "room for all": attempt(lambda: answer(idx.clone(), E, idx.numel())),
+        "experts without tokens": attempt(lambda: answer(gap.clone(), E, low)),
+        "one token": attempt(lambda: answer(idx[:1].clone(), E, 1)),
+        "k = E": attempt(lambda: answer(everyone, E, 3)),
+    }
+
+
+@drop_mask.aspect("idx is left as it was", points=0.5)
+def _(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
+    given = idx.clone()
+    first = answer(given, E, low)
+    if not isinstance(first, torch.Tensor):
+        raise NotAsAsked(f"{described(first)} instead of a tensor")
+    again = answer(given, E, low)
+    kept, same = torch.equal(given, idx), torch.equal(first, again)
+    return {"idx is left as it was": kept, "two calls give the same": same, "dtype": str(first.dtype)}
+
+
+# bias_update
+
+
+def _draw_bias(rng: Draw, case: int) -> dict[str, Any]:
+    """Counts whose mean is not whole (`uneven`; one of them is the mean rounded down), and whole, met by some (`exact`)."""
+    E = rng.integer(6, 9)
+    low = rng.integer(8, 20)
+    uneven = torch.tensor([low, low - 5, low + 9, low + 2, *[low - 1] * (E - 4)])
+    uneven[-1] += low * E + rng.integer(1, E - 1) - int(uneven.sum())
+    exact = torch.tensor([low, low, low + 7, low - 3, low - 4, *[low] * (E - 5)])
+    turn = rng.distinct(E, 0, E - 1)
+    return {"b": rng.normal(E, scale=0.3), "uneven": uneven[turn], "exact": exact[turn], "u": rng.uniform(0.01, 0.1)}
+
+
+bias_update = Exercise(
+    "bias_update",
+    draw=_draw_bias,
+    where="the section “Balance without a loss”.",
+    understood="All experts move by the same small step, up or down: the load is steered, not learned, and no gradient takes part.",
+    hints=(
+        "Which experts should become easier to choose: those with more tokens than the mean, or with fewer?",
+        "Only the sign of the difference counts, not its size. `torch.sign` is 0 at 0.",
+        "`counts` may be whole numbers: make them floats in the dtype of b before taking the mean.",
+        "`b` may be an nn.Parameter. Work under `torch.no_grad()` or with `b.detach()`, and make a new tensor: nothing is changed in place.",
+    ),
+)
+
+
+@bias_update.aspect("values", points=2, atol=1e-6)
+def _(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
+    return {
+        "an uneven load": attempt(lambda: answer(b.clone(), uneven.clone(), u)),
+        "another u": attempt(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
+    }
+
+
+@bias_update.aspect("experts exactly at the mean", points=1, atol=1e-6)
+def _(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
+    even = torch.full_like(exact, 7)
+    return {
+        "some at the mean": attempt(lambda: answer(b.clone(), exact.clone(), u)),
+        "an even load": attempt(lambda: answer(b.clone(), even, u)),
+    }
+
+
+@bias_update.aspect("float32, and counts that are floats", points=0.5, atol=1e-6)
+def _(answer: Any, b: Any, uneven: Any, exact: Any, u: float) -> Any:
+    return {
+        "b in float32": attempt(lambda: answer(b.float(), uneven.clone(), u)),
+        "b in float32, counts in float64": attempt(lambda: answer(b.float(), exact.double(), u)),
+        "counts in float32": attempt(lambda: answer(b.clone(), uneven.float(), u)),
+    }
+
+
+@bias_update.aspect("a new tensor without a graph", points=0.5)
+def _(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
+    plain, counts, trained = b.clone(), uneven.clone(), nn.Parameter(b.clone())
+    attempt(lambda: answer(plain, counts, u))
+    found = answer(trained, counts, u)
+    if not isinstance(found, torch.Tensor):
+        raise NotAsAsked(f"{described(found)} instead of a tensor")
+    return {
+        "b and counts are left as they were": torch.equal(plain, b)
+        and torch.equal(counts, uneven)
+        and torch.equal(trained.detach(), b),
+        "with b an nn.Parameter, the result needs a gradient": found.requires_grad,
+    }
+
+
+# SharedExpertMoE
+
+
+def _draw_moe(rng: Draw, case: int) -> dict[str, Any]:
+    d_model, d_ff = rng.distinct(2, 6, 11)
+    return {
+        "x": rng.normal(2, 3, 4, d_model),
+        "sizes": [d_model, d_ff, 4 + case % 2, 2 + case % 2],
+        "shift": rng.uniform(0.0, 6.0),
+    }
+
+
+SharedExpertMoE = Exercise(
+    "SharedExpertMoE",
+    draw=_draw_moe,
+    where="the section “An expert for everyone”.",
+    understood="The shared expert stands outside the routing: every token gets it in full, and the routed ones add what is special.",
+    hints=(
+        "In `__init__`: the router, an `nn.ModuleList` of n_experts new FFNs, and one more FFN that is not in the list.",
+        "Flatten the leading dimensions first, `x.reshape(-1, d_model)`, and restore the shape of x at the end.",
+        "Route as in notebook 08: softmax over experts, the top_k largest, their values divided by their sum.",
+        "Start with what the shared expert says, and add the routed experts, each with its weight. The shared one has no weight.",
+        "To stay short you may call every expert on all tokens and weigh with a [T, E] matrix that is zero for those not chosen.",
+    ),
+)
+
+
+def _moe(answer: Any, sizes: list[int], shift: float) -> Any:
+    """A student's module in eval mode and float64, its parameters filled with fixed numbers, whatever they are called inside."""
+    module = answer(*sizes)
+    if not isinstance(module, nn.Module):
+        raise NotAsAsked(f"{described(module)} instead of an nn.Module")
+    found: Any = module.double().eval()
+    parts = {"router": found.router, "shared": found.shared}
+    parts |= {f"expert {e}": expert for e, expert in enumerate(found.experts)}
+    for number, part in enumerate(parts.values()):
+        for which, parameter in enumerate(part.parameters()):
+            place = torch.arange(parameter.numel(), dtype=torch.float64)
+            with torch.no_grad():
+                parameter.copy_(
+                    0.7 * torch.cos(2.3 * place + 1.7 * number + 5.1 * which + shift).reshape(parameter.shape)
+                )
+    return found
+
+
+@SharedExpertMoE.aspect("parts", points=0.5)
+def _(answer: Any, sizes: list[int], **_: Any) -> Any:
+    made = answer(*sizes)
+    if not isinstance(made, nn.Module):
+        raise NotAsAsked(f"{described(made)} instead of an nn.Module")
+    module: Any = made
+    experts, inside = list(module.experts), {id(p) for p in module.parameters()}
+    owned = [{id(p) for p in part.parameters()} for part in [module.shared, *experts]]
+    return {
+        "shape of router.weight": list(module.router.weight.shape),
+        "router has a bias": getattr(module.router, "bias", None) is not None,
+        "number of experts": len(experts),
+        "no weights are used by two experts": len(set().union(*owned)) == sum(map(len, owned)),
+        "parameters() lists those of the experts": all(ids <= inside for ids in owned),
+        "parameters in all": sum(p.numel() for p in module.parameters()),
+    }
+
+
+def _moe_facts(seen: Any) -> Any:
+    """What remains of each output after the shared expert's part and the routed experts' parts are taken away, for the nearer of
+    the two weightings that are accepted."""
+    return {label: _rest(case) if isinstance(case, dict) else case for label, case in seen.items()}
+
+
+def _rest(case: Any) -> torch.Tensor:
+    scores, chosen = case["logits"].softmax(-1).topk(case["top_k"], dim=-1)
+    routed = torch.stack([case["experts"][chosen[t], t] for t in range(len(chosen))])  # [T, k, d_model]
+    rests: list[torch.Tensor] = [
+        case["y"] - case["shared"] - torch.einsum("tk,tkd->td", weight, routed)
+        for weight in (scores / scores.sum(1, keepdim=True), scores)
+    ]
+    return min(rests, key=lambda rest: float(rest.abs().sum()))
+
+
+@SharedExpertMoE.aspect("values", points=1.5, facts=_moe_facts)
+def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
+    def case(given: torch.Tensor, top_k: int) -> Any:
+        module = _moe(answer, [*sizes[:3], top_k], shift)
+        kept = given.clone()
+        with torch.no_grad():
+            y = module(given)
+            if not isinstance(y, torch.Tensor):
+                raise NotAsAsked(f"{described(y)} instead of a tensor")
+            if y.shape != given.shape:
+                raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(given.shape)}")
+            if not torch.equal(given, kept):
+                raise NotAsAsked("x itself was changed: make a new tensor")
+            tokens = kept.reshape(-1, kept.shape[-1])
+            return {
+                "y": y.reshape(tokens.shape),
+                "logits": tokens @ module.router.weight.T,
+                "shared": module.shared(tokens),
+                "experts": torch.stack([expert(tokens) for expert in module.experts]),
+                "top_k": top_k,
+            }
+
+    E, k = sizes[2:]
+    cases: dict[str, Callable[[], Any]] = {
+        "x of shape [B, T, d_model]": lambda: case(x[0].clone(), k),
+        "x of shape [T, d_model]": lambda: case(x[0, 0].clone(), k),
+        "x of shape [A, B, T, d_model]": lambda: case(x.clone(), k),
+        "non-contiguous x": lambda: case(x[0].clone().transpose(0, 1), k),
+        "one token": lambda: case(x[0, :1, :1].clone(), k),
+        "top_k = 1": lambda: case(x[0].clone(), 1),
+        "top_k = n_experts": lambda: case(x[0].clone(), E),
+    }
+    return {label: attempt(call) for label, call in cases.items()}
+
+
+@SharedExpertMoE.aspect("gradients", points=1)
+def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
+    module = _moe(answer, sizes, shift)
+    given = x.clone().requires_grad_()
+    weighted_sum(module(given)).backward()  # type: ignore[no-untyped-call]
+    weight: Any = module.router.weight
+    leaves: dict[str, list[Any]] = {
+        "x": [given],
+        "the router": [weight],
+        "the shared expert": list(module.shared.parameters()),
+        "the routed experts": [p for expert in module.experts for p in expert.parameters()],
+    }
+    return {
+        f"a gradient reaches {name}": any(leaf.grad is not None and bool(leaf.grad.abs().max() > 1e-6) for leaf in many)
+        for name, many in leaves.items()
+    }
+
+
+# Questions. Their texts stand in the notebook.
+
+quiz_below_one = question(
+    "quiz_below_one",
+    where="the section “A loss for balance”.",
+    understood="At balance the loss is 1, but 1 is no lower bound: chosen experts may be those with the smaller probabilities.",
+)
+
+quiz_dropped = question(
+    "quiz_dropped",
+    where="the section “Capacity”.",
+    understood="A dropped token's feed-forward output is 0; it leaves the block by the residual connection as it came.",
+)
+
+quiz_selection = question(
+    "quiz_selection",
+    where="the section “Balance without a loss”.",
+    understood="The selection bias moves the choice alone. The weights of the chosen experts are the router's own.",
+)

@@ -1,0 +1,356 @@
+"""The figures of notebook 09: load over time, what the balance loss adds up, capacity and dropped slots, a bias for the choice."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ffnlab import style, svg
+from ffnlab.experiments import balance as experiment
+from ffnlab.figures.shared import TOKENS
+from ffnlab.picture import Picture
+
+__all__ = ["CONFIDENCES", "FACTORS", "TOKENS", "capacity", "load", "products", "selection"]
+
+LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
+BANDS = (style.NEGATIVE, *("#0072B2", "#8FC1DF") * 3, "#0072B2")  # expert 0 stands out, neighbours differ
+FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
+CONFIDENCES = (0.34, 0.5, 0.7, 0.9)
+
+
+def _one_of(name: str, value: float, options: tuple[float, ...]) -> None:
+    if value not in options:
+        raise ValueError(f"there is no {name} {value!r} here; choose {', '.join(f'{option:g}' for option in options)}")
+
+
+def _span(values: list[float], digits: int) -> str:
+    low, high = (svg.label(edge(values), digits, pad=True) for edge in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+# load
+
+_RUNS = experiment.stored()["runs"]
+_DOTS = (0.002, 0.06)  # the range of the errors on a logarithmic axis
+
+
+def load(alpha: float = 0.0, head_start: int = 3, u: float = 0.0) -> Picture:
+    """The share of tokens of each of 8 experts over 300 training steps, stacked: a stored run, and the errors of three seeds."""
+    for name, value, options in (
+        ("alpha", alpha, experiment.ALPHAS),
+        ("head start", head_start, tuple(map(float, experiment.HEAD_STARTS))),
+        ("u", u, experiment.US),
+    ):
+        _one_of(name, value, options)
+    run = _RUNS[experiment.name(alpha, head_start, u)]
+    shares = [[share / sum(row) for share in row] for row in run["load"]]  # [windows, E]
+    cures = [f"{name} = {value:g}" for name, value in (("α", alpha), ("u", u)) if value]
+    title = f"{', '.join(cures) or 'No cure'}: {run['effective'][0]:.1f} of 8 experts do the work"
+    sentence = (
+        f"Head start {head_start}, {' and '.join(cures) or 'no cure'}. At the end expert 0 gets {100 * shares[-1][0]:.0f}% of the tokens, "
+        f"{run['dead'][0]} experts get none. Over three seeds {_span(run['effective'], 1)} experts are effective, "
+        f"the error is {_span(run['error'], 4)}."
+    )
+
+    left, top, wide, tall = 70.0, 68.0, 486.0, 236.0
+    every, steps = experiment.EVERY, experiment.STEPS
+    times = [0.0, *(every * (n + 0.5) for n in range(len(shares) - 1)), float(steps)]
+    rows = [*shares, shares[-1]]
+    xs = [left + wide * time / steps for time in times]
+    below = [0.0] * len(rows)
+    shapes = [
+        svg.text(LEFT, top - 10, "share of the tokens", size=12, fill=style.MUTED),
+        svg.text(left + wide + 10, top - 10, "expert", size=12, fill=style.MUTED),
+    ]
+    for expert, colour in enumerate(BANDS):
+        above = [low + row[expert] for low, row in zip(below, rows, strict=True)]
+        edge = [(x, top + tall * (1 - high)) for x, high in zip(xs, above, strict=True)]
+        floor = [(x, top + tall * (1 - low)) for x, low in zip(xs, below, strict=True)]
+        shapes.append(svg.path([*edge, *reversed(floor)], fill=colour, stroke=style.PAPER, width=0.8, closed=True))
+        if rows[-1][expert] >= 0.045:
+            middle = top + tall * (1 - (above[-1] + below[-1]) / 2)
+            says = f"{expert}: {100 * rows[-1][expert]:.0f}%"
+            shapes.append(svg.text(left + wide + 10, middle + 4, says, size=12, bold=expert == 0))
+        below = above
+    for share in (0, 50, 100):
+        y = top + tall * (1 - share / 100)
+        shapes += [
+            svg.text(left - 8, y + 4, f"{share}%", size=12, fill=style.MUTED, anchor="end"),
+            svg.line(left - 4, y, left, y, stroke=style.MUTED),
+        ]
+    ticks = [(wide * step / steps, str(step)) for step in range(0, steps + 1, 60)]
+    shapes.append(svg.axis(left, top + tall, wide, ticks, name="training step"))
+    shapes += _errors(run["error"], left, top + tall + 76, wide)
+    return Picture(title, sentence, svg.card(top + tall + 122, title, sentence, *shapes))
+
+
+def _errors(errors: list[float], left: float, y: float, wide: float) -> list[str]:
+    """One dot for each seed on a logarithmic axis; behind them, the range without a cure and with the same planting."""
+
+    def at(error: float) -> float:
+        low, high = (math.log(edge) for edge in _DOTS)
+        return wide * min(max((math.log(error) - low) / (high - low), 0), 1)
+
+    collapsed = _RUNS[experiment.name(0, 3, 0)]["error"]
+    start, end = at(min(collapsed)) - 5, at(max(collapsed)) + 5
+    return [
+        svg.text(left, y - 18, "error on new tokens, three seeds (grey: collapsed)", size=12, fill=style.MUTED),
+        svg.rect(left + start, y - 10, end - start, 20, fill=style.GHOST, radius=4),
+        *(
+            svg.circle(left + at(error), y, 5, fill=style.POSITIVE, stroke=style.PAPER, tip=f"error {error:g}")
+            for error in errors
+        ),
+        svg.axis(left, y + 12, wide, [(at(tick), f"{tick:g}") for tick in (0.003, 0.006, 0.012, 0.025, 0.05)]),
+    ]
+
+
+# products
+
+
+def products(undecided: int = 6, confidence: float = 0.34) -> Picture:
+    """Ten tokens of two kinds and three experts: what f, P and the balance loss E·Σ f·P are. `undecided` tokens choose expert 0."""
+    if not 0 <= undecided <= 10:
+        raise ValueError(f"undecided must be from 0 to 10, not {undecided}")
+    _one_of("confidence", confidence, CONFIDENCES)
+    rest = (1 - confidence) / 2
+    kinds = [(confidence, rest, rest)] * undecided + [(0.0, 0.51, 0.49)] * (10 - undecided)
+    chosen = [row.index(max(row)) for row in kinds]
+    f = [chosen.count(e) / 10 for e in range(3)]
+    P = [sum(row[e] for row in kinds) / 10 for e in range(3)]
+    loss = 3 * sum(a * b for a, b in zip(f, P, strict=True))
+    side = "below 1" if loss < 0.9995 else "above 1" if loss > 1.0005 else "exactly 1"
+    title = f"The balance loss is {loss:.3f}, {side}"
+    sentence = (
+        f"{undecided} of 10 tokens choose expert 0 with probability {confidence:g}, the others expert 1 with 0.51. "
+        f"f is {', '.join(f'{share:g}' for share in f)}; P is {', '.join(f'{share:.3f}' for share in P)}; "
+        f"3 times the sum of f·P is {loss:.3f}."
+    )
+
+    top, row = 84.0, 27.0
+    cell, left = 46.0, 96.0
+    shapes = [
+        svg.text(left + 1.5 * cell, top - 28, "probability of expert", size=13, bold=True, anchor="middle"),
+        *(
+            svg.text(left + cell * (e + 0.5), top - 8, str(e), size=12, fill=style.MUTED, anchor="middle")
+            for e in range(3)
+        ),
+    ]
+    for t, probabilities in enumerate(kinds):
+        y = top + row * t
+        shapes.append(svg.text(left - 10, y + 17, f"token {t}", size=12, fill=style.MUTED, anchor="end"))
+        for e, p in enumerate(probabilities):
+            mine = chosen[t] == e
+            shapes += [
+                svg.rect(
+                    left + cell * e + 1,
+                    y + 1,
+                    cell - 2,
+                    row - 3,
+                    fill=style.diverging(p, 1.6),
+                    stroke=style.INK if mine else style.TINT,
+                    stroke_width=2 if mine else 0.8,
+                    radius=3,
+                ),
+                svg.text(
+                    left + cell * (e + 0.5), y + 17, svg.label(p, 2, pad=True), size=11.5, bold=mine, anchor="middle"
+                ),
+            ]
+    shapes.append(
+        svg.text(left + 1.5 * cell, top + row * 10 + 18, "box: chosen", size=12, fill=style.MUTED, anchor="middle")
+    )
+    start, longest = 330.0, 190.0
+    for e in range(3):
+        y = top + 86 * e
+        shapes.append(svg.text(start - 12, y + 32, f"expert {e}", size=13, bold=True, anchor="end"))
+        for n, (name, value, colour) in enumerate((("f", f[e], style.NEGATIVE), ("P", P[e], style.POSITIVE))):
+            shapes += [
+                svg.rect(start, y + 25 * n, longest * value, 18, fill=colour, tip=f"{name}: {value:.3f}"),
+                svg.text(start + longest * value + 6, y + 25 * n + 14, f"{name} = {value:.3f}", size=12),
+            ]
+        shapes.append(svg.text(start + 6, y + 66, f"f · P = {f[e] * P[e]:.4f}", size=12.5, fill=style.MUTED))
+    shapes += [
+        svg.line(start, top - 6, start, top + 224, stroke=style.NEUTRAL),
+        svg.text(start, top + 264, f"3 · sum = {loss:.3f}", size=15, bold=True),
+    ]
+    return Picture(title, sentence, svg.card(top + row * 10 + 34, title, sentence, *shapes))
+
+
+# capacity
+
+
+def choices(k: int, even: bool) -> list[list[int]]:
+    """The experts of each token's slots, [14][k], of 4: by a router that likes expert 0, or one after the other in turn."""
+    if even:
+        return [[(len(TOKENS) * s + t) % 4 for s in range(k)] for t in range(len(TOKENS))]
+    scores = np.random.default_rng([9, 4]).standard_normal((len(TOKENS), 4)) + np.array([1.1, 0.4, 0.0, -0.5])
+    return [[int(expert) for expert in np.argsort(-row)[:k]] for row in scores]
+
+
+def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
+    """14 tokens with k slots each queue for 4 experts; an expert takes ⌈factor · k · 14 / 4⌉ and drops the rest."""
+    _one_of("capacity factor", factor, FACTORS)
+    if k not in (1, 2):
+        raise ValueError(f"k must be 1 or 2; there is no {k} here")
+    T, E = len(TOKENS), 4
+    room = math.ceil(factor * k * T / E)
+    chosen = choices(k, even)
+    queues: list[list[tuple[int, int]]] = [[] for _ in range(E)]
+    for s in range(k):
+        for t in range(T):
+            queues[chosen[t][s]].append((t, s))
+    left_of = [k] * T
+    for queue in queues:
+        for t, _ in queue[room:]:
+            left_of[t] -= 1
+    slots, dropped = k * T, sum(max(0, len(queue) - room) for queue in queues)
+    idle = sum(max(0, room - len(queue)) for queue in queues)
+    nothing = left_of.count(0)
+    title = f"Capacity factor {factor:g}: {dropped} of {slots} slots dropped ({100 * dropped / slots:.0f}%)"
+    sentence = (
+        f"{'An even' if even else 'An uneven'} router, k = {k}: each expert has room for {room} of {slots} slots. "
+        f"Dropped: {dropped}; places left empty: {idle}. {nothing} of {T} tokens get no expert at all "
+        f"and pass by the residual connection."
+    )
+
+    left, top, pitch, row = 82.0, 92.0, 38.4, 44.0
+    shapes = [
+        svg.text(LEFT, top - 36, "Who queues at which expert, in the order of service", size=13, bold=True),
+        *_legend(top - 16, k),
+    ]
+    for e, queue in enumerate(queues):
+        y = top + row * e
+        shapes.append(svg.text(left - 8, y + 20, f"expert {e}", size=12.5, anchor="end"))
+        for n in range(T):
+            x = left + pitch * n
+            taken = n < len(queue)
+            if n < room and n < T and not taken:
+                shapes.append(svg.rect(x + 1, y, pitch - 2, 31, stroke=style.RULE, radius=3))
+            if taken:
+                t, s = queue[n]
+                fill = style.PAPER if n >= room else ("#B9D8EA" if s == 0 else "#E3EFF6")
+                edge = style.NEGATIVE if n >= room else style.POSITIVE
+                shapes += [
+                    svg.rect(
+                        x + 1,
+                        y,
+                        pitch - 2,
+                        31,
+                        fill=fill,
+                        stroke=edge,
+                        stroke_width=1.5,
+                        radius=3,
+                        dash="4 3" if n >= room else "",
+                        tip=f"{TOKENS[t]}, slot {s}: {'dropped' if n >= room else 'kept'}",
+                    ),
+                    svg.text(
+                        x + pitch / 2,
+                        y + 19.5,
+                        TOKENS[t],
+                        size=9.5,
+                        anchor="middle",
+                        fill=style.MUTED if n >= room else style.INK,
+                    ),
+                ]
+        if room < T:
+            wall = left + pitch * room
+            shapes.append(svg.line(wall, y - 5, wall, y + 36, stroke=style.INK, width=2.5))
+    y = top + row * E + 26
+    shapes.append(svg.text(LEFT, y, "What is left of each token's slots", size=13, bold=True))
+    for t, word in enumerate(TOKENS):
+        x, some = left + pitch * t, left_of[t] > 0
+        shapes += [
+            svg.text(x + pitch / 2, y + 24, word, size=9.5, anchor="middle"),
+            svg.rect(
+                x + 3,
+                y + 32,
+                pitch - 6,
+                24,
+                radius=3,
+                fill="#B9D8EA" if left_of[t] == k else "#E3EFF6" if some else style.PAPER,
+                stroke=style.POSITIVE if some else style.NEGATIVE,
+                stroke_width=1.5,
+                dash="" if some else "4 3",
+            ),
+            svg.text(
+                x + pitch / 2,
+                y + 49,
+                str(left_of[t]),
+                size=13,
+                bold=not some,
+                anchor="middle",
+                fill=style.INK if some else style.NEGATIVE,
+            ),
+        ]
+    return Picture(title, sentence, svg.card(y + 76, title, sentence, *shapes))
+
+
+def _legend(y: float, k: int) -> list[str]:
+    kinds = [("first choice", "#B9D8EA", style.POSITIVE, ""), ("second choice", "#E3EFF6", style.POSITIVE, "")]
+    kinds = [*kinds[:k], ("dropped", style.PAPER, style.NEGATIVE, "4 3")]
+    shapes = []
+    for n, (name, fill, edge, dash) in enumerate(kinds):
+        x = LEFT + 120 * n
+        shapes += [
+            svg.rect(x, y - 10, 16, 12, fill=fill, stroke=edge, stroke_width=1.5, dash=dash, radius=2),
+            svg.text(x + 22, y, name, size=12, fill=style.MUTED),
+        ]
+    return [*shapes, svg.text(LEFT + 120 * len(kinds), y, "thick line: capacity", size=12, fill=style.MUTED)]
+
+
+# selection
+
+SCORES = (0.31, 0.08, 0.26, 0.05, 0.19, 0.11)  # of one token, after the softmax
+BIASED = 4  # the expert whose bias the slider moves
+
+
+def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
+    """One token, six experts, two chosen by score + bias. Their weights come from the scores alone, or (`weighted`) from the sums."""
+    if not -0.31 <= bias <= 0.31:
+        raise ValueError(f"bias must be from -0.3 to 0.3, not {bias}")
+    sums = [score + (bias if e == BIASED else 0) for e, score in enumerate(SCORES)]
+    best = sorted(sorted(range(len(SCORES)), key=lambda e: -sums[e])[:2])
+    base = sums if weighted else list(SCORES)
+    total = sum(base[e] for e in best)
+    gates = {e: base[e] / total for e in best}
+    title = f"Chosen: {best[0]} and {best[1]}, weights {gates[best[0]]:.2f} and {gates[best[1]]:.2f}"
+    sentence = (
+        f"Expert {BIASED} has a bias of {svg.label(bias, 2, pad=True)}. The two largest sums of score and bias belong to experts "
+        f"{best[0]} and {best[1]}. Their weights, from {'the sums' if weighted else 'the scores alone'}, are "
+        f"{gates[best[0]]:.2f} and {gates[best[1]]:.2f}."
+    )
+    left, top, row, scale = 118.0, 78.0, 42.0, 560.0
+    shapes = [
+        svg.text(left, top - 14, "score, and score + bias", size=12, fill=style.MUTED),
+        svg.text(RIGHT, top - 14, "weight", size=12, fill=style.MUTED, anchor="end"),
+    ]
+    cut = (sorted(sums)[-2] + sorted(sums)[-3]) / 2
+    bottom = top + row * len(SCORES)
+    shapes += [
+        svg.line(left, top - 4, left, bottom - 6, stroke=style.NEUTRAL),
+        svg.line(left + scale * cut, top - 4, left + scale * cut, bottom - 6, stroke=style.INK, dash="3 4"),
+        svg.text(
+            left + scale * cut, bottom + 10, "right of this line: chosen", size=12, fill=style.MUTED, anchor="middle"
+        ),
+    ]
+    for e, score in enumerate(SCORES):
+        y, mine = top + row * e, e in best
+        shapes += [
+            svg.text(left - 12, y + 19, f"expert {e}", size=13, bold=mine, anchor="end"),
+            svg.rect(
+                left, y + 2, scale * score, 26, fill=style.POSITIVE if mine else style.GHOST, tip=f"score {score}"
+            ),
+        ]
+        if e == BIASED and abs(bias) > 0.001:
+            start, end = sorted((left + scale * score, left + scale * max(score + bias, 0)))
+            shapes.append(
+                svg.rect(
+                    start, y + 2, end - start, 26, stroke=style.NEGATIVE, stroke_width=2, dash="4 3", fill=style.PAPER
+                )
+            )
+        at = left + scale * max(score, sums[e]) + 8
+        says = f"{score:.2f}" if e != BIASED else f"{score:.2f} {'+' if bias >= 0 else '−'} {abs(bias):.2f}"
+        shapes.append(svg.text(at, y + 19, says, size=12.5, halo=True))
+        if mine:
+            shapes.append(svg.text(RIGHT, y + 20, f"{gates[e]:.2f}", size=15, bold=True, anchor="end"))
+    return Picture(title, sentence, svg.card(bottom + 26, title, sentence, *shapes))

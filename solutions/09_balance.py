@@ -1,0 +1,746 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 09 · Mixture of Experts II: balance and capacity
+#
+# `●●●●●●●●●○` step 9 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | advanced |
+# | **Time** | 45 minutes |
+# | **You need** | `08_experts` |
+# | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# A router that learns may learn to send everything to one expert. Then seven of eight experts cost memory and do nothing. You will see such a collapse, planted on purpose, measure it,
+# and cure it in two ways; then give experts a limited number of places and see who is dropped; and put an expert for everyone beside the routed ones. At the end,
+# **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | diagnose a load: how full, how dead, how many experts in effect | `diagnose_load` |
+# | write the balance loss, and say why 1 is not its minimum | `load_balance_loss` |
+# | keep router logits from drifting | `z_loss` |
+# | say which slots a capacity drops, and in which order | `drop_mask` |
+# | balance without a loss, by a bias for the choice | `bias_update` |
+# | put a shared expert beside the routed ones | `SharedExpertMoE` |
+# | say what a balance loss trades away | question M11 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.experiments import balance as toy
+from ffnlab.figures import balance as figures
+from ffnlab.train import bar
+
+style.use()
+
+
+class FFN(nn.Module):
+    """The FFN of notebook 02: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · A planted collapse
+#
+# From notebook 08 you need two lines. A router gives each token a **logit** for each of E experts; softmax makes **probabilities** p of them. The k most probable experts
+# are chosen, `idx` [T, k], and their outputs are added, each weighted with its probability.
+#
+# The toy for this notebook has eight clusters of tokens, equally frequent. In each cluster another linear map is to be learned. There are eight experts and k = 1, so the ideal is one expert for
+# each cluster. Nothing in the task prefers an expert. **We plant a preference**: a head start, added to the logit of expert 0 before training. It is an ordinary bias, and training may undo it.
+#
+# **Predict:** with a head start of 3, expert 0 begins with nearly all tokens. Does training undo the head start? And how does it go without one?
+
+# %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.load, head_start=controls.slider("head start", 0, 3, 1, 3), alpha=0.0, u=0.0)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** With a head start of 3 or 2, expert 0 gets everything, and keeps it. With 1, one or two experts are left in effect. Without one nothing collapses onto a single expert: the load is uneven, three to
+# five experts share the work, and the others get nothing.
+#
+# Why does training not repair it? Only chosen experts get a gradient. Expert 0 has the tokens, so it learns, so its output helps, so its probability is raised for more tokens. The others stay as they were
+# made. The rich get richer. All curves of this kind were computed before, by `ffnlab/experiments/balance.py`, over three seeds each (`python -m ffnlab.experiments.balance` runs it again, in
+# two to four minutes). The area shows the first seed, the dots below show all three.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "diagnose_load-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `diagnose_load`
+#
+# *3 points · difficulty ●●○ · 5 minutes*
+#
+# A training log can't show an area for each layer. Three numbers will do. With `counts` [E], the number of tokens each expert got:
+#
+# - **`max_over_mean`**: the largest count over the mean of all E counts, a float. 1 for an even load, E if one expert has everything.
+# - **`dead`**: how many experts got no token, an int.
+# - **`effective`**: e to the power of the entropy, $\exp(-\sum_i p_i \ln p_i)$ with $p_i$ the share of expert i and $0 \ln 0 = 0$, a float. It is E for an even load and 1 if one expert has everything.
+# - **Takes** `counts`, a tensor of whole numbers or floats, none negative and at least one positive. It stays as it was.
+# - **Returns** a dict with these three names. Compared to five digits.
+#
+# Stuck? Run `hint("diagnose_load")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "diagnose_load", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def diagnose_load(counts):
+    """How a load counts [E] is spread: a dict with max_over_mean, dead and effective."""
+    ### BEGIN SOLUTION
+    share = counts.double() / counts.sum()
+    return {
+        "max_over_mean": (share.max() * len(counts)).item(),
+        "dead": int((counts == 0).sum()),
+        "effective": torch.special.entr(share).sum().exp().item(),  # entr(p) is -p ln p, and 0 at 0
+    }
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-diagnose_load", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("diagnose_load", diagnose_load)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("diagnose_load", diagnose_load)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Now train it yourself, with your own diagnosis. `toy.train(seed, head_start)` makes one run of 300 steps. It returns the counts of the last 15 steps, and the error on new tokens.
+
+
+# %% nbgrader={"grade": false, "grade_id": "collapse-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def diagnosed(label, **options):
+    """Three runs of the toy, diagnosed."""
+    runs = [toy.train(seed, **options) for seed in bar(3, label)]
+    for seed, run in enumerate(runs):
+        found = diagnose_load(run.counts)
+        print(
+            f"{label}, seed {seed}: effective {found['effective']:.1f}, dead {found['dead']}, "
+            f"fullest {found['max_over_mean']:.1f} times the mean, error {run.error:.4f}"
+        )
+
+
+try:
+    diagnosed("head start 0", head_start=0)
+    diagnosed("head start 3", head_start=3)
+except NotImplementedError:
+    print("This cell lights up when diagnose_load is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · A loss for balance
+#
+# How can one tell a router by gradient to spread the tokens? The load itself is counted, and counting has no gradient. The trick of the Switch Transformer (Fedus et al. 2021) is to multiply the load with something that has one:
+#
+# $$L = E \sum_{i=1}^{E} f_i \, P_i \qquad f_i = \frac{\text{slots of expert } i}{k\,T}, \qquad P_i = \text{mean over tokens of } p_i$$
+#
+# f is what **happened**, P what the router **wanted**. The gradient goes through P alone: it pushes each expert's probability down, and hardest where f is large. This loss is added to that of the task with a small weight α,
+# 0.01 in the Switch Transformer and in OLMoE.
+#
+# With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
+#
+# **Predict:** ten tokens, three experts, k = 1. Some tokens are undecided and choose expert 0 with 0.34. The others choose expert 1 with 0.51. Can the loss be smaller than 1? When?
+
+# %% nbgrader={"grade": false, "grade_id": "products", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.products,
+    undecided=controls.slider("undecided", 0, 10, 1, 4),
+    confidence=controls.steps("confidence", list(figures.CONFIDENCES), 0.34),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "products-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** With six undecided tokens the loss is 0.850. Expert 0 has most of the tokens, but little probability, since its tokens chose it with 0.34 and the others gave it 0. Where much load meets
+# little probability, the sum falls below 1. If f is even, or P, the loss is exactly 1, whatever the other one is. So 1 means neither “balanced” nor “as good as it gets”.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "load_balance_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `load_balance_loss`
+#
+# *5 points · difficulty ●●○ · 7 minutes*
+#
+# Write L.
+#
+# - **Takes** `logits` [T, E] of the router, and `idx` [T, k], the experts that were chosen: whole numbers from 0 to E − 1, all different within a row.
+# - **Counts** what is in `idx`, which need not be the k largest logits. Some experts may have no slot at all.
+# - **Returns** a tensor without dimensions, in the dtype of `logits`, with a gradient to `logits` through P. No factor α, and nothing is cut off at 1.
+# - `logits` and `idx` stay as they were.
+#
+# Stuck? Run `hint("load_balance_loss")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "load_balance_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def load_balance_loss(logits, idx):
+    """E · Σ f·P for logits [T, E] and chosen experts idx [T, k]: a number with a gradient."""
+    ### BEGIN SOLUTION
+    E = logits.shape[-1]
+    f = torch.bincount(idx.flatten(), minlength=E).to(logits.dtype) / idx.numel()  # [E], no gradient
+    P = torch.softmax(logits, dim=-1).mean(dim=0)  # [E]
+    return E * (f * P).sum()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-load_balance_loss", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("load_balance_loss", load_balance_loss)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("load_balance_loss", load_balance_loss)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Predict:** the same head start of 3, now with your loss. Which of the weights 0.001, 0.01 and 1 undo it? Which has the smallest error? The last lines ask for α = 1 and α = 0 where nothing was planted.
+
+
+# %% nbgrader={"grade": false, "grade_id": "loss-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def with_loss(alpha, head_start=3):
+    diagnosed(
+        f"α {alpha:g}, head start {head_start}",
+        head_start=head_start,
+        balance=lambda logits, idx: alpha * load_balance_loss(logits, idx),
+    )
+
+
+try:
+    for alpha in (0.001, 0.01, 1):
+        with_loss(alpha)
+    for alpha in (1, 0):
+        with_loss(alpha, head_start=0)
+except NotImplementedError:
+    print("This cell lights up when diagnose_load and load_balance_loss are written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** α = 0.001 is too weak against this head start, 0.01 and 1 spread the load over all eight experts. But an even load is not the aim: a small error is. With α = 1 the error is larger than with
+# 0.01, in every seed. Where nothing was planted, α = 1 has two to three times the error of no loss at all: its load is even, and the router has followed the loss instead of the task.
+#
+# ## 3 · Logits that drift
+#
+# Softmax does not see the size of the logits, only their differences: add 100 to all of them, and the probabilities stay. So nothing in the task's loss stops them from drifting. Does it matter?
+#
+# **Predict:** the logits are stored in bfloat16, which keeps about 3 digits. How many of 1000 tokens choose another expert than before, if all logits were shifted by 0, 10, 100?
+
+# %% nbgrader={"grade": false, "grade_id": "drift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for shift in (0, 10, 100, 1000):
+    changed = []
+    for seed in range(3):
+        logits = torch.randn(1000, 8, generator=torch.Generator().manual_seed(seed)) + shift
+        changed.append((logits.bfloat16().argmax(-1) != logits.argmax(-1)).sum().item())
+    print(f"shifted by {shift}: {min(changed)} to {max(changed)} of 1000 tokens choose another expert (three seeds)")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "z-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The larger the logits, the coarser the steps between the numbers that bfloat16 can tell apart. Two things help: the router computes in float32, as most code bases do, whatever the model's dtype is;
+# and a second small loss holds the size. The **z-loss** of ST-MoE (Zoph et al. 2022) takes, for each token, the logarithm of what softmax divides by:
+#
+# $$L_z = \frac1T \sum_{t=1}^{T} \Bigl(\ln \sum_{e=1}^{E} e^{z_{te}}\Bigr)^2$$
+#
+# Its weight is 0.001 there. It is smallest where the inner logarithm is 0. For equal logits that is not at z = 0, where it is ln E, but at z = −ln E.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "z_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `z_loss`
+#
+# *3 points · difficulty ●○○ · 4 minutes*
+#
+# - **Takes** `logits` [T, E], which may be as large as 10,000 or as small as −10,000.
+# - **Returns** $L_z$ without any weight: a tensor without dimensions, in the dtype of `logits`, with a gradient.
+#
+# Stuck? Run `hint("z_loss")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "z_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def z_loss(logits):
+    """The mean over tokens of the squared logsumexp of logits [T, E]: a number with a gradient."""
+    ### BEGIN SOLUTION
+    return torch.logsumexp(logits, dim=-1).square().mean()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-z_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("z_loss", z_loss)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("z_loss", z_loss)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "z-see-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Predict:** which of the two columns changes, when all logits are shifted? Where is the second one smallest?
+
+# %% nbgrader={"grade": false, "grade_id": "z-see", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+logits = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
+try:
+    for shift in (-4, -2, 0, 2, 100):
+        first = (logits + shift).softmax(-1)[0, 0].item()
+        print(f"shift {shift:4}: first probability {first:.3f}, z-loss {z_loss(logits + shift).item():.1f}")
+except NotImplementedError:
+    print("This cell lights up when z_loss is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · Capacity
+#
+# On real hardware each expert gets a buffer of fixed size: its **capacity**, usually a factor times the even share,
+#
+# $$C = \lceil \text{factor} \cdot k\,T / E \rceil$$
+#
+# The Switch Transformer uses factors of 1 to 1.25. What if more tokens want an expert than it has places? They are **dropped**: for them this expert adds nothing. The order of service decides who: first choices of all tokens in
+# the order of the tokens, then second choices of all tokens.
+#
+# **Predict:** at factor 1, are any slots dropped if the router is even? If it is not? Whom does it hit with k = 2, first or second choices?
+
+# %% nbgrader={"grade": false, "grade_id": "capacity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.capacity,
+    factor=controls.steps("capacity factor", list(figures.FACTORS), 1.0),
+    k=controls.choice("k", [1, 2], 2),
+    even=controls.toggle("an even router"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-intro", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Factor 1 has exactly as many places as slots, up to rounding. An even router fills them all. With the uneven one some wait at a full expert while places at others stay empty. Second choices go first, since all first
+# choices were served before them. And late tokens go before early ones: with k = 1 and factor 0.5 none of the last four finds a place, for no other reason than where they stand.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `drop_mask`
+#
+# *5 points · difficulty ●●● · 8 minutes*
+#
+# Say for every slot whether it is kept.
+#
+# - **Takes** `idx` [T, k], the chosen experts (all different within a row); `E`, their number; and `capacity`, a whole number, 0 or more, of slots that each expert takes.
+# - **Order of service:** slot 0 of all tokens, in the order of the tokens; then slot 1 of all tokens; and so on. Each expert keeps the first `capacity` slots that ask for it, all others are dropped.
+# - **Returns** truth values [T, k], dtype bool: True for kept.
+# - No chance is involved, and `idx` stays as it was. Loops are fine.
+#
+# Stuck? Run `hint("drop_mask")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "drop_mask", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def drop_mask(idx, E, capacity):
+    """Which slots of idx [T, k] find a place at their expert: bool [T, k], True for kept."""
+    ### BEGIN SOLUTION
+    T, k = idx.shape
+    order = idx.T.flatten()  # slot 0 of all tokens, then slot 1, ...
+    asked = F.one_hot(order, E).cumsum(dim=0)  # [k·T, E], how many asked each expert up to here
+    place = asked[torch.arange(k * T), order]  # 1 for the first at its expert
+    return (place <= capacity).reshape(k, T).T
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-drop_mask", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("drop_mask", drop_mask)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("drop_mask", drop_mask)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# What becomes of a token without any expert? **Predict** the last column of the cell: six tokens, two experts with three places each, k = 1.
+
+# %% nbgrader={"grade": false, "grade_id": "residual", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+x, experts = torch.randn(6, 4), [FFN(4, 8), FFN(4, 8)]
+idx = torch.tensor([[0], [0], [1], [0], [0], [0]])
+try:
+    kept = drop_mask(idx, 2, 3)
+    for t in range(6):
+        written = experts[idx[t, 0]](x[t]) * kept[t, 0]
+        same = torch.equal(x[t] + written, x[t])
+        print(f"token {t}: expert {idx[t, 0]}, kept {bool(kept[t, 0])!s:5}; x + output is x: {same}")
+except NotImplementedError:
+    print("This cell lights up when drop_mask is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The residual connection carries it past the layer, unchanged. Nothing breaks, the token has missed a layer.
+#
+# How much does a factor buy? The cell takes 512 tokens, eight experts and k = 1: a router that chooses at random, all experts alike, and one that likes expert 0.
+
+# %% nbgrader={"grade": false, "grade_id": "dropped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+T, E, k = 512, 8, 1
+try:
+    for name, liking in (("all alike", 0.0), ("likes expert 0", 1.5)):
+        for factor in (1, 1.25, 2):
+            shares = []
+            for seed in range(3):
+                logits = torch.randn(T, E, generator=torch.Generator().manual_seed(seed))
+                logits[:, 0] += liking
+                kept = drop_mask(logits.topk(k).indices, E, math.ceil(factor * k * T / E))
+                shares.append(100 * (~kept).double().mean().item())
+            print(f"{name}, factor {factor}: {min(shares):.1f} to {max(shares):.1f}% dropped (three seeds)")
+except NotImplementedError:
+    print("This cell lights up when drop_mask is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Even a fair router drops some tokens at factor 1, by chance; 1.25 is nearly enough for it. Against a router with a favourite, a factor of 2 is not enough, and takes twice the places. Balance comes first, capacity second.
+#
+# Newer systems do without: MegaBlocks (Gale et al. 2022) and the grouped products of notebook 08 take any number of tokens for each expert. They are called **dropless**. Balance still matters there: the fullest expert
+# is the one all others wait for.
+#
+# ## 5 · Balance without a loss
+#
+# The balance loss pulls at the router with the same gradient that should teach it the task. Wang et al. 2024 do without. Each expert gets a **bias** b for the **choice** alone: the k largest of score + b are chosen, but
+# the weights come from the scores without b. No gradient reaches b. After each step it is moved by hand: down for experts with too many tokens, up for those with too few.
+#
+# **Predict:** expert 4 is third. How much bias does it take to get in? What happens to the weight of expert 0 then? Tick the box to see what goes wrong if the bias enters the weights, too.
+
+# %% nbgrader={"grade": false, "grade_id": "selection", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.selection,
+    bias=controls.slider("bias of expert 4", -0.3, 0.3, 0.05, 0.1),
+    weighted=controls.toggle("bias in the weights (wrong)"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-intro", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The bias decides **who** works, not how much their word counts. Among the same two experts a larger bias changes nothing. In the weights it would change the output of the model with every update.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `bias_update`
+#
+# *4 points · difficulty ●●○ · 4 minutes*
+#
+# The update after one step:
+#
+# $$b_i \leftarrow b_i + u \cdot \mathrm{sign}(\overline{c} - c_i)$$
+#
+# - **Takes** `b` [E]; `counts` [E], the tokens each expert got in this step, whole numbers or floats; and `u`, a number, usually 0.001.
+# - $\overline{c}$ is the mean of all counts, which need not be whole. An expert exactly at the mean stays: sign(0) = 0.
+# - **Returns** a new tensor in the dtype of `b`. `b` and `counts` stay as they were.
+# - `b` may be an `nn.Parameter`. The result hangs on no graph (`requires_grad` is False): the bias is not trained by gradient.
+#
+# Stuck? Run `hint("bias_update")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "bias_update", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bias_update(b, counts, u):
+    """The selection bias b [E] after a step in which the experts got counts [E] tokens: a new tensor [E]."""
+    ### BEGIN SOLUTION
+    load = counts.to(b.dtype)
+    return b.detach() + u * torch.sign(load.mean() - load)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-bias_update", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("bias_update", bias_update)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("bias_update", bias_update)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bias-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Predict:** head start 3 again, no loss, only your update. What do a small and a large u do in 300 steps?
+
+# %% nbgrader={"grade": false, "grade_id": "bias-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+try:
+    for u in (0.001, 0.01, 0.1):
+        diagnosed(f"u {u:g}", update=lambda b, counts, u=u: bias_update(b, counts, u))
+except NotImplementedError:
+    print("This cell lights up when diagnose_load and bias_update are written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "cures-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The steps have one size. With u = 0.001 the bias can move by 0.3 at most in 300 steps, too little here. u = 0.01 is enough. With 0.1 each update overshoots, and tokens are thrown to and fro:
+# the load is less even, and the error is larger than with 0.01.
+#
+# ## 6 · All cures at once
+#
+# Here are all stored runs: the head start, the loss, and the bias, together if you like.
+#
+# **Predict:** which settings look perfect in the area, but not in the dots below?
+
+# %% nbgrader={"grade": false, "grade_id": "cures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.load,
+    alpha=controls.steps("α", [(f"{alpha:g}", alpha) for alpha in toy.ALPHAS], 0.01),
+    head_start=controls.slider("head start", 0, 3, 1, 3),
+    u=controls.steps("u", [(f"{u:g}", u) for u in toy.US], 0.0),
+)
+
+# %% nbgrader={"grade": false, "grade_id": "table", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+stored = toy.stored()
+print("over", len(stored["about"]["seeds"]), "seeds   effective experts        error")
+for alpha, head_start, u in (
+    (0, 3, 0),
+    (0.01, 3, 0),
+    (0, 3, 0.01),
+    (1, 3, 0),
+    (0, 0, 0),
+    (0.01, 0, 0),
+    (0, 0, 0.01),
+    (1, 0, 0),
+):
+    run = stored["runs"][toy.name(alpha, head_start, u)]
+    effective, error = ((min(run[what]), max(run[what])) for what in ("effective", "error"))
+    print(
+        f"head start {head_start}, α {alpha:<4}, u {u:<4}   {effective[0]:.1f} to {effective[1]:.1f}   {error[0]:.4f} to {error[1]:.4f}"
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Both cures repair the planted collapse. In this toy the loss at α = 0.01 ends with a smaller error than the bias at u = 0.01; that ranking belongs to this toy, with 300 steps and its learning rate, and does not carry over. Two things
+# are more general. Where nothing was planted, experts that share unevenly (3.0 to 4.6 in effect) have errors of 0.0043 to 0.0068, and evenly loaded ones of 0.0030 to 0.0058: the ranges overlap. And α = 1 with an even load is as wrong there as the collapse itself.
+# Even is not the same as good.
+#
+# ## 7 · An expert for everyone
+#
+# If every expert must take tokens of all kinds, each has to learn what all tokens need. DeepSeekMoE (Dai et al. 2024) sets a **shared** expert beside the routed ones: every token passes through it, with weight 1, outside the routing.
+# The routed experts can add what is special:
+#
+# $$y = \mathrm{shared}(x) + \sum_{e \in \text{top-}k} g_e \, \mathrm{expert}_e(x)$$
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "SharedExpertMoE-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `SharedExpertMoE`
+#
+# *3 points · difficulty ●●○ · 7 minutes*
+#
+# Write the layer. It maps [..., d_model] to [..., d_model].
+#
+# - **`router`** = `nn.Linear(d_model, n_experts, bias=False)`; **`experts`**, an `nn.ModuleList` of n_experts different `FFN(d_model, d_ff)`; **`shared`**, one more `FFN(d_model, d_ff)`. Nothing else has parameters.
+# - **Weights:** softmax over all experts, the top_k largest, divided by their sum. Not divided is accepted as well.
+# - **Returns** y alone. No residual, no dropout; x stays as it was.
+# - How you dispatch is free: you may even call every expert on all tokens, and weigh with zeros.
+#
+# Stuck? Run `hint("SharedExpertMoE")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "SharedExpertMoE", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class SharedExpertMoE(nn.Module):
+    """One expert for every token, and top_k of n_experts for each: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff, n_experts, top_k):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.top_k = top_k
+        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.experts = nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts)])
+        self.shared = FFN(d_model, d_ff)
+        return
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        tokens = x.reshape(-1, x.shape[-1])  # [T, d_model]
+        value, idx = self.router(tokens).softmax(dim=-1).topk(self.top_k, dim=-1)  # [T, k] each
+        value = value / value.sum(dim=-1, keepdim=True)
+        y = self.shared(tokens)
+        for e, expert in enumerate(self.experts):
+            token, slot = torch.where(idx == e)
+            y = y.index_add(0, token, value[token, slot].unsqueeze(-1) * expert(tokens[token]))
+        return y.reshape(x.shape)
+        ### END SOLUTION
+        raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-SharedExpertMoE", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("SharedExpertMoE", SharedExpertMoE)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("SharedExpertMoE", SharedExpertMoE)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "fine-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The same paper cuts experts finer: m times as many, each 1/m as wide, m times as many chosen. **Predict** what changes in the cell: the parameters of all experts, those that a token uses, the number of ways to choose?
+
+# %% nbgrader={"grade": false, "grade_id": "fine", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+d_model, width, E, k = 2048, 5632, 16, 2
+for m in (1, 2, 4):
+    one = 3 * d_model * (width // m)  # a gated expert of notebook 07
+    ways = math.comb(m * E, m * k)
+    print(
+        f"m = {m}: {m * E} experts, {m * k} chosen; all {m * E * one:,}, used {m * k * one:,}; {ways:,} ways to choose"
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "fine-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Parameters and work stay the same, the ways to combine experts explode. DeepSeekMoE-16B has 64 routed experts of width 1408 for d_model = 2048, chooses 6, and has 2 shared ones. DeepSeek-V3 has 256 routed experts, chooses 8, and has 1 shared.
+# Others do without a shared expert: OLMoE (64 experts, 8 chosen) and Qwen3-MoE (128, 8 chosen). Whether it helps can't be seen at the size of a notebook, so we promise nothing.
+#
+# ## 8 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** “The load-balancing loss reaches its minimum, 1, exactly if the load is even.” The cell gives every expert the same preference in the logits except expert 0, which is liked, and lets a selection bias correct for it, a little too much.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-minimum", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+try:
+    for seed in range(3):
+        logits = torch.randn(2000, 8, generator=torch.Generator().manual_seed(seed))
+        logits[:, 0] += 1.0
+        for correction in (0.0, 1.0, 1.5):
+            b = torch.tensor([-correction] + [0.0] * 7)
+            idx = (logits + b).argmax(-1, keepdim=True)
+            print(f"seed {seed}, corrected by {correction}: loss {load_balance_loss(logits, idx).item():.3f}")
+except NotImplementedError:
+    print("This cell lights up when load_balance_loss is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-minimum-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Nearly even, it is near 1. Corrected too much, expert 0 has the most probability and the fewest tokens, and the loss is below 1 (for the logits alone, without any bias, it can happen as well: see the figure of section 2). It is not bounded by 1. What holds is weaker: 1 for even f, or even P.
+#
+# **B.** A library computes f as “the mean over tokens of the one-hot slots, summed over the k slots”, and leaves the rest as it is. What does an even load give?
+
+# %% nbgrader={"grade": false, "grade_id": "spot-k", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+E, T = 8, 64
+for k in (1, 2, 4):
+    idx = (torch.arange(T)[:, None] + torch.arange(k)) % E  # every expert equally often
+    P = torch.full((E,), 1 / E)
+    f = F.one_hot(idx, E).float().mean(0)  # [k, E]
+    print(
+        f"k = {k}: summed over the slots {E * (f.sum(0) * P).sum().item():.0f}, averaged {E * (f.mean(0) * P).sum().item():.0f}"
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-k-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# k, not 1: the same α then weighs k times as much. A widely used library did so until an issue was filed. Read the code before you copy an α from a paper.
+#
+# **C.** An implementation of the Switch Transformer lets a dropped token pass by having the layer **return x** for it, “as the residual connection would”. The block then computes x + layer(norm(x)).
+
+# %% nbgrader={"grade": false, "grade_id": "spot-dropped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.tensor([1.0, 2.0, -3.0])
+normed = F.layer_norm(x, (3,))
+print("the paper:       x + 0       =", [round(v, 2) for v in (x + 0).tolist()])
+print("implementation:  x + norm(x) =", [round(v, 2) for v in (x + normed).tolist()])
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dropped-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The residual connection is there already. A dropped token should get 0 from the layer; here it gets its own normalised copy added, once for each layer that drops it.
+#
+# And a fourth error is one of omission: a published tutorial builds its mixture of experts with no balance loss, no z-loss, no capacity, and a router in the model's own dtype. It is “simplified”, and what it leaves out is this notebook.
+#
+# ## 9 · Quiz
+#
+# One point each. Put the letter in quotes.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_below_one-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_below_one`
+#
+# You train with top-1 routing and a selection bias, and log the balance loss E·Σ f·P. It says 0.93. What do you conclude?
+#
+# - **A.** The code is wrong: 1 is the smallest possible value.
+# - **B.** The factor E has been forgotten.
+# - **C.** Nothing is wrong by itself: the load sits on experts with less probability than the mean.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_below_one", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_below_one = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_below_one = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_below_one", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_below_one", quiz_below_one)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_below_one", quiz_below_one)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dropped-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_dropped`
+#
+# All k experts of a token are full. What happens to the token?
+#
+# - **A.** The layer adds 0 for it; it leaves the block by the residual connection as it came.
+# - **B.** It is sent to the next best expert that has a place.
+# - **C.** The layer returns the token itself, so that nothing is lost.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_dropped", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_dropped = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_dropped = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_dropped", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_dropped", quiz_dropped)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_dropped", quiz_dropped)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_selection-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_selection`
+#
+# Scores s, selection bias b. The two experts with the largest s + b are chosen. Where do their weights come from?
+#
+# - **A.** From s + b.
+# - **B.** From s alone, and b gets no gradient.
+# - **C.** From s alone, and b is trained by the gradient of the task's loss.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_selection", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_selection = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_selection = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_selection", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_selection", quiz_selection)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_selection", quiz_selection)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M11-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 10 · In your own words
+#
+# *question M11 · 3 points, graded by your instructor · 5 minutes*
+#
+# What does a balance loss trade away?
+#
+# 1. Say what the loss asks of the router, what the task asks, and where the two disagree. Think of clusters that are not equally frequent.
+# 2. What becomes of the experts if α is far too large? Use the table of section 6.
+# 3. What does the bias of section 5 do differently, and what does it give up itself?
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M11", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) The task wants each token at the expert that treats it best; the loss wants every expert to be wanted equally often, whatever the tokens are. They disagree where tokens are not evenly
+# distributed: if half of all tokens belong to one cluster, an even load must split that cluster over several experts, or mix others in. The gradient of the loss **pulls the routing away from what the task wants**. It buys use of all
+# experts and even work on all devices. (2) With α far too large the router follows the loss: the load is even, but where a token goes says little about what it is, so all experts get the same mixture of tokens and **become alike**. In the table, α = 1 without a head start
+# has eight effective experts and an error of 0.0112 to 0.0139, about that of the collapse (0.0116 to 0.0126) and two to three times that without a loss (0.0043 to 0.0068). (3) The bias **moves only the choice**: it has no gradient, does not enter
+# the weights, and so does not pull at what the router has learned about the task. It still sends some tokens to an expert that is not their best, it needs a step u that is neither too small nor too large, and it corrects one step late.
+#
+# **Rubric.** One point each:
+#
+# - (1) the routing is pulled away from what the task wants, with a reason or an example where the two disagree. Half a point for “it costs quality” without saying why.
+# - (2) too large an α makes experts alike (or the routing independent of the token), with a number from the table. Half a point without the number.
+# - (3) the bias changes only the choice, not weights or gradients. Half a point if no price of its own is named (forced choices, the size of u, a late reaction).
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - diagnose a load with three numbers: `diagnose_load`;
+# - write the balance loss, and say why 1 is not its minimum: `load_balance_loss`;
+# - keep router logits from drifting: `z_loss`;
+# - say which slots a capacity drops, and in which order: `drop_mask`;
+# - balance without a loss, by a bias for the choice: `bias_update`;
+# - put a shared expert beside the routed ones: `SharedExpertMoE`;
+# - say what a balance loss trades away: M11.
+#
+# ## Going further
+#
+# - Fedus, Zoph, Shazeer 2021, *Switch Transformers* (arXiv 2101.03961): top-1 routing, the balance loss, capacity.
+# - Zoph et al. 2022, *ST-MoE* (arXiv 2202.08906): the z-loss, and what makes training unstable.
+# - Wang et al. 2024, *Auxiliary-Loss-Free Load Balancing* (arXiv 2408.15664): the bias.
+# - Dai et al. 2024, *DeepSeekMoE* (arXiv 2401.06066): shared and fine-grained experts. Muennighoff et al. 2024, *OLMoE* (arXiv 2409.02060) does without the shared one.
+#
+# Next: `10_capstone`, where one block gets four kinds of feed-forward.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()
