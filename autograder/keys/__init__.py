@@ -5,7 +5,17 @@ from __future__ import annotations
 from types import ModuleType
 
 from autograder.key import Key, KeyProblem
-from autograder.keys import activations, attention, balance, every_position, feed_forward, gated, parameters, start_here
+from autograder.keys import (
+    activations,
+    attention,
+    balance,
+    every_position,
+    feed_forward,
+    gated,
+    memory,
+    parameters,
+    start_here,
+)
 from ffnlab import exercises
 
 MODULES: dict[str, ModuleType] = {
@@ -15,6 +25,7 @@ MODULES: dict[str, ModuleType] = {
     "03_activations": activations,
     "04_every_position": every_position,
     "05_parameters": parameters,
+    "06_memory": memory,
     "07_gated": gated,
     "09_balance": balance,
 }

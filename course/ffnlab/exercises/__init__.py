@@ -13,6 +13,7 @@ from ffnlab.exercises import (
     every_position,
     feed_forward,
     gated,
+    memory,
     parameters,
     start_here,
 )
@@ -24,6 +25,7 @@ NOTEBOOKS: dict[str, ModuleType] = {
     "03_activations": activations,
     "04_every_position": every_position,
     "05_parameters": parameters,
+    "06_memory": memory,
     "07_gated": gated,
     "09_balance": balance,
 }

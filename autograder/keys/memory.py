@@ -1,0 +1,1199 @@
+"""The marking guide of notebook 06, What the FFN stores.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: contextlib, copy, torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import memory as exercises
+
+# memory_view
+
+memory_view = Key(exercises.memory_view)
+
+
+@memory_view.truth
+def number_by_number(ffn):
+    """Probes each layer with unit vectors: what neuron j adds up for input i, and what output i gets from neuron j."""
+    d_ff, d_model = len(ffn.linear1.bias), len(ffn.linear2.bias)
+    keys = torch.zeros(d_ff, d_model, dtype=ffn.linear1.bias.dtype)
+    values = torch.zeros(d_ff, d_model, dtype=ffn.linear1.bias.dtype)
+    for j in range(d_ff):
+        for i in range(d_model):
+            keys[j, i] = ffn.linear1.weight[j, i].item()
+            values[j, i] = ffn.linear2.weight[i, j].item()
+    return keys, values
+
+
+@memory_view.right("copies")
+def copies(ffn):
+    keys = ffn.linear1.weight.detach().clone()
+    values = ffn.linear2.weight.detach().clone().transpose(0, 1)
+    return keys, values
+
+
+@memory_view.right("in a loop over neurons, as a list")
+def neuron_by_neuron(ffn):
+    keys = [ffn.linear1.weight[j] for j in range(ffn.linear1.out_features)]
+    values = [ffn.linear2.weight[:, j] for j in range(ffn.linear2.in_features)]
+    return [torch.stack(keys), torch.stack(values)]
+
+
+@memory_view.right("by way of W1 and W2")
+def by_way_of_w1_and_w2(ffn):
+    W1, W2 = ffn.linear1.weight.t(), ffn.linear2.weight.t()  # [d_model, d_ff], [d_ff, d_model]
+    return W1.t(), W2
+
+
+@memory_view.right("from the state dict, with einsum")
+def from_state_dict(ffn):
+    state = ffn.state_dict()
+    return state["linear1.weight"], torch.einsum("ij->ji", state["linear2.weight"])
+
+
+@memory_view.mistake(
+    "Keys and values have changed places. The key is what the neuron compares a token with, so it belongs to the first layer."
+)
+def swapped(ffn):
+    return ffn.linear2.weight.T, ffn.linear1.weight
+
+
+@memory_view.mistake(
+    "The values are `linear2.weight` as it is stored, [d_model, d_ff]. A row of it collects what all neurons write into one output; one neuron is a column."
+)
+def untransposed_values(ffn):
+    return ffn.linear1.weight, ffn.linear2.weight
+
+
+@memory_view.mistake(
+    "The keys are transposed: [d_model, d_ff]. `nn.Linear` stores its weight as [out, in], so each row of `linear1.weight` is a key already."
+)
+def transposed_keys(ffn):
+    return ffn.linear1.weight.T, ffn.linear2.weight.T
+
+
+@memory_view.mistake(
+    "Both are transposed: [d_model, d_ff] and [d_model, d_ff]. Row j of each result belongs to neuron j."
+)
+def both_transposed(ffn):
+    return ffn.linear1.weight.T, ffn.linear2.weight
+
+
+@memory_view.mistake(
+    "The values have the right shape, but the numbers are in the wrong places: `reshape` and `view` read row after row, they don't transpose."
+)
+def reshaped(ffn):
+    return ffn.linear1.weight, ffn.linear2.weight.reshape(ffn.linear1.weight.shape)
+
+
+@memory_view.mistake(
+    "The values are hidden activations: the mislabelling of a published table. What stands in the hidden layer are the coefficients; values are weights."
+)
+def hidden_as_values(ffn):
+    return ffn.linear1.weight, torch.relu(ffn.linear1.weight)
+
+
+@memory_view.mistake(
+    "`b1` was added to the keys. The bias says how easily the neuron fires; it is no part of the vector that a token is compared with."
+)
+def with_b1(ffn):
+    return ffn.linear1.weight + ffn.linear1.bias[:, None], ffn.linear2.weight.T
+
+
+@memory_view.mistake("`b2` was added to the values. It belongs to no neuron: it is there even if none fires.")
+def with_b2(ffn):
+    return ffn.linear1.weight, ffn.linear2.weight.T + ffn.linear2.bias
+
+
+@memory_view.mistake(
+    "Both biases were added. A key and a value are vectors of weights; biases belong to neither of them."
+)
+def with_both_biases(ffn):
+    return ffn.linear1.weight + ffn.linear1.bias[:, None], ffn.linear2.weight.T + ffn.linear2.bias
+
+
+@memory_view.mistake(
+    "`b1` stands in the keys as one more column. A key has d_model numbers, one for each number of a token."
+)
+def b1_as_a_column(ffn):
+    return torch.cat([ffn.linear1.weight, ffn.linear1.bias[:, None]], dim=1), ffn.linear2.weight.T
+
+
+@memory_view.mistake(
+    "The keys are scaled to length 1. No softmax and no normalisation here: take the weights as they are."
+)
+def normalised(ffn):
+    return F.normalize(ffn.linear1.weight, dim=1), ffn.linear2.weight.T
+
+
+@memory_view.mistake("Only the first neuron's key and value came back. Row j is asked for every neuron j.")
+def one_neuron(ffn):
+    return ffn.linear1.weight[0], ffn.linear2.weight[:, 0]
+
+
+@memory_view.mistake("A dict came back. Return the two tensors side by side: `return keys, values`.")
+def as_a_dict(ffn):
+    return {"keys": ffn.linear1.weight, "values": ffn.linear2.weight.T}
+
+
+@memory_view.mistake("The two layers themselves came back. Their matrices are in the attribute `.weight`.")
+def layers(ffn):
+    return ffn.linear1, ffn.linear2
+
+
+@memory_view.mistake(
+    "The weight of `ffn` itself was transposed, through `.data` or `.T` assigned back. The result is right, but the FFN no longer works."
+)
+def transposed_in_place(ffn):
+    ffn.linear2.weight.data = ffn.linear2.weight.data.T
+    return ffn.linear1.weight, ffn.linear2.weight
+
+
+# decompose_output
+
+decompose_output = Key(exercises.decompose_output)
+
+
+@decompose_output.truth
+def number_by_number_decomposed(ffn, x):
+    """What neuron j adds to output i, with Python floats."""
+    d_ff, d_model = len(ffn.linear1.bias), len(x)
+    rows = torch.zeros(d_ff, d_model, dtype=x.dtype)
+    for j in range(d_ff):
+        total = ffn.linear1.bias[j].item()
+        for i in range(d_model):
+            total += x[i].item() * ffn.linear1.weight[j, i].item()
+        for i in range(d_model):
+            rows[j, i] = max(total, 0.0) * ffn.linear2.weight[i, j].item()
+    return rows
+
+
+@decompose_output.right("a diagonal matrix")
+def by_a_diagonal(ffn, x):
+    h = F.relu(ffn.linear1(x))
+    return torch.diag(h) @ ffn.linear2.weight.T
+
+
+@decompose_output.right("einsum, without gradients")
+def by_einsum(ffn, x):
+    with torch.no_grad():
+        h = torch.relu(ffn.linear1.weight @ x + ffn.linear1.bias)
+        return torch.einsum("j,ij->ji", h, ffn.linear2.weight)
+
+
+@decompose_output.right("one neuron after the other")
+def neuron_after_neuron(ffn, x):
+    h = ffn.activation(ffn.linear1(x))
+    rows = []
+    for j in range(h.shape[0]):
+        rows.append(h[j] * ffn.linear2.weight[:, j])
+    return torch.stack(rows)
+
+
+@decompose_output.right("the second layer on one coefficient at a time")
+def one_coefficient_at_a_time(ffn, x):
+    h = ffn.activation(ffn.linear1(x))
+    return ffn.linear2(torch.diag(h)) - ffn.linear2.bias
+
+
+@decompose_output.right("scaled columns, turned over")
+def turned_over(ffn, x):
+    return (ffn.linear2.weight * ffn.linear1(x).clamp(min=0)).t()
+
+
+@decompose_output.mistake(
+    "The coefficients were taken before the activation. A neuron below zero is silent: it writes nothing."
+)
+def before_the_activation(ffn, x):
+    return ffn.linear1(x)[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
+    "`b2` was shared out among the neurons. It belongs to none of them; the rows add up to the output without it."
+)
+def bias_shared_out(ffn, x):
+    rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+    return rows + ffn.linear2.bias / len(rows)
+
+
+@decompose_output.mistake(
+    "`b2` was added to every row. It is added once, after all neurons have written, and is no part of a row."
+)
+def bias_in_every_row(ffn, x):
+    return torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T + ffn.linear2.bias
+
+
+@decompose_output.mistake(
+    "The result is [d_model, d_ff]: a column for each neuron. A row is asked, so that `result[j]` is what neuron j writes."
+)
+def a_column_for_each(ffn, x):
+    return torch.relu(ffn.linear1(x)) * ffn.linear2.weight
+
+
+@decompose_output.mistake("The rows are added up already: [d_model] came back. The parts are asked, before the sum.")
+def summed_up(ffn, x):
+    return torch.relu(ffn.linear1(x)) @ ffn.linear2.weight.T
+
+
+@decompose_output.mistake("This is the whole output of the FFN, with b2. What each neuron adds to it is asked.")
+def whole_output(ffn, x):
+    return ffn(x)
+
+
+@decompose_output.mistake("The coefficients multiply the keys. A neuron reads with its key and writes its value.")
+def keys_written(ffn, x):
+    return torch.relu(ffn.linear1(x))[:, None] * ffn.linear1.weight
+
+
+@decompose_output.mistake(
+    "These are the values alone. How strongly neuron j writes its value depends on the token: multiply by h_j."
+)
+def values_alone(ffn, x):
+    return ffn.linear2.weight.T
+
+
+@decompose_output.mistake("These are the coefficients alone, [d_ff]. Each multiplies a value of d_model numbers.")
+def coefficients_alone(ffn, x):
+    return torch.relu(ffn.linear1(x))
+
+
+@decompose_output.mistake("`b1` is missing in the coefficients. It decides which neurons fire.")
+def without_b1(ffn, x):
+    return torch.relu(ffn.linear1.weight @ x)[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
+    "The numbers of `linear2.weight` are in the wrong places: `reshape` reads row after row. To turn [d_model, d_ff] over, transpose it."
+)
+def reshaped_values(ffn, x):
+    return torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.reshape(ffn.linear1.weight.shape)
+
+
+@decompose_output.mistake(
+    "The coefficients went through a softmax, as in attention. Here they are what ReLU leaves, and they need not add up to 1."
+)
+def through_a_softmax(ffn, x):
+    return torch.softmax(ffn.linear1(x), dim=-1)[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake("The activation was applied to the values, not to what the neurons add up.")
+def activation_on_values(ffn, x):
+    return ffn.linear1(x)[:, None] * torch.relu(ffn.linear2.weight.T)
+
+
+@decompose_output.mistake(
+    "The activation was applied to the products. It belongs to the coefficients; what a neuron writes may be negative."
+)
+def activation_on_products(ffn, x):
+    return torch.relu(ffn.linear1(x)[:, None] * ffn.linear2.weight.T)
+
+
+@decompose_output.mistake(
+    "Another activation than this FFN's was used. It is ReLU here: `ffn.activation` is the function."
+)
+def by_gelu(ffn, x):
+    return F.gelu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
+    "Only the neurons that fire have a row. A silent neuron has a row of zeros, so that row j is neuron j's."
+)
+def only_those_that_fire(ffn, x):
+    h = torch.relu(ffn.linear1(x))
+    return h[h > 0][:, None] * ffn.linear2.weight.T[h > 0]
+
+
+@decompose_output.mistake("A list of rows came back. `torch.stack` makes a tensor [d_ff, d_model] of it.")
+def a_list_of_rows(ffn, x):
+    h = torch.relu(ffn.linear1(x))
+    return [h[j] * ffn.linear2.weight[:, j] for j in range(len(h))]
+
+
+@decompose_output.mistake(
+    "`h[:, None]` is missing: `h * values` matches h with the last dimension of the values, which is d_model."
+)
+def without_a_new_axis(ffn, x):
+    return torch.relu(ffn.linear1(x)) * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
+    "x was added: that is the residual connection. Only what the neurons of the FFN write is asked."
+)
+def residual_added(ffn, x):
+    return torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T + x
+
+
+@decompose_output.mistake(
+    "The rows are right, but the weight of `ffn` was multiplied in place (`*=`, `mul_`): the FFN is another one now. Make a new tensor."
+)
+def multiplied_in_place(ffn, x):
+    with torch.no_grad():
+        h = torch.relu(ffn.linear1(x))
+        return ffn.linear2.weight.mul_(h).T
+
+
+# top_neurons
+
+top_neurons = Key(exercises.top_neurons)
+
+
+@top_neurons.truth
+def one_after_the_other(ffn, x, direction, k):
+    """Every neuron's contribution with Python floats; then a sort."""
+    found = []
+    for j in range(len(ffn.linear1.bias)):
+        total = ffn.linear1.bias[j].item()
+        along = 0.0
+        for i in range(len(x)):
+            total += x[i].item() * ffn.linear1.weight[j, i].item()
+            along += ffn.linear2.weight[i, j].item() * direction[i].item()
+        found.append((max(total, 0.0) * along, j))
+    return torch.tensor([j for _, j in sorted(found, reverse=True)[:k]])
+
+
+@top_neurons.right("two products, and sort")
+def by_sort(ffn, x, direction, k):
+    h = torch.relu(ffn.linear1(x))
+    along = direction @ ffn.linear2.weight  # [d_ff]
+    return (h * along).sort(descending=True).indices[:k]
+
+
+@top_neurons.right("argsort from below, the last k")
+def the_last_k(ffn, x, direction, k):
+    rows = ffn.activation(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+    return torch.argsort((rows * direction).sum(dim=1))[-k:]
+
+
+@top_neurons.right("einsum and negated argsort")
+def negated(ffn, x, direction, k):
+    h = F.relu(F.linear(x, ffn.linear1.weight, ffn.linear1.bias))
+    return (-torch.einsum("j,ij,i->j", h, ffn.linear2.weight, direction)).argsort()[:k]
+
+
+@top_neurons.right("a Python list, sorted by contribution")
+def a_python_list(ffn, x, direction, k):
+    h = torch.relu(ffn.linear1(x))
+    parts = [(h[j] * (ffn.linear2.weight[:, j] @ direction)).item() for j in range(len(h))]
+    return torch.tensor(sorted(range(len(parts)), key=lambda j: -parts[j])[:k])
+
+
+@top_neurons.mistake(
+    "These are the neurons that fire most strongly. A strong neuron may write in another direction: multiply by what its value gives along `direction`."
+)
+def by_coefficient(ffn, x, direction, k):
+    return torch.relu(ffn.linear1(x)).topk(k).indices
+
+
+@top_neurons.mistake(
+    "These are the largest contributions whatever their sign. One that pushes the other way is negative, so it is among the smallest."
+)
+def by_size(ffn, x, direction, k):
+    h = torch.relu(ffn.linear1(x))
+    return (h * (direction @ ffn.linear2.weight)).abs().topk(k).indices
+
+
+@top_neurons.mistake(
+    "These are the smallest contributions: the order is ascending. Take the other end, or `descending=True`."
+)
+def the_smallest(ffn, x, direction, k):
+    h = torch.relu(ffn.linear1(x))
+    return (h * (direction @ ffn.linear2.weight)).argsort()[:k]
+
+
+@top_neurons.mistake("These are the neurons with the longest values. Long is not along: the direction was not used.")
+def by_length_of_value(ffn, x, direction, k):
+    return ffn.linear2.weight.norm(dim=0).topk(k).indices
+
+
+@top_neurons.mistake(
+    "These are the neurons that write most, h_j times the length of the value, in whatever direction. Take the part along `direction`."
+)
+def by_length_of_row(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * ffn.linear2.weight.norm(dim=0)).topk(k).indices
+
+
+@top_neurons.mistake(
+    "These are the neurons whose values point along the direction, whether they fire for x or not. A silent neuron adds nothing: multiply by h_j."
+)
+def without_the_coefficient(ffn, x, direction, k):
+    return (direction @ ffn.linear2.weight).topk(k).indices
+
+
+@top_neurons.mistake(
+    "The coefficients were taken before the activation: a neuron below zero is silent, and adds nothing."
+)
+def before_activation(ffn, x, direction, k):
+    return (ffn.linear1(x) * (direction @ ffn.linear2.weight)).topk(k).indices
+
+
+@top_neurons.mistake("The direction was compared with the keys. What a neuron writes is its value, in `linear2`.")
+def along_the_keys(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (ffn.linear1.weight @ direction)).topk(k).indices
+
+
+@top_neurons.mistake(
+    "The values were scaled to length 1 (a cosine). A longer value adds more: take the plain dot product."
+)
+def by_cosine(ffn, x, direction, k):
+    along = F.cosine_similarity(ffn.linear2.weight.T, direction[None], dim=1)
+    return (torch.relu(ffn.linear1(x)) * along).topk(k).indices
+
+
+@top_neurons.mistake("`b1` is missing in the coefficients: other neurons fire then.")
+def without_bias(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1.weight @ x) * (direction @ ffn.linear2.weight)).topk(k).indices
+
+
+@top_neurons.mistake(
+    "These are indices into the d_model outputs, not of neurons: the sum runs over the neurons. Sum over d_model, to keep one number per neuron."
+)
+def wrong_axis(ffn, x, direction, k):
+    rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+    return (rows * direction).sum(dim=0).topk(k).indices
+
+
+@top_neurons.mistake("The contributions themselves came back. Their places are asked: `topk(...).indices`.")
+def contributions(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k).values
+
+
+@top_neurons.mistake("`topk` returns a pair, values and indices. Only the indices are asked.")
+def both_of_topk(ffn, x, direction, k):
+    return tuple((torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k))
+
+
+@top_neurons.mistake("All neurons came back, in order. Only the first k are asked.")
+def all_of_them(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argsort(descending=True)
+
+
+@top_neurons.mistake("A mask of True and False over all neurons came back. The numbers of the k neurons are asked.")
+def a_mask(ffn, x, direction, k):
+    c = torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)
+    return c >= c.topk(k).values.min()
+
+
+@top_neurons.mistake(
+    "The slice leaves out the largest: `[-k:-1]` ends before the last entry, and `[1:k + 1]` begins after the first."
+)
+def off_by_one(ffn, x, direction, k):
+    order = (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argsort(descending=True)
+    return order[1 : k + 1]
+
+
+@top_neurons.mistake(
+    "Only the neuron with the largest contribution came back (`argmax`). k of them are asked; for k = 1 still as a tensor of one entry."
+)
+def argmax(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argmax()
+
+
+@top_neurons.mistake(
+    "The neurons are right, but x, the direction or a weight was changed in place on the way (`*=`, `mul_`, `relu_` on your input). Make new tensors."
+)
+def in_place(ffn, x, direction, k):
+    direction /= direction.norm()
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k).indices
+
+
+# knockout
+
+knockout = Key(exercises.knockout)
+
+
+@knockout.truth
+def coefficient_by_coefficient(ffn, idx):
+    """A module of its own that computes every neuron in a loop and leaves out those in idx."""
+    out_of_order = {int(j) for j in idx}
+
+    class Slow(nn.Module):
+        def forward(self, x):
+            total = ffn.linear2.bias.detach().clone().expand(x.shape).clone()
+            for j in range(len(ffn.linear1.bias)):
+                if j not in out_of_order:
+                    h = (x @ ffn.linear1.weight[j] + ffn.linear1.bias[j]).clamp(min=0)
+                    total = total + h[..., None] * ffn.linear2.weight[:, j]
+            return total
+
+    return Slow()
+
+
+@knockout.right("a context manager that puts the weights back")
+def as_context_manager(ffn, idx):
+    @contextlib.contextmanager
+    def silenced():
+        kept = ffn.linear2.weight.detach().clone()
+        try:
+            with torch.no_grad():
+                ffn.linear2.weight[:, idx] = 0
+            yield ffn
+        finally:
+            with torch.no_grad():
+                ffn.linear2.weight.copy_(kept)
+
+    return silenced()
+
+
+@knockout.right("a copy whose neurons never fire: key and b1 are zero")
+def never_fires(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear1.weight.data[idx] = 0
+    other.linear1.bias.data[idx] = 0
+    return other
+
+
+@knockout.right("a context manager with a hook")
+def with_a_hook(ffn, idx):
+    def silence(layer, arguments, pre):
+        pre = pre.clone()
+        pre[..., idx] = 0
+        return pre
+
+    @contextlib.contextmanager
+    def hooked():
+        handle = ffn.linear1.register_forward_hook(silence)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    return hooked()
+
+
+@knockout.right("a module with a mask")
+def with_a_mask(ffn, idx):
+    class Knocked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ffn = ffn
+            self.mask = torch.ones_like(ffn.linear1.bias)
+            self.mask[idx] = 0
+
+        def forward(self, x):
+            return self.ffn.linear2(self.mask * self.ffn.activation(self.ffn.linear1(x)))
+
+    return Knocked()
+
+
+@knockout.right("a smaller FFN, from the neurons that are left")
+def smaller(ffn, idx):
+    gone = set(int(j) for j in idx)
+    left = [j for j in range(ffn.linear1.out_features) if j not in gone]
+    other = copy.deepcopy(ffn)
+    other.linear1.weight = nn.Parameter(ffn.linear1.weight.detach()[left])
+    other.linear1.bias = nn.Parameter(ffn.linear1.bias.detach()[left])
+    other.linear2.weight = nn.Parameter(ffn.linear2.weight.detach()[:, left])
+    return other
+
+
+@knockout.right("a context manager written as a class")
+class AsClass:
+    def __init__(self, ffn, idx):
+        self.ffn, self.idx = ffn, idx
+
+    def __enter__(self):
+        self.activation = self.ffn.activation
+
+        def silenced(pre):
+            h = self.activation(pre).clone()
+            h[..., self.idx] = 0
+            return h
+
+        self.ffn.activation = silenced
+        return self.ffn
+
+    def __exit__(self, *error):
+        self.ffn.activation = self.activation
+
+
+@knockout.mistake(
+    "Only the key is zero. The neuron still adds up b1[j], and relu(b1[j]) leaks through: set its value, or its bias as well, to zero."
+)
+def keys_alone(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear1.weight.data[idx] = 0
+    return other
+
+
+@knockout.mistake(
+    "Only b1 is zero. The neuron still answers to the token through its key: what must be zero is what it writes."
+)
+def b1_alone(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear1.bias.data[idx] = 0
+    return other
+
+
+@knockout.mistake(
+    "`linear2.weight[idx]` takes rows, and a row is one of the d_model outputs. Neuron j's value is column j: `weight[:, idx]`."
+)
+def rows_of_linear2(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data[idx] = 0
+    return other
+
+
+@knockout.mistake(
+    "These are entries of the input x, or columns of `linear1.weight`, which belong to them. Neurons are entries of the hidden layer: neuron j's key is row j."
+)
+def columns_of_linear1(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear1.weight.data[:, idx] = 0
+    return other
+
+
+@knockout.mistake(
+    "The knock-out is permanent: `ffn` itself was changed, and stays so. Work on `copy.deepcopy(ffn)`; a new name, or `copy.copy`, is no copy of the weights."
+)
+def permanent(ffn, idx):
+    with torch.no_grad():
+        ffn.linear2.weight[:, idx] = 0
+    return ffn
+
+
+@knockout.form(permanent)
+def shallow_copy(ffn, idx):
+    other = copy.copy(ffn)
+    with torch.no_grad():
+        other.linear2.weight[:, idx] = 0
+    return other
+
+
+@knockout.form(permanent)
+def never_put_back(ffn, idx):
+    @contextlib.contextmanager
+    def silenced():
+        with torch.no_grad():
+            ffn.linear2.weight[:, idx] = 0
+        yield ffn
+
+    return silenced()
+
+
+@knockout.form(permanent)
+def kept_no_copy(ffn, idx):
+    @contextlib.contextmanager
+    def silenced():
+        kept = ffn.linear2.weight.data
+        ffn.linear2.weight.data[:, idx] = 0
+        yield ffn
+        ffn.linear2.weight.data = kept
+
+    return silenced()
+
+
+@knockout.mistake(
+    "The weights are as before, but `ffn` still computes without the neurons: a hook, or another activation, was left in place. Remove it at the end."
+)
+def hook_left_in_place(ffn, idx):
+    def silence(layer, arguments, pre):
+        pre = pre.clone()
+        pre[..., idx] = 0
+        return pre
+
+    ffn.linear1.register_forward_hook(silence)
+    return ffn
+
+
+@knockout.mistake("`b2` went as well. It belongs to no neuron, and stays whatever is knocked out.")
+def b2_too(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data[:, idx] = 0
+    other.linear2.bias.data.zero_()
+    return other
+
+
+@knockout.mistake("It is the other way round: only the neurons in `idx` are left, and all others are silent.")
+def all_others(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data.zero_()
+    other.linear2.weight.data[:, idx] = ffn.linear2.weight.data[:, idx]
+    return other
+
+
+@knockout.mistake(
+    "Nothing is knocked out: what came back computes what `ffn` does. (Is the change made to the copy that you return?)"
+)
+def nothing(ffn, idx):
+    return copy.deepcopy(ffn)
+
+
+@knockout.form(nothing)
+def a_copy_of_the_column(ffn, idx):
+    other = copy.deepcopy(ffn)
+    column = other.linear2.weight.detach()[:, idx].clone()
+    column.zero_()
+    return other
+
+
+@knockout.mistake("Only the first neuron of `idx` is knocked out. All of them are to be silent at the same time.")
+def the_first_alone(ffn, idx):
+    other = copy.deepcopy(ffn)
+    for j in idx:
+        other.linear2.weight.data[:, j] = 0
+        break
+    return other
+
+
+@knockout.mistake(
+    "The neurons that are left were scaled up, as dropout does in training. A knock-out leaves them as they are."
+)
+def scaled_up(ffn, idx):
+    other = copy.deepcopy(ffn)
+    f = other.linear2.weight.shape[1]
+    other.linear2.weight.data[:, idx] = 0
+    other.linear2.weight.data *= f / max(f - len(idx), 1)
+    return other
+
+
+@knockout.mistake("The neurons' values were turned round (their sign). They are to write nothing, not the opposite.")
+def sign_turned(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data[:, idx] *= -1
+    return other
+
+
+@knockout.form(columns_of_linear1)
+def input_entries(ffn, idx):
+    class Knocked(nn.Module):
+        def forward(self, x):
+            x = x.clone()
+            x[..., idx] = 0
+            return ffn(x)
+
+    return Knocked()
+
+
+@knockout.mistake(
+    "`torch.tensor(idx)` of an empty list is a float tensor, which is no index. Use `idx` as it is, or `torch.as_tensor(idx, dtype=torch.long)`."
+)
+def tensor_of_a_list(ffn, idx):
+    other = copy.deepcopy(ffn)
+    if not isinstance(idx, torch.Tensor):
+        idx = torch.tensor(idx)
+    other.linear2.weight.data[:, idx] = 0
+    return other
+
+
+@knockout.mistake(
+    "A function came back. Put the computation into the `forward` of an nn.Module, or return a changed copy of `ffn`."
+)
+def a_function(ffn, idx):
+    def run(x):
+        h = ffn.activation(ffn.linear1(x)).clone()
+        h[..., idx] = 0
+        return ffn.linear2(h)
+
+    return run
+
+
+@knockout.mistake("A generator came back: `@contextlib.contextmanager` is missing over the function.")
+def undecorated(ffn, idx):
+    kept = ffn.linear2.weight.detach().clone()
+    ffn.linear2.weight.data[:, idx] = 0
+    yield ffn
+    ffn.linear2.weight.data.copy_(kept)
+
+
+@knockout.mistake(
+    "The function ends without `return`: nothing came back, and if it changed `ffn`, that is still changed."
+)
+def no_return(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data[:, idx] = 0
+
+
+@knockout.mistake(
+    "x was added to the output, as a residual. Only the neurons change; the rest of the FFN stays what it was."
+)
+def residual(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data[:, idx] = 0
+
+    class WithResidual(nn.Module):
+        def forward(self, x):
+            return x + other(x)
+
+    return WithResidual()
+
+
+# train_fact_ffn
+
+train_fact_ffn = Key(exercises.train_fact_ffn)
+
+
+@train_fact_ffn.truth
+def by_hand_written_adam(E, U, y, d_ff, steps):
+    """Adam with its formulas written out for each parameter; an optimiser of torch only counts the steps."""
+    module = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))
+    parameters = list(module.parameters())
+    first, second = [torch.zeros_like(p) for p in parameters], [torch.zeros_like(p) for p in parameters]
+    counter = torch.optim.SGD(parameters, lr=0.0)
+    for step in range(1, steps + 1):
+        logits = (E + module(E)) @ U.T
+        loss = (logits.logsumexp(1) - logits[torch.arange(len(y)), y]).mean()
+        gradients = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):
+                m.mul_(0.9).add_(0.1 * g)
+                v.mul_(0.999).add_(0.001 * g * g)
+                p -= 0.01 * (m / (1 - 0.9**step)) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+        counter.step()
+    return module
+
+
+@train_fact_ffn.right("a class, without the residual")
+def without_residual(E, U, y, d_ff, steps):
+    class Store(nn.Module):
+        def __init__(self, d):
+            super().__init__()
+            self.linear1 = nn.Linear(d, d_ff)
+            self.linear2 = nn.Linear(d_ff, d)
+
+        def forward(self, x):
+            return self.linear2(F.relu(self.linear1(x)))
+
+    store = Store(E.size(1))
+    opt = torch.optim.Adam(store.parameters(), lr=1e-2)
+    for _ in range(steps):
+        loss = F.cross_entropy(store(E) @ U.T, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    return store
+
+
+@train_fact_ffn.right("AdamW, the residual inside the module, fewer steps than allowed")
+def residual_inside(E, U, y, d_ff, steps):
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.down = nn.Linear(E.shape[1], d_ff), nn.Linear(d_ff, E.shape[1])
+
+        def forward(self, x):
+            return x + self.down(torch.relu(self.up(x)))
+
+    block = Block()
+    optimiser = torch.optim.AdamW(block.parameters(), lr=0.02)
+    criterion = nn.CrossEntropyLoss()
+    for _ in range(min(steps, 200)):
+        optimiser.zero_grad()
+        criterion(block(E).matmul(U.t()), y).backward()
+        optimiser.step()
+    return block
+
+
+@train_fact_ffn.right("SGD with momentum and a large step, GELU")
+def by_momentum(E, U, y, d_ff, steps):
+    ffn = nn.Sequential(nn.Linear(E.shape[-1], d_ff), nn.GELU(), nn.Linear(d_ff, E.shape[-1]))
+    opt = torch.optim.SGD(ffn.parameters(), lr=0.3, momentum=0.9)
+    for _ in range(steps):
+        opt.zero_grad(set_to_none=True)
+        F.nll_loss(F.log_softmax((E + ffn(E)) @ U.T, dim=1), y).backward()
+        opt.step()
+    return ffn
+
+
+def _store(name: str, message: str, loop: str, layers: str = "", ending: str = "return ffn", form_of: str = "") -> None:
+    """A wrong answer that differs from a right one in a few lines of its loop."""
+    layers = layers or "ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))"
+    lines = [*layers.split("\n"), *loop.split("\n"), *ending.split("\n")]
+    source = "def train_fact_ffn(E, U, y, d_ff, steps):\n" + "".join(f"    {line}\n" for line in lines)
+    train_fact_ffn.typed("mistake", name, message, source, form_of)
+
+
+ADAM = "opt = torch.optim.Adam(ffn.parameters(), lr=0.01)\n"
+STEP = "    loss.backward()\n    opt.step()"
+LOOP = "for _ in range(steps):\n    opt.zero_grad()\n    loss = F.cross_entropy((E + ffn(E)) @ U.T, y)\n" + STEP
+
+_store(
+    "learning_rate_1",
+    "The steps are far too large: the weights run away and the outputs become huge. For Adam 0.01 is a good learning rate here.",
+    LOOP,
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))\nopt = torch.optim.Adam(ffn.parameters(), lr=1.0)",
+)
+_store(
+    "steps_too_small",
+    "It learns, but too slowly: after all steps most facts are still unknown. A larger learning rate, or Adam with 0.01 in place of SGD, helps.",
+    LOOP,
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))\nopt = torch.optim.SGD(ffn.parameters(), lr=0.01)",
+)
+_store(
+    "trains_u",
+    "U was trained along with the FFN, in place. It is the read-out that everybody shares: only `ffn.parameters()` go into the optimiser.",
+    "U.requires_grad_()\nopt = torch.optim.Adam([*ffn.parameters(), U], lr=0.01)\n" + LOOP,
+)
+_store(
+    "trains_e",
+    "E was trained along with the FFN, in place. The facts are to be in the FFN: only `ffn.parameters()` go into the optimiser.",
+    "E.requires_grad_()\nopt = torch.optim.Adam([*ffn.parameters(), E], lr=0.01)\n" + LOOP,
+)
+_store(
+    "steps_ignored",
+    "The number of steps is fixed in the code. Take as many as `steps` says, and no more.",
+    ADAM + LOOP.replace("range(steps)", "range(300)"),
+)
+_store(
+    "twice_as_many_steps",
+    "The loop takes more steps than `steps` says; two loops inside each other, perhaps. All facts at once are one step.",
+    ADAM
+    + "for _ in range(steps):\n    for half in (slice(None, None, 2), slice(1, None, 2)):\n        opt.zero_grad()\n"
+    + "        loss = F.cross_entropy((E[half] + ffn(E[half])) @ U.T, y[half])\n        loss.backward()\n        opt.step()",
+    form_of="steps_ignored",
+)
+_store(
+    "width_ignored",
+    "The hidden layer is 4·d_model wide, whatever `d_ff` says.",
+    ADAM + LOOP,
+    layers="d = E.shape[1]\nffn = nn.Sequential(nn.Linear(d, 4 * d), nn.ReLU(), nn.Linear(4 * d, d))",
+)
+_store(
+    "untrained",
+    "Nothing was learned: no optimiser took a step. The loop needs `optimiser.step()` after `loss.backward()`.",
+    ADAM + LOOP.replace("\n    opt.step()", ""),
+)
+_store(
+    "without_backward",
+    "An optimiser takes its steps, but there are no gradients to follow: `loss.backward()` is missing.",
+    ADAM + LOOP.replace("    loss.backward()\n", ""),
+)
+_store(
+    "mean_squared_error",
+    "The loss compares numbers of answers as if they were sizes: answer 7 is not nearer to 8 than to 50. Use the cross-entropy of the logits.",
+    ADAM
+    + "for _ in range(steps):\n    opt.zero_grad()\n"
+    + "    loss = F.mse_loss(((E + ffn(E)) @ U.T).softmax(1) @ torch.arange(len(U)).float(), y.float())\n"
+    + STEP,
+)
+_store(
+    "no_zero_grad",
+    "The gradients are never cleared, so that each step follows the sum of all gradients so far. `optimiser.zero_grad()` comes first in the loop.",
+    ADAM + LOOP.replace("    opt.zero_grad()\n", ""),
+)
+_store(
+    "only_the_first_half",
+    "Only a part of the facts was learned, perhaps one batch. Show the FFN all of them in every step.",
+    ADAM + LOOP.replace("(E + ffn(E))", "(E[:128] + ffn(E[:128]))").replace(", y)", ", y[:128])"),
+)
+_store(
+    "no_activation",
+    "There is no bend between the two layers: together they are one matrix, and that holds only about half of the facts.",
+    ADAM + LOOP,
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.Linear(d_ff, E.shape[1]))",
+)
+_store(
+    "returns_the_loss",
+    "The loss came back. The trained module is asked.",
+    ADAM + LOOP,
+    ending="return loss.item()",
+)
+_store(
+    "returns_nothing",
+    "The function ends without `return`. Hand back the trained module.",
+    ADAM + LOOP,
+    ending="return",
+)
+_store(
+    "returns_the_output",
+    "What the module gives for E came back. The module itself is asked.",
+    ADAM + LOOP,
+    ending="return ffn(E)",
+)
+_store(
+    "logits_as_output",
+    "The module returns logits, [N, C]. It maps a vector of d_model numbers to one of d_model numbers; `@ U.T` comes after it.",
+    ADAM + LOOP.replace("(E + ffn(E)) @ U.T", "ffn(E)"),
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, len(U)))",
+)
+_store(
+    "dropout_left_on",
+    "Calling the module twice gives two outputs: something random, such as `F.dropout` without `self.training`, is still at work in eval mode.",
+    ADAM + LOOP,
+    layers="class Noisy(nn.Sequential):\n    def forward(self, x):\n        return F.dropout(super().forward(x), 0.3)\n"
+    "ffn = Noisy(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))",
+)
+
+
+# activation_patterns
+
+activation_patterns = Key(exercises.activation_patterns)
+
+
+@activation_patterns.truth
+def entry_by_entry(ffn, X):
+    """One sum after the other, with Python floats."""
+    rows = []
+    for x in X.tolist():
+        sums = [
+            sum(a * b for a, b in zip(x, key, strict=True)) + bias
+            for key, bias in zip(ffn.linear1.weight.tolist(), ffn.linear1.bias.tolist(), strict=True)
+        ]
+        rows.append([1 if total > 0 else 0 for total in sums])
+    return torch.tensor(rows)
+
+
+@activation_patterns.right("what is positive after the activation")
+def after_the_activation(ffn, X):
+    return (ffn.activation(ffn.linear1(X)) > 0).float()
+
+
+@activation_patterns.right("torch.where")
+def by_where(ffn, X):
+    pre = X @ ffn.linear1.weight.T + ffn.linear1.bias
+    return torch.where(pre > 0, 1, 0)
+
+
+@activation_patterns.right("sign of ReLU")
+def sign_of_relu(ffn, X):
+    return torch.relu(ffn.linear1(X)).sign().to(torch.int64)
+
+
+@activation_patterns.right("heaviside, row by row")
+def heaviside(ffn, X):
+    zero = torch.zeros((), dtype=X.dtype)
+    return torch.stack([torch.heaviside(ffn.linear1(x).detach(), zero) for x in X])
+
+
+@activation_patterns.right("a comparison as it is, True and False")
+def true_and_false(ffn, X):
+    return ffn.linear1(X) > 0
+
+
+@activation_patterns.mistake(
+    "These are signs of the output, [N, d_model]. The pattern belongs to the d_ff hidden neurons."
+)
+def of_the_output(ffn, X):
+    return (ffn(X) > 0).int()
+
+
+@activation_patterns.mistake(
+    "A neuron that gets exactly 0 counts as firing here: `>=` lets it in. It writes nothing, so its entry is 0."
+)
+def zero_counts(ffn, X):
+    return (ffn.linear1(X) >= 0).int()
+
+
+@activation_patterns.mistake(
+    "The result is [d_ff, N]. A row is asked for each token, so that row n is the pattern of token n."
+)
+def transposed(ffn, X):
+    return (ffn.linear1(X) > 0).int().T
+
+
+@activation_patterns.mistake("These are the coefficients themselves. Only whether a neuron fires is asked: 1 or 0.")
+def coefficients(ffn, X):
+    return torch.relu(ffn.linear1(X))
+
+
+@activation_patterns.mistake(
+    "`sign` makes −1 of what is negative. A silent neuron is 0: apply the activation first, or compare with `>`."
+)
+def with_minus_one(ffn, X):
+    return ffn.linear1(X).sign()
+
+
+@activation_patterns.mistake(
+    "Whatever is not zero counts here, also what is negative before ReLU. Compare after the activation, or with `> 0`."
+)
+def not_zero(ffn, X):
+    return (ffn.linear1(X) != 0).int()
+
+
+@activation_patterns.form(not_zero)
+def by_absolute_value(ffn, X):
+    return (ffn.linear1(X).abs() > 0).int()
+
+
+@activation_patterns.mistake("`b1` is missing: it shifts what a neuron adds up, and so decides whether it fires.")
+def without_b1_in_patterns(ffn, X):
+    return (X @ ffn.linear1.weight.T > 0).int()
+
+
+@activation_patterns.mistake("The shares over all tokens came back, [d_ff]. A row is asked for each token.")
+def shares(ffn, X):
+    return (ffn.linear1(X) > 0).double().mean(dim=0)
+
+
+@activation_patterns.mistake("How many neurons fire for each token came back, [N]. Which ones is asked.")
+def how_many(ffn, X):
+    return (ffn.linear1(X) > 0).sum(dim=1)
+
+
+@activation_patterns.mistake("It is the other way round: 1 stands where a neuron is silent.")
+def silent_ones(ffn, X):
+    return (ffn.linear1(X) <= 0).int()
+
+
+@activation_patterns.mistake(
+    "The indices of the firing neurons came back. A 0 or 1 is asked for every neuron of every token."
+)
+def indices(ffn, X):
+    return (ffn.linear1(X) > 0).nonzero()
+
+
+@activation_patterns.mistake(
+    "A threshold above zero was used. A neuron fires as soon as its coefficient is larger than 0."
+)
+def with_a_threshold(ffn, X):
+    return (ffn.linear1(X) > 0.5).int()
+
+
+@activation_patterns.mistake("X was cut at zero before the first layer. The bend comes after it.")
+def bend_on_the_input(ffn, X):
+    return (ffn.linear1(torch.relu(X)) > 0).int()
+
+
+@activation_patterns.mistake(
+    "The pattern is right, but X or the weights were changed in place on the way. Make new tensors."
+)
+def x_changed(ffn, X):
+    pattern = (ffn.linear1(X) > 0).int()
+    X.clamp_(min=0)
+    return pattern
+
+
+# Questions
+
+quiz_value = question(
+    exercises.quiz_value,
+    "B",
+    {
+        "A": "Row j of `linear2.weight` has d_ff numbers, one for every neuron: it is what output j collects. One neuron writes a column.",
+        "C": "Row j of `linear1.weight` is the key: what neuron j compares a token with, not what it writes.",
+    },
+)
+
+quiz_coefficient = question(
+    exercises.quiz_coefficient,
+    "A",
+    {
+        "B": "b1[j] is the same for every token. It shifts when the neuron fires; how strongly it answers depends on the token.",
+        "C": "There is no softmax in an FFN. The coefficients need not add up to 1, and many of them are large at the same time.",
+    },
+)
+
+quiz_knockout = question(
+    exercises.quiz_knockout,
+    "C",
+    {
+        "A": "Most facts survive the loss of their strongest neuron: several others push the same answer.",
+        "B": "With the 4 strongest gone almost every fact is lost. Facts are spread, but not evenly over all neurons.",
+    },
+)
+
+quiz_width = question(
+    exercises.quiz_width,
+    "B",
+    {
+        "A": "That would be so if each bit of a pattern could be set freely. But the number of weights only doubles.",
+        "C": "d_model limits the rank of a linear map. With a bend between, more neurons hold more facts at the same d_model.",
+    },
+)

@@ -1,0 +1,496 @@
+"""Notebook 06, What the FFN stores: how each exercise is called, and on what inputs. No answers.
+
+The FFNs that students are handed are built here from the drawn numbers. Sizes differ pairwise, except where a square FFN is the point.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
+from ffnlab.exercises.every_position import FFN, _ffn, _values, _weights
+
+ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """X [N, d_model], and the weights of three FFNs: wide, narrow, and square."""
+    d_model, narrow, N, wide, square = rng.integer(5, 7), rng.integer(3, 4), rng.integer(8, 9), *rng.distinct(2, 10, 14)
+    return {
+        "X": rng.normal(N, d_model),
+        "weights": _weights(rng, d_model, wide),
+        "narrow": _weights(rng, d_model, narrow),
+        "square": {"X": rng.normal(N, square), "weights": _weights(rng, square, square)},
+    }
+
+
+def _untouched(
+    ffn: FFN, before: dict[str, torch.Tensor], **tensors: tuple[torch.Tensor, torch.Tensor]
+) -> dict[str, bool]:
+    """Whether the parameters, and tensors given as (now, before), are what they were."""
+    after = _values(ffn)
+    same = set(before) == set(after) and all(torch.equal(before[name], after[name]) for name in before)
+    kept = {name: torch.equal(now, then) for name, (now, then) in tensors.items()}
+    return {"the parameters of ffn stay as they were": same} | {
+        f"{name} stays as it was": so for name, so in kept.items()
+    }
+
+
+# memory_view
+
+memory_view = Exercise(
+    "memory_view",
+    draw=_draw,
+    where="the section “Key, coefficient, value”.",
+    understood="A neuron is a pair of vectors of length d_model: the key that it compares a token with, and the value that it writes.",
+    hints=(
+        "Neuron j has one number in the hidden layer. Which weights lead to that number, and which lead away from it?",
+        "`nn.Linear(d_model, d_ff)` stores its weight as [d_ff, d_model]: one row for each number that comes out.",
+        "The second layer is stored as [d_model, d_ff]. What neuron j writes into the output stands there in a column.",
+        "Both results have the shape [d_ff, d_model]. One of the two weights has it already; the other needs a `.T`.",
+    ),
+)
+
+
+def _two(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; a pair (keys, values) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        kinds = ", ".join(type(part).__name__ for part in result[:4])
+        raise NotAsAsked(f"a pair (keys, values) of two tensors was expected, not {len(result)} of {kinds}")
+    return result[0], result[1]
+
+
+@memory_view.aspect("keys", points=1.5)
+def _(answer: Any, weights: Any, **_: Any) -> Any:
+    return _two(answer(_ffn(weights)))[0]
+
+
+@memory_view.aspect("values", points=1.5)
+def _(answer: Any, weights: Any, **_: Any) -> Any:
+    return _two(answer(_ffn(weights)))[1]
+
+
+@memory_view.aspect("other widths, and float32", points=0.5)
+def _(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
+    made = {
+        "d_ff smaller than d_model": _ffn(narrow),
+        "d_ff = d_model": _ffn(square["weights"]),
+        "everything in float32": _ffn(weights, torch.float32),
+    }
+    seen: dict[str, Any] = {}
+    for label, ffn in made.items():
+        found = attempt(lambda ffn=ffn: _two(answer(ffn)))  # type: ignore[misc]
+        both = found if isinstance(found, tuple) else (found, found)
+        seen |= {f"{label}, {name}": part for name, part in zip(("keys", "values"), both, strict=True)}
+    return seen
+
+
+@memory_view.aspect("ffn stays as it was", points=0.5)
+def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    ffn = _ffn(weights)
+    before, output = _values(ffn), ffn(X).detach()
+    _two(answer(ffn))
+    same = attempt(lambda: torch.allclose(ffn(X), output))
+    return _untouched(ffn, before) | {"ffn computes what it did": same}
+
+
+# decompose_output
+
+decompose_output = Exercise(
+    "decompose_output",
+    draw=_draw,
+    where="the section “A sum of what the neurons write”.",
+    understood="The output is a sum: every neuron adds its value, times its coefficient, and b2 is added besides.",
+    hints=(
+        "You need two things: the d_ff coefficients of this token, and the d_ff values.",
+        "The coefficient of a neuron is what stands in the hidden layer after the activation.",
+        "Row j is a number times a vector. `h[:, None]` is [d_ff, 1], which multiplies the rows of a matrix [d_ff, d_model].",
+        "Check it yourself: the rows must add up to `ffn(x) - ffn.linear2.bias`.",
+    ),
+)
+
+
+@decompose_output.aspect("rows", points=2)
+def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    return {f"token {n}": attempt(lambda n=n: answer(_ffn(weights), X[n].clone())) for n in range(3)}  # type: ignore[misc]
+
+
+@decompose_output.aspect("other widths, and float32", points=1)
+def _(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
+    return {
+        "d_ff smaller than d_model": attempt(lambda: answer(_ffn(narrow), X[0].clone())),
+        "d_ff = d_model": attempt(lambda: answer(_ffn(square["weights"]), square["X"][0].clone())),
+        "everything in float32": attempt(lambda: answer(_ffn(weights, torch.float32), X[0].float())),
+    }
+
+
+@decompose_output.aspect("no neuron fires", points=0.5)
+def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    silent = weights | {"b1": torch.full_like(weights["b1"], -100.0)}
+    return answer(_ffn(silent), X[0].clone())
+
+
+@decompose_output.aspect("ffn and x stay as they were", points=0.5)
+def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    ffn, x = _ffn(weights), X[1].clone()
+    before = _values(ffn)
+    answer(ffn, x)
+    return _untouched(ffn, before, x=(x, X[1]))
+
+
+# top_neurons
+
+
+def _draw_directions(rng: Draw, case: int) -> dict[str, Any]:
+    """Six tokens, a direction for each, and how many neurons are asked for."""
+    d_model, d_ff = rng.integer(5, 8), rng.integer(36, 44)
+    weights = _weights(rng, d_model, d_ff)
+    weights["b1"] = weights["b1"] + 0.5
+    return {
+        "weights": weights,
+        "X": rng.normal(6, d_model),
+        "directions": rng.normal(6, d_model, scale=1.5),
+        "k": [rng.integer(2, 4) for _ in range(6)],
+    }
+
+
+top_neurons = Exercise(
+    "top_neurons",
+    draw=_draw_directions,
+    where="the section “Which neurons know it?”.",
+    understood="A neuron matters for an answer if it fires and if its value points that way; neither alone is enough.",
+    hints=(
+        "Each neuron adds h_j · value_j to the output. How much of that goes along `direction`? One number for each neuron.",
+        "The part of a vector along a direction is their dot product. With `decompose_output` it is one matrix product.",
+        "Keep the sign: a neuron that pushes the other way is not among the largest.",
+        "`torch.topk(contributions, k)` returns values and indices. Here the indices are asked.",
+    ),
+)
+
+
+def _ordered(seen: Any) -> Any:
+    """Indices in rising order, whatever order and kind of whole numbers they came in."""
+
+    def one(value: Any) -> Any:
+        if (
+            isinstance(value, torch.Tensor)
+            and not value.is_floating_point()
+            and value.dtype != torch.bool
+            and value.ndim == 1
+        ):
+            return sorted(int(index) for index in value)
+        if isinstance(value, (list, tuple)) and all(isinstance(v, int) and not isinstance(v, bool) for v in value):
+            return sorted(value)
+        return value
+
+    return {label: one(value) for label, value in seen.items()}
+
+
+@top_neurons.aspect("which neurons", points=2, facts=_ordered)
+def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
+    return {
+        f"token {n}, k = {k[n]}": attempt(partial(answer, _ffn(weights), X[n].clone(), directions[n].clone(), k[n]))
+        for n in range(len(X))
+    }
+
+
+@top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_ordered)
+def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
+    single = _ffn(weights, torch.float32)
+    return {
+        "k = 1": attempt(lambda: answer(_ffn(weights), X[0].clone(), directions[0].clone(), 1)),
+        "everything in float32": attempt(lambda: answer(single, X[1].float(), directions[1].float(), k[1])),
+        "the opposite direction": attempt(lambda: answer(_ffn(weights), X[2].clone(), -directions[2], k[2])),
+    }
+
+
+@top_neurons.aspect("ffn, x and direction stay as they were", points=0.5)
+def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
+    ffn, x, direction = _ffn(weights), X[0].clone(), directions[0].clone()
+    before = _values(ffn)
+    answer(ffn, x, direction, k[0])
+    return _untouched(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
+
+
+# knockout
+
+
+def _draw_knocked(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, with larger b1, so that most neurons fire, and neurons to be silenced."""
+    drawn = _draw(rng, case)
+    for weights in (drawn["weights"], drawn["square"]["weights"]):
+        weights["b1"] = weights["b1"].abs() + 0.5
+    d_model, d_ff = drawn["weights"]["W1"].shape
+    idx = sorted(rng.distinct(3, 1, d_model - 1))
+    return drawn | {"idx": [*idx, d_ff - 1], "other": rng.integer(d_model, d_ff - 2)}
+
+
+knockout = Exercise(
+    "knockout",
+    draw=_draw_knocked,
+    where="the section “Knock them out”.",
+    understood="A knock-out sets the coefficient of a neuron to zero, and nothing else, and puts everything back afterwards.",
+    hints=(
+        "What must be zero is h_j, after the activation. Zero weights in the first layer leave relu(b1[j]) behind.",
+        "Whether a neuron's coefficient is zero or its value is zero, the output is the same: it writes h_j · value_j.",
+        "Neuron j's value stands in column j of `linear2.weight`: `weight[:, idx]`.",
+        "`copy.deepcopy(ffn)` is a module of its own: what you change there leaves the original alone. Change weights under `torch.no_grad()`.",
+        "Copy the module, set the columns `idx` of the copy's `linear2.weight` to zero, return the copy.",
+    ),
+)
+
+
+@contextlib.contextmanager
+def _knocked(answer: Any, ffn: FFN, idx: Any) -> Iterator[nn.Module]:
+    """What computes while the neurons are silent: the module that came back, or `ffn` inside the context."""
+    made = answer(ffn, idx)
+    if isinstance(made, nn.Module):
+        yield made
+    elif hasattr(type(made), "__enter__") and hasattr(type(made), "__exit__") and not isinstance(made, torch.Tensor):
+        with made as given:
+            yield given if isinstance(given, nn.Module) else ffn
+    elif isinstance(made, types.GeneratorType):
+        raise NotAsAsked(
+            "a generator came back; with @contextlib.contextmanager over the function it is a context manager"
+        )
+    else:
+        raise NotAsAsked(f"{described(made)}; a module or a context manager was expected")
+
+
+def _without(answer: Any, ffn: FFN, idx: Any, X: torch.Tensor) -> Any:
+    with _knocked(answer, ffn, idx) as module:
+        return module(X)
+
+
+@knockout.aspect("the output without them", points=2)
+def _(answer: Any, X: Any, weights: Any, idx: Any, **_: Any) -> Any:
+    return _without(answer, _ffn(weights), torch.tensor(idx), X)
+
+
+@knockout.aspect("other inputs", points=1)
+def _(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
+    everyone = torch.arange(len(weights["b1"]))
+    return {
+        "idx is a list": attempt(lambda: _without(answer, _ffn(weights), idx, X)),
+        "idx has one neuron": attempt(lambda: _without(answer, _ffn(weights), torch.tensor([other]), X)),
+        "idx is an empty list": attempt(lambda: _without(answer, _ffn(weights), [], X)),
+        "idx has all neurons": attempt(lambda: _without(answer, _ffn(weights), everyone, X)),
+        "x is one token": attempt(lambda: _without(answer, _ffn(weights), torch.tensor(idx), X[0])),
+        "d_ff = d_model": attempt(
+            lambda: _without(answer, _ffn(square["weights"]), torch.tensor(idx[:3]), square["X"])
+        ),
+        "everything in float32": attempt(
+            lambda: _without(answer, _ffn(weights, torch.float32), torch.tensor(idx), X.float())
+        ),
+    }
+
+
+@knockout.aspect("afterwards", points=2)
+def _(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
+    ffn, given = _ffn(weights), X.clone()
+    before, output = _values(ffn), ffn(X).detach()
+    first = _without(answer, ffn, torch.tensor(idx), given)
+    kept = _untouched(ffn, before, X=(given, X))
+    computes = {"ffn computes what it did": torch.allclose(ffn(X), output)}
+    second = _without(answer, ffn, torch.tensor([other]), given)
+    alone = _without(answer, _ffn(weights), torch.tensor([other]), X)
+    shapes = {"the knock-out computes a tensor like x": getattr(first, "shape", None) == X.shape}
+    again = {"a second knock-out knows nothing of the first": torch.allclose(second, alone)}
+    return kept | computes | shapes | again
+
+
+# train_fact_ffn
+
+
+def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
+    """256 facts to be learned, and a few more for a look at `steps` and `d_ff`."""
+
+    def facts(N: int, d: int, C: int) -> dict[str, torch.Tensor]:
+        return {
+            "E": rng.normal(N, d, dtype=torch.float32),
+            "U": rng.normal(C, d, dtype=torch.float32),
+            "y": torch.tensor([rng.integer(0, C - 1) for _ in range(N)]),
+        }
+
+    return {"facts": facts(256, 32, 64), "few": facts(20, 9, 12)}
+
+
+train_fact_ffn = Exercise(
+    "train_fact_ffn",
+    draw=_draw_facts,
+    cases=1,
+    where="the section “Store facts”.",
+    understood="A few hundred facts fit into two small matrices, put there by nothing but gradient steps on a cross-entropy.",
+    hints=(
+        "The training loop has four lines: clear the gradients, compute the loss, go backwards, take a step.",
+        "The logits are `(E + ffn(E)) @ U.T`, [N, C]. `F.cross_entropy` takes them as they are, and `y`, and applies the softmax itself.",
+        "Only the FFN's own parameters go into the optimiser. Adam with learning rate 0.01 learns all facts in 300 steps.",
+        "Make the module first: `nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))`, with d the length of a row of E. Return it after the loop.",
+    ),
+)
+
+STEPS = 300
+
+
+@contextlib.contextmanager
+def _counted() -> Iterator[list[int]]:
+    """Counts the optimiser steps that are taken inside, whoever takes them."""
+    taken: list[int] = []
+    hook = register_optimizer_step_pre_hook(lambda *arguments: taken.append(1))
+    try:
+        yield taken
+    finally:
+        hook.remove()
+
+
+def _trained(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
+    module = answer(facts["E"], facts["U"], facts["y"], d_ff, steps)
+    if not isinstance(module, nn.Module):
+        raise NotAsAsked(f"{described(module)}; the trained module was expected")
+    return module.eval()
+
+
+def _how_it_went(seen: Any) -> Any:
+    """Whether the facts are known; where they are not, what the outputs look like."""
+    E, U, y, out = (seen[name] for name in ("E", "U", "y", "out"))
+    if out.shape != E.shape:
+        raise ValueError("module(E) should have the shape of E")
+    right = max(((given @ U.T).argmax(1) == y for given in (out, E + out)), key=torch.count_nonzero)
+    known = float(right.float().mean())
+    if known >= ENOUGH:
+        return {"of the facts, the module knows": "99 % or more"}
+    share = next(words for limit, words in SHARES if known < limit)
+    if float(right[: len(y) // 2].float().mean()) >= ENOUGH:
+        share = "all of the first half only"
+    size = next(words for limit, words in SIZES if not float(out.abs().max()) >= limit)
+    return {"of the facts, the module knows": f"{share}; it writes {size}"}
+
+
+SHARES = ((0.06, "less than 6 %"), (0.4, "6 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
+SIZES = ((2.0, "hardly anything"), (100.0, "usual numbers"), (600.0, "large numbers"), (float("inf"), "huge numbers"))
+
+
+@train_fact_ffn.aspect("knows the facts", points=2, facts=_how_it_went)
+def _(answer: Any, facts: Any, few: Any) -> Any:
+    given = {name: value.clone() for name, value in facts.items()}
+    module = _trained(answer, given, 40, STEPS)
+    with torch.no_grad():
+        return facts | {"out": module(facts["E"])}
+
+
+@train_fact_ffn.aspect("two layers of width d_ff", points=0.5)
+def _(answer: Any, facts: Any, few: Any) -> Any:
+    module = _trained(answer, few, 17, 3)
+    d = few["E"].shape[1]
+    count = sum(p.numel() for p in module.parameters())
+    out = module(few["E"] if not few["E"].requires_grad else few["E"].detach())
+    return {
+        "module(E) has the shape of E": out.shape == few["E"].shape,
+        "no more parameters than two layers of width d_ff have": count <= 2 * d * 17 + 17 + d,
+        "a hidden layer of width d_ff": any(17 in p.shape for p in module.parameters()),
+        "the same input gives the same output": torch.equal(module(few["E"]), module(few["E"])),
+    }
+
+
+@train_fact_ffn.aspect("at most `steps` steps", points=0.5)
+def _(answer: Any, facts: Any, few: Any) -> Any:
+    with _counted() as taken:
+        _trained(answer, few, 17, 7)
+    return {"an optimiser takes at least one step": bool(taken), "it takes at most `steps` steps": len(taken) <= 7}
+
+
+@train_fact_ffn.aspect("E, U and y stay as they were", points=1)
+def _(answer: Any, facts: Any, few: Any) -> Any:
+    given = {name: value.clone() for name, value in few.items()}
+    _trained(answer, given, 17, 7)
+    return {name: torch.equal(given[name], few[name]) for name in few}
+
+
+# activation_patterns
+
+
+def _draw_patterns(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, and weights with two neurons that get exactly 0 from every token."""
+    drawn = _draw(rng, case)
+    weights = drawn["weights"]
+    silent = rng.distinct(2, 0, len(weights["b1"]) - 1)
+    at_zero = {name: value.clone() for name, value in weights.items()}
+    at_zero["W1"][:, silent] = 0
+    at_zero["b1"][silent] = 0
+    return drawn | {"at_zero": at_zero}
+
+
+activation_patterns = Exercise(
+    "activation_patterns",
+    draw=_draw_patterns,
+    where="the section “Patterns”.",
+    understood="Which neurons fire is a row of zeros and ones for every token; a number that is exactly zero has not fired.",
+    hints=(
+        "A neuron fires if what it adds up, bias included, is larger than zero.",
+        "A comparison of tensors gives True and False; `.int()` or `.float()` turns them into 1 and 0.",
+    ),
+)
+
+
+def _zeros_and_ones(seen: Any) -> Any:
+    """The patterns in float64, whatever dtype they came in."""
+    return {label: v.double() if isinstance(v, torch.Tensor) else v for label, v in seen.items()}
+
+
+@activation_patterns.aspect("patterns", points=1, facts=_zeros_and_ones)
+def _(answer: Any, X: Any, weights: Any, narrow: Any, **_: Any) -> Any:
+    return {
+        "the tokens X": answer(_ffn(weights), X.clone()),
+        "one token, N = 1": attempt(lambda: answer(_ffn(weights), X[:1].clone())),
+        "d_ff smaller than d_model": attempt(lambda: answer(_ffn(narrow), X.clone())),
+        "everything in float32": attempt(lambda: answer(_ffn(weights, torch.float32), X.float())),
+    }
+
+
+@activation_patterns.aspect("neurons at exactly zero", points=0.5, facts=_zeros_and_ones)
+def _(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
+    return {"two neurons that get exactly 0": answer(_ffn(at_zero), X.clone())}
+
+
+@activation_patterns.aspect("ffn and X stay as they were", points=0.5)
+def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    ffn, given = _ffn(weights), X.clone()
+    before = _values(ffn)
+    answer(ffn, given)
+    return _untouched(ffn, before, X=(given, X))
+
+
+# Questions. Their texts stand in the notebook.
+
+quiz_value = question(
+    "quiz_value",
+    where="the section “Key, coefficient, value”.",
+    understood="`linear2.weight` is [d_model, d_ff]: column j is what neuron j writes.",
+)
+
+quiz_coefficient = question(
+    "quiz_coefficient",
+    where="the section “Key, coefficient, value”.",
+    understood="The hidden activation h_j says how strongly the memory j answers to this token. It is a number, and no value.",
+)
+
+quiz_knockout = question(
+    "quiz_knockout",
+    where="the section “Knock them out”.",
+    understood="A fact is spread over several neurons, and a neuron works for many facts: one neuron is not one fact, a few neurons nearly are.",
+)
+
+quiz_width = question(
+    "quiz_width",
+    where="the section “More neurons, more facts”.",
+    understood="At this size the number of facts that fit grows in proportion to d_ff, and so to the number of weights.",
+)

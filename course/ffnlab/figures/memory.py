@@ -1,0 +1,258 @@
+"""The figures of notebook 06: one neuron's key, coefficients and value; a sum that grows; facts by width; neurons knocked out."""
+
+from __future__ import annotations
+
+import torch
+
+from ffnlab import style, svg
+from ffnlab.experiments import fact_stores
+from ffnlab.picture import Picture
+
+LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
+FACTS, WIDTHS = fact_stores.FACTS, fact_stores.WIDTHS
+NEURONS, STORED = fact_stores.STORE_WIDTH, fact_stores.STORE_FACTS
+SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "ri")
+LIKES = (
+    "figs", "plums", "pears", "dates", "limes", "kiwis", "nuts", "leeks", "rice", "oats", "rye", "corn", "peas", "beans",
+    "beets", "kale", "soup", "bread", "cake", "pies", "tarts", "jam", "honey", "mint", "sage", "thyme", "tea", "milk",
+    "cream", "cheese", "eggs", "tofu", "chess", "cards", "darts", "golf", "judo", "polo", "rugby", "skiing", "surfing",
+    "tennis", "yoga", "jazz", "opera", "blues", "drums", "harps", "flutes", "pianos", "cats", "dogs", "hens", "owls",
+    "bees", "frogs", "snow", "rain", "fog", "sun", "hills", "lakes", "caves", "boats",
+)  # fmt: skip
+
+
+def name(fact: int) -> str:
+    """The invented person that fact number `fact` is about."""
+    return "".join(SYLLABLES[fact // 8**place % 8] for place in (2, 1, 0)).capitalize()
+
+
+def _inside(what: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{what} must be from {low} to {high}, not {value}")
+
+
+def _hidden() -> torch.Tensor:
+    given, store = fact_stores.store()
+    return torch.relu(given.E @ store.keys.T + store.b1)  # [N, f]
+
+
+def _logits() -> torch.Tensor:
+    given, store = fact_stores.store()
+    logits: torch.Tensor = (given.E + _hidden() @ store.values + store.b2) @ given.U.T  # [N, C]
+    return logits
+
+
+def _bar(x: float, y: float, value: float, scale: float, tall: float = 14) -> str:
+    """A bar from x to the right, or to the left for a negative value."""
+    length = abs(value) * scale
+    return svg.rect(x if value >= 0 else x - length, y, length, tall, fill=style.signed(value), tip=svg.label(value, 2))
+
+
+def neuron(j: int = 0) -> Picture:
+    """Neuron j of the store: its key, the facts that it answers to most, and the answers that its value pushes most."""
+    _inside("the neuron", j, 0, NEURONS - 1)
+    given, store = fact_stores.store()
+    h = _hidden()[:, j]
+    push = store.values[j] @ given.U.T  # [C]
+    fires = int((h > 0).sum())
+    top = h.argsort(descending=True)[:8].tolist()
+    answers = push.argsort(descending=True)[:8].tolist()
+    helped = sum(int(given.y[fact]) in answers for fact in top)
+    title = f"Neuron {j} fires for {fires} of {STORED} facts"
+    sentence = (
+        f"Neuron {j} answers most strongly to {name(top[0])} and pushes “{LIKES[answers[0]]}” most. Of the 8 facts on the "
+        f"left, {helped} {'has' if helped == 1 else 'have'} an answer that is among the 8 on the right."
+    )
+    head, row = 92.0, 26.0
+    key_x, fact_x, value_x = LEFT, 190.0, 430.0
+    shapes = [
+        svg.text(key_x, 62, "key", size=14, bold=True),
+        svg.text(key_x, 79, "what it looks for", size=12, fill=style.MUTED),
+        svg.text(fact_x, 62, "coefficient", size=14, bold=True),
+        svg.text(fact_x, 79, "its 8 strongest facts", size=12, fill=style.MUTED),
+        svg.text(value_x, 62, "value", size=14, bold=True),
+        svg.text(value_x, 79, "the 8 answers it pushes most", size=12, fill=style.MUTED),
+    ]
+    for i, weight in enumerate(store.keys[j].tolist()):
+        x, y = key_x + 34 * (i % 4), head + row * (i // 4)
+        shapes.append(
+            svg.rect(
+                x, y, 32, row - 3, fill=style.diverging(weight, 1.5), stroke=style.TINT,
+                tip=f"key {i}: {svg.label(weight, 3)}",
+            )
+        )  # fmt: skip
+    most, strongest = float(push.max()), float(h.max())
+    for n, (fact, answer) in enumerate(zip(top, answers, strict=True)):
+        y = head + row * n
+        right = int(given.y[fact]) in answers
+        ink = style.POSITIVE if right else style.INK
+        shapes += [
+            svg.text(fact_x, y + 15, f"{name(fact)}: {LIKES[int(given.y[fact])]}", size=12.5, bold=right, fill=ink),
+            _bar(fact_x + 122, y + 4, float(h[fact]), 66 / strongest),
+            svg.text(
+                fact_x + 126 + 66 * float(h[fact]) / strongest,
+                y + 15,
+                svg.label(float(h[fact]), 1),
+                size=11.5,
+                fill=style.MUTED,
+            ),
+            svg.text(value_x, y + 15, LIKES[answer], size=12.5),
+            _bar(value_x + 62, y + 4, float(push[answer]), 84 / most),
+            svg.text(
+                value_x + 66 + 84 * float(push[answer]) / most,
+                y + 15,
+                svg.label(float(push[answer]), 1),
+                size=11.5,
+                fill=style.MUTED,
+            ),
+        ]
+    shapes.append(
+        svg.text(
+            LEFT,
+            head + 8 * row + 18,
+            "blue and bold: the fact's answer is among those on the right",
+            size=12,
+            fill=style.MUTED,
+        )
+    )
+    return Picture(title, sentence, svg.card(head + 8 * row + 34, title, sentence, *shapes))
+
+
+def growing(fact: int = 0, count: int = 4) -> Picture:
+    """The logits of one fact when only its `count` strongest neurons write: the right answer beside the five nearest others."""
+    _inside("the fact", fact, 0, STORED - 1)
+    _inside("count", count, 0, NEURONS)
+    given, store = fact_stores.store()
+    h, right = _hidden()[fact], int(given.y[fact])
+    order = (h * (store.values @ given.U[right])).argsort(descending=True)
+    chosen = order[:count]
+    logits = (given.E[fact] + h[chosen] @ store.values[chosen] + store.b2) @ given.U.T
+    best = int(logits.argmax())
+    known = best == right
+    neurons = "neuron" if count == 1 else "neurons"
+    title = f"{count} {neurons} written: the answer is “{LIKES[best]}”"
+    margin = float(logits[right] - logits[[c for c in range(len(LIKES)) if c != right]].max())
+    ahead = "ahead of" if margin > 0 else "behind"
+    sentence = (
+        f"{name(fact)} likes {LIKES[right]}. With {count} of {NEURONS} {neurons} the right answer is {svg.label(abs(margin), 1)} "
+        f"{ahead} the best other one, so the fact is {'known' if known else 'not known'}."
+    )
+    return _answers(title, sentence, logits, logits, right)
+
+
+def _answers(
+    title: str, sentence: str, logits: torch.Tensor, before: torch.Tensor, right: int, below: str = ""
+) -> Picture:
+    """Bars of the right answer and the five best others, `before` behind them; more shapes may stand below."""
+    others = [c for c in logits.argsort(descending=True).tolist() if c != right][:5]
+    zero, scale, head, row = 250.0, 4.0, 70.0, 28.0
+    shapes = [
+        svg.text(LEFT, 58, "right answer, then the five best others", size=12, fill=style.MUTED),
+        svg.line(zero, head - 4, zero, head + 6 * row, stroke=style.NEUTRAL),
+    ]
+    for n, answer in enumerate([right, *others]):
+        y, now, then = head + row * n, float(logits[answer]), float(before[answer])
+        shapes.append(svg.text(LEFT + 84, y + 16, LIKES[answer], size=13, anchor="end", bold=n == 0))
+        for value, fill, tall in ((then, style.GHOST, 22.0), (now, style.POSITIVE if n == 0 else style.NEGATIVE, 12.0)):
+            length = min(abs(value) * scale, 330 if value > 0 else 140)
+            x = zero if value >= 0 else zero - length
+            shapes.append(
+                svg.rect(x, y + 11 - tall / 2, length, tall, fill=fill, tip=f"{LIKES[answer]}: {svg.label(value, 1)}")
+            )
+        shapes.append(svg.text(RIGHT, y + 16, svg.label(now, 1, pad=True), size=12, anchor="end", fill=style.MUTED))
+    tall = head + 6 * row + (200 if below else 16)
+    return Picture(title, sentence, svg.card(tall, title, sentence, *shapes, below))
+
+
+def capacity(count: int = 256, width: int = 16) -> Picture:
+    """The share of `count` facts that FFNs of width `width` know, in the table of all counts and widths."""
+    if count not in FACTS or width not in WIDTHS:
+        raise ValueError(f"there are runs for {FACTS} facts and widths {WIDTHS}, not for {count} and {width}")
+    found = fact_stores.accuracy(count, width)
+    mean = sum(found) / len(found)
+    title = f"{count} facts, d_ff = {width}: {round(100 * mean)} % known"
+    fit = max((n for n in FACTS if min(fact_stores.accuracy(n, width)) >= 0.99), default=0)
+    sentence = (
+        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training (three seeds: "
+        f"{round(100 * min(found))} to {round(100 * max(found))} %). "
+        + (
+            f"The most that this width knows completely here is {fit}."
+            if fit
+            else "This width knows none of these sets completely."
+        )
+    )
+    left, top, wide, tall = 130.0, 92.0, 78.0, 40.0
+    shapes = [
+        svg.text(left + wide * len(WIDTHS) / 2, top - 32, "d_ff", size=13, bold=True, anchor="middle"),
+        svg.text(left - 14, top - 12, "facts", size=13, bold=True, anchor="end"),
+    ]
+    for c, f in enumerate(WIDTHS):
+        shapes.append(svg.text(left + wide * (c + 0.5), top - 12, str(f), size=13, anchor="middle", fill=style.MUTED))
+    for r, n in enumerate(FACTS):
+        y = top + tall * r
+        shapes.append(svg.text(left - 14, y + 25, str(n), size=13, anchor="end", fill=style.MUTED))
+        for c, f in enumerate(WIDTHS):
+            shares = fact_stores.accuracy(n, f)
+            share = sum(shares) / len(shares)
+            ink = style.PAPER if share > 0.55 else style.INK
+            shapes += [
+                svg.rect(
+                    left + wide * c,
+                    y,
+                    wide - 2,
+                    tall - 2,
+                    fill=style.diverging(share, 1.0),
+                    stroke=style.TINT,
+                    tip=f"{n} facts, d_ff {f}: {svg.label(share, 3)}",
+                ),
+                svg.text(
+                    left + wide * (c + 0.5) - 1, y + 25, f"{round(100 * share)} %", size=13, anchor="middle", fill=ink
+                ),
+            ]
+    x, y = left + wide * WIDTHS.index(width), top + tall * FACTS.index(count)
+    shapes.append(svg.rect(x - 1, y - 1, wide, tall, stroke=style.INK, stroke_width=2.6, radius=3))
+    return Picture(title, sentence, svg.card(top + tall * len(FACTS) + 18, title, sentence, *shapes))
+
+
+def lost(fact: int, m: int, at_random: bool = False) -> torch.Tensor:
+    """The logits [N, C] of all facts without m neurons: the strongest of `fact`, or m of those that fire for it, at random."""
+    given, store = fact_stores.store()
+    h = _hidden()
+    order = (h[fact] * (store.values @ given.U[given.y[fact]])).argsort(descending=True)
+    if at_random:
+        firing = h[fact].nonzero()[:, 0]
+        order = firing[torch.randperm(len(firing), generator=torch.Generator().manual_seed(fact))]
+    gone = order[:m]
+    without: torch.Tensor = _logits() - h[:, gone] @ store.values[gone] @ given.U.T
+    return without
+
+
+def knocked(fact: int = 0, m: int = 1, at_random: bool = False) -> Picture:
+    """One fact's answers with m neurons knocked out, and which of all facts are lost with them."""
+    _inside("the fact", fact, 0, STORED - 1)
+    _inside("m", m, 0, 16)
+    given, _ = fact_stores.store()
+    before, after = _logits(), lost(fact, m, at_random)
+    right = int(given.y[fact])
+    known = after.argmax(1) == given.y
+    others = int((~known).sum()) - int(not known[fact])
+    fate = "kept" if known[fact] else "lost"
+    which = "random" if at_random else "top"
+    neurons = "neuron" if m == 1 else "neurons"
+    title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {others} others lost"
+    best = LIKES[int(after[fact].argmax())]
+    sentence = (
+        f"{name(fact)} likes {LIKES[right]}. Without {m} {'neurons that fire for it, chosen at random,' if at_random else 'of its strongest neurons'} "
+        f"the store says “{best}”; of the {STORED - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
+    )
+    top, side, columns = 262.0, 8.4, 64
+    parts = [
+        svg.text(LEFT, top, f"all {STORED} facts, a square each; orange and filled: lost", size=12, fill=style.MUTED)
+    ]
+    for n in range(STORED):
+        x, y = LEFT + 30 + side * (n % columns), top + 14 + (side + 8) * (n // columns)
+        size = side - 2
+        fill = style.TINT if known[n] else style.NEGATIVE
+        edge = style.INK if n == fact else style.RULE if known[n] else style.NEGATIVE
+        parts.append(svg.rect(x, y, size, size + 6, fill=fill, stroke=edge, stroke_width=2 if n == fact else 0.6))
+    return _answers(title, sentence, after[fact], before[fact], right, "".join(parts))

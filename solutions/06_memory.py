@@ -1,0 +1,766 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 06 · What the FFN stores
+#
+# `●●●●●●○○○○` step 6 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 60 minutes, and 10 more for the quiz and question M6 |
+# | **You need** | `02_feed_forward`; a training loop seen once |
+# | **Points** | 22 for code, 4 for the quiz, 3 for an answer in your own words |
+#
+# Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
+# knows
+# 512 facts, find the neurons that hold one of them, and take these away. At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | read the key and the value of every neuron from the two weight matrices | `memory_view` |
+# | write the output as a sum of what the neurons write | `decompose_output` |
+# | train an FFN that knows facts, and say how many fit | `train_fact_ffn` |
+# | find the neurons that matter most for an answer | `top_neurons` |
+# | knock neurons out without leaving a trace, and count what is lost | `knockout` |
+# | tell which neurons fire, and what that does not tell | `activation_patterns` |
+# | weigh what speaks for and against “facts live in the FFN” | question M6 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import contextlib
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.experiments import fact_stores
+from ffnlab.figures import memory as figures
+from ffnlab.train import bar
+
+style.use()
+
+
+class FFN(nn.Module):
+    """The FFN of notebook 02: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.activation = torch.relu
+
+    def forward(self, x):
+        return self.linear2(self.activation(self.linear1(x)))
+
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Key, coefficient, value
+#
+# *What does Balago like?* The FFN of this notebook knows the answer, for 512 invented people. A question is a vector of 32 random numbers, an answer
+# one of
+# 64 other vectors, and nothing connects them but the FFN's 128 hidden neurons, which learned all 512 facts.
+#
+# The figure shows one neuron. On the left are the 32 weights that lead into it, in the middle the people for whom it fires most, on the right the
+# answers
+# that it pushes most when it fires.
+#
+# **Predict:** if this neuron were *the* memory of one fact, for how many of the 512 questions would it fire? And would the answers of the people in the
+# middle stand on the right?
+
+# %% nbgrader={"grade": false, "grade_id": "neuron", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1, 1, 0))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** A neuron does three things, and each has a name (Geva et al. 2021):
+#
+# | | | for neuron j | with `nn.Linear` |
+# |---|---|---|---|
+# | **key** | what it compares the token with | a vector of d_model weights | `linear1.weight[j, :]` |
+# | **coefficient** | how strongly it answers to this token | one number, h_j = relu(x · key_j + b1_j) | not a weight: an activation |
+# | **value** | what it writes, times the coefficient | a vector of d_model weights | `linear2.weight[:, j]` |
+#
+# This looks like attention, with keys and values that are learned and not computed from tokens. But there is no softmax: the coefficients need not add
+# up to
+# 1, and many are large at the same time. Each neuron here fires for about half of the questions. It is not the memory of one fact. Still, key and value
+# belong together: over all
+# 128 neurons, 2.4 of the 8 people in the middle have an answer on the right, on average. Chance would give 1.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "memory_view-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `memory_view`
+#
+# *4 points · difficulty ●○○ · 4 minutes*
+#
+# Read the keys and values of an FFN from its weights.
+#
+# - **Takes** `ffn`, a module like `FFN` above.
+# - **Returns** a pair `(keys, values)` of two tensors [d_ff, d_model]. Row j of each belongs to neuron j.
+# - No biases: `b1` is a threshold, and `b2` belongs to no neuron.
+# - Copies or views are both fine. `ffn` stays as it was.
+#
+#
+# Stuck? Run `hint("memory_view")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "memory_view", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def memory_view(ffn):
+    """The keys and the values of all neurons, two tensors [d_ff, d_model]."""
+    ### BEGIN SOLUTION
+    keys, values = ffn.linear1.weight, ffn.linear2.weight.T
+    return keys, values
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-memory_view", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("memory_view", memory_view)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("memory_view", memory_view)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "growing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · A sum of what the neurons write
+#
+# The output is what all neurons write together:
+#
+# $$\mathrm{FFN}(x) = b_2 + \sum_j h_j \cdot \mathrm{value}_j, \qquad h_j = \mathrm{act}(x \cdot \mathrm{key}_j + b_{1,j})$$
+#
+# Below, the neurons write one after the other, the one that pushes the right answer most comes first. The bars are the scores of the answers, (x +
+# output) · answer.
+# The highest score is what the FFN says.
+#
+# **Predict:** about 64 of the 128 neurons fire for a fact. How many of them have to write until the right answer is ahead? Does it stay ahead?
+
+# %% nbgrader={"grade": false, "grade_id": "growing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.growing,
+    fact=controls.steps("fact", [(figures.name(n), n) for n in range(0, figures.STORED, 64)], 0),
+    count=controls.slider("neurons", 0, figures.NEURONS, 1, 4),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Of about 64 neurons that fire, the few strongest put the right answer ahead. Those at the end of the order push the other way: they
+# fire for this fact and
+# write for others. With all 128 the answer is right, with a margin.
+#
+# ### Exercise `decompose_output`
+#
+# *4 points · difficulty ●●○ · 4 minutes*
+#
+# Take the output apart.
+#
+# - **Takes** `ffn` as before, with ReLU as its `activation`, and one token `x` [d_model].
+# - **Returns** a tensor [d_ff, d_model], in the dtype of `x`. Row j is what neuron j writes: its coefficient times its value.
+# - A neuron that does not fire has a row of zeros. All rows together add up to `ffn(x)` without `b2`.
+# - Whether gradients flow is up to you. `ffn` and `x` stay as they were.
+#
+#
+# Stuck? Run `hint("decompose_output")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "decompose_output", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def decompose_output(ffn, x):
+    """What each neuron writes for the token x [d_model]: [d_ff, d_model]."""
+    ### BEGIN SOLUTION
+    coefficients = ffn.activation(ffn.linear1(x))  # [d_ff]
+    return coefficients[:, None] * ffn.linear2.weight.T
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-decompose_output", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("decompose_output", decompose_output)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("decompose_output", decompose_output)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "decompose-sum", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+ffn, x = FFN(6, 10), torch.randn(6)
+try:
+    written = decompose_output(ffn, x)
+    print("rows that are not zero:", int(written.any(dim=1).sum()), "of", len(written))
+    print("b2 and all rows give the output:", torch.allclose(ffn.linear2.bias + written.sum(0), ffn(x), atol=1e-6))
+except NotImplementedError:
+    print("This cell lights up when decompose_output is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "train_fact_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 3 · Store facts
+#
+# How do facts get into the weights? Nobody puts them there one by one. The questions `E` [N, d_model] and the answers `U` [C, d_model] are random and
+# stay fixed; `y` [N] says
+# which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and cross-entropy with gradient steps does the
+# rest.
+#
+# **Predict:** 256 facts, 40 hidden neurons. Will an FFN know half of them, nearly all, or all?
+#
+# ### Exercise `train_fact_ffn`
+#
+# *4 points · difficulty ●●○ · 7 minutes*
+#
+# Train an FFN that knows facts.
+#
+# - **Takes** `E` [N, d_model], `U` [C, d_model], both float32, `y` [N] of whole numbers below C, the width `d_ff`, and a number of steps.
+# - **Returns** the trained `nn.Module`: two linear layers with a hidden layer of width `d_ff` and a bend between. It maps [N, d_model] to [N, d_model].
+# - A fact n is known if the largest score is that of `y[n]`. The check accepts the scores `(E + module(E)) @ U.T` and `module(E) @ U.T`. At least 99 %
+#   of 256
+#   facts have to be known, with d_model = 32, 64 answers, d_ff = 40 and 300 steps.
+# - An optimiser takes at most `steps` steps, each on all facts or on some. Adam with a learning rate of 0.01 is enough.
+# - Only the module is trained: `E`, `U` and `y` stay as they were. The check takes two or three seconds.
+#
+#
+# Stuck? Run `hint("train_fact_ffn")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "train_fact_ffn", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train_fact_ffn(E, U, y, d_ff, steps):
+    """A trained module of width d_ff that maps the questions E [N, d_model] near to their answers U[y]."""
+    ### BEGIN SOLUTION
+    store = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))
+    optimiser = torch.optim.Adam(store.parameters(), lr=0.01)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        scores = (E + store(E)) @ U.T  # [N, C]
+        F.cross_entropy(scores, y).backward()
+        optimiser.step()
+    return store
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-train_fact_ffn", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("train_fact_ffn", train_fact_ffn)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("train_fact_ffn", train_fact_ffn)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · More neurons, more facts
+#
+# How many facts fit? The table holds 90 training runs: five numbers of facts, six widths, three seeds each. They were made ahead by
+# `python -m ffnlab.experiments.fact_stores`, which takes about half a minute of one core.
+#
+# **Predict** before you move the sliders: d_ff = 16 knows 256 facts. What do you need for 512? For 1024?
+
+# %% nbgrader={"grade": false, "grade_id": "capacity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.capacity,
+    count=controls.steps("facts", figures.FACTS, 256),
+    width=controls.steps("d_ff", figures.WIDTHS, 16),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** A staircase. Twice the facts need about twice the neurons: at this size the capacity grows in proportion to d_ff, with roughly 16
+# facts for each neuron of
+# 64 weights. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. It is why a model's d_ff/d_model ratio
+# of 2, 4 or 8 matters:
+# with d_model = 32 these are the columns 64, 128 and (not run) 256.
+#
+# Do you believe the table? The cell trains one row of it again, with *your* `train_fact_ffn`, on other facts.
+
+
+# %% nbgrader={"grade": false, "grade_id": "sweep", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def known(module, E, U, y):
+    with torch.no_grad():
+        scores = ((E + module(E)) @ U.T, module(E) @ U.T)
+        return max((s.argmax(1) == y).float().mean().item() for s in scores)
+
+
+widths, shares = (4, 8, 16, 32), {}
+try:
+    for run in bar(12, "256 facts, 3 seeds"):
+        width, seed = widths[run // 3], run % 3
+        facts = fact_stores.facts(256, 100 + seed)
+        torch.manual_seed(seed)
+        shares.setdefault(width, []).append(known(train_fact_ffn(*facts, width, 400), *facts))
+    for width, found in shares.items():
+        print(f"d_ff = {width:2}: {min(found):4.0%} to {max(found):4.0%} known")
+except NotImplementedError:
+    print("This cell lights up when train_fact_ffn is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "top_neurons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 5 · Which neurons know it?
+#
+# A fact is known because the output points towards its answer. Each neuron adds h_j · value_j to the output. So it helps if it fires (h_j is large)
+# *and* its value
+# points the right way. What it adds along a direction is h_j · (value_j · direction), a number with a sign.
+#
+# ### Exercise `top_neurons`
+#
+# *3 points · difficulty ●●○ · 4 minutes*
+#
+# Find the neurons that contribute most.
+#
+# - **Takes** `ffn` (ReLU), a token `x` [d_model], a `direction` [d_model], and `k`.
+# - **Returns** the numbers of the k neurons with the largest contribution h_j · (value_j · direction): an integer tensor [k], in any order.
+# - Largest with its sign: a neuron that pushes the other way is not among them. No two contributions are equal at the cut.
+# - `direction` need not have length 1. Nothing is changed in place.
+#
+#
+# Stuck? Run `hint("top_neurons")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "top_neurons", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def top_neurons(ffn, x, direction, k):
+    """The k neurons that add most to the output of x along the direction: an integer tensor [k]."""
+    ### BEGIN SOLUTION
+    contributions = decompose_output(ffn, x) @ direction  # [d_ff]
+    return contributions.topk(k).indices
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-top_neurons", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("top_neurons", top_neurons)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("top_neurons", top_neurons)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "knock-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · Knock them out
+#
+# Now the experiment. Take the strongest neurons of one fact, set their coefficients to zero, and ask the store all 512 questions again. In grey you see
+# the scores as they were.
+#
+# **Predict:** if one neuron held one fact, m = 1 would delete it and nothing else. If every fact were spread over all neurons, m = 8 would hardly
+# matter. What happens?
+# What if the m neurons are chosen at random among those that fire?
+
+# %% nbgrader={"grade": false, "grade_id": "knock", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.knocked,
+    fact=controls.steps("fact", [(figures.name(n), n) for n in range(0, figures.STORED, 64)], 0),
+    m=controls.play("m", 0, 16, 1, 4, interval=900),
+    at_random=controls.toggle("random firing neurons"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "knockout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `knockout`
+#
+# *5 points · difficulty ●●● · 8 minutes*
+#
+# Silence neurons, and leave no trace.
+#
+# - **Takes** `ffn` (a module like `FFN`, with ReLU) and `idx`, the numbers of the neurons, as a list or an integer tensor; it may be empty.
+# - **Returns** either a new `nn.Module`, or a context manager to be used as `with knockout(ffn, idx): ffn(x)`. The choice is yours.
+# - While it lasts, h_j = 0 for every j in `idx`, and nothing else is different: `b2` stays, and so do the other neurons.
+# - The module, or the FFN inside the context, takes any x [..., d_model].
+# - Afterwards `ffn` holds and computes what it did before, also if its neurons are knocked out again.
+#
+#
+# Stuck? Run `hint("knockout")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "knockout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def knockout(ffn, idx):
+    """A module like ffn [..., d_model] -> [..., d_model] in which the neurons idx are silent."""
+    ### BEGIN SOLUTION
+    silenced = copy.deepcopy(ffn)
+    with torch.no_grad():
+        silenced.linear2.weight[:, idx] = 0  # what they would write
+    return silenced
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-knockout", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("knockout", knockout)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("knockout", knockout)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "lost-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# One fact is an anecdote. The cell trains three stores of 512 facts and asks *your* functions about every fourth fact: is it lost without its m
+# strongest neurons, and how many of the
+# other 511 go with it? The last column knocks out m random neurons among those that fire.
+
+
+# %% nbgrader={"grade": false, "grade_id": "lost", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def as_ffn(store):
+    ffn = FFN(store.keys.shape[1], len(store.keys))
+    ffn.load_state_dict(
+        {
+            "linear1.weight": store.keys,
+            "linear1.bias": store.b1,
+            "linear2.weight": store.values.T,
+            "linear2.bias": store.b2,
+        }
+    )
+    return ffn.eval()
+
+
+def answers(ffn, E, U, idx):
+    silenced = knockout(ffn, idx)
+    with silenced if not isinstance(silenced, nn.Module) else contextlib.nullcontext():
+        return ((E + (silenced if isinstance(silenced, nn.Module) else ffn)(E)) @ U.T).argmax(1)
+
+
+stores = []
+for seed in bar(3, "three stores"):
+    facts = fact_stores.facts(512, seed)
+    stores.append((facts, as_ffn(fact_stores.learned(facts, 128, seed)[0]), seed))
+
+with torch.no_grad(), contextlib.suppress(NotImplementedError):
+    for m in (1, 2, 4, 8):
+        lines = []
+        for (E, U, y), ffn, seed in stores:
+            g = torch.Generator().manual_seed(seed)
+            lost = torch.zeros(3)
+            for n in range(0, 512, 4):
+                wrong = answers(ffn, E, U, top_neurons(ffn, E[n], U[y[n]], m)) != y
+                firing = (ffn.linear1(E[n]) > 0).nonzero()[:, 0]
+                chance = answers(ffn, E, U, firing[torch.randperm(len(firing), generator=g)[:m]]) != y
+                lost += torch.tensor([wrong[n], (wrong.sum() - wrong[n].int()) / 511, chance[n]]) / 128
+            lines.append(lost)
+        low, high = torch.stack(lines).min(0).values.tolist(), torch.stack(lines).max(0).values.tolist()
+        fact, others, chance = (f"{100 * a:.1f} to {100 * b:.1f} %" for a, b in zip(low, high, strict=True))
+        print(f"top {m} out: the fact is lost in {fact}, each other fact in {others}; {m} random ones: {chance}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "lost-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** (No lines? They appear when `top_neurons` and `knockout` are written.) The ranges are over three seeds.
+#
+# - **“One neuron, one fact” is refuted.** Without its strongest neuron a fact is still there in most cases: 18 to 27 % were lost.
+# - **“A few neurons” is not.** Without the top four nearly every fact is gone: 99 % or more. Random firing neurons do far less: 16 to 23 % for eight of them.
+# - **It is not clean either.** The eight neurons that delete one fact take 10 to 11 % of the others along. Every neuron works for many facts.
+#
+# 512 facts in 128 neurons: there are more things to remember than neurons, so each neuron has to take part in several. This is called
+# **superposition**. The directions of the
+# facts are not orthogonal, they only overlap little; the bend and the margin between scores cope with the rest. It is also why a neuron often has no
+# clean meaning, though some do.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "activation_patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · Patterns
+#
+# Which neurons fire for which question? Row n of the pattern has a 1 for each neuron that fires for token n.
+#
+# **Predict:** do facts with the same answer share a pattern? And how many neurons fire after training, compared with before?
+#
+# ### Exercise `activation_patterns`
+#
+# *2 points · difficulty ●○○ · 2 minutes*
+#
+# - **Takes** `ffn` (ReLU) and tokens `X` [N, d_model].
+# - **Returns** a tensor [N, d_ff] of zeros and ones, of any integer or float dtype (True and False will do): entry (n, j) is 1 if neuron j fires for
+#   token n, that is if what
+#   it adds up, with its bias, is larger than 0. Exactly 0 is not firing.
+# - `ffn` and `X` stay as they were.
+#
+#
+# Stuck? Run `hint("activation_patterns")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "activation_patterns", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def activation_patterns(ffn, X):
+    """Which neurons fire for the tokens X [N, d_model]: zeros and ones, [N, d_ff]."""
+    ### BEGIN SOLUTION
+    return (ffn.linear1(X) > 0).float()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-activation_patterns", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("activation_patterns", activation_patterns)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("activation_patterns", activation_patterns)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "patterns", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with torch.no_grad(), contextlib.suppress(NotImplementedError):
+    for (E, _, y), ffn, seed in stores:
+        torch.manual_seed(seed)
+        before, after = (activation_patterns(net, E).float() for net in (FFN(32, 128), ffn))
+        same = (y[:, None] == y[None, :]) & ~torch.eye(512, dtype=torch.bool)
+        agree = 1 - torch.cdist(after, after, p=1) / 128  # the share of neurons on which two facts agree
+        print(f"seed {seed}: {before.mean():.0%} fire before training, {after.mean():.0%} after;", end=" ")
+        print(
+            f"facts with the same answer agree on {agree[same].mean():.1%} of the neurons, others on {agree[y[:, None] != y].mean():.1%}"
+        )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** (No lines? Write `activation_patterns`.) Two things that one might not expect:
+#
+# 1. The pattern does not give the answer away. Two facts with the same answer agree on hardly more neurons than any two facts: each question has a
+#    pattern of its own. The questions here are
+#    random vectors; for words with something in common this may differ.
+# 2. Half of the neurons fire, before training and after. **The sparsity of large models does not show at this size.** In trained Transformers it does,
+#    and section 9 has numbers.
+#
+# What one can predict is the start. If the sums of a neuron are normal with spread σ around a bias b, it fires with probability Φ(b/σ) (notebook 03).
+# The cell sets all biases
+# of a random layer by hand and compares.
+
+# %% nbgrader={"grade": false, "grade_id": "law", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+g = torch.Generator().manual_seed(0)
+X = torch.randn(4000, 64, generator=g)
+keys = torch.randn(512, 64, generator=g) / 8  # the sums have spread 1
+for b in (0.0, -0.67, -1.28, -2.0):
+    fires, law = (X @ keys.T + b > 0).float().mean().item(), torch.special.ndtr(torch.tensor(b)).item()
+    print(f"b = {b:5.2f}: the law says {law:.0%} fire, {fires:.0%} do")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dispute-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 8 · Where does knowledge live? What the papers dispute
+#
+# In this notebook the facts are in the FFN, because nothing else was trained. In a Transformer they could be elsewhere too.
+#
+# | for | against, or limits |
+# |---|---|
+# | Geva et al. 2021: keys answer to patterns in text that people can name, values push certain next words | Niu et al. 2024: the knowledge-neuron thesis is “at best an oversimplification” |
+# | Dai et al. 2022: *knowledge neurons*, whose activation goes with a fact being expressed | Hase et al. 2023: where a fact is *localised* does not predict where it is best *edited* |
+# | Meng et al. 2022 (ROME): facts can be edited in the MLPs of middle layers | Allen-Zhu and Li 2024: about 2 bits of knowledge per parameter, for models as a whole |
+#
+# Can attention store facts, without any FFN? **Predict**, then run it: 512 facts of two tokens each (64 subjects × 8 relations), one attention layer,
+# trained embeddings.
+
+
+# %% nbgrader={"grade": false, "grade_id": "attention-only", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def attention_only(seed, d=32, heads=4):
+    """The share of 512 two-token facts that one attention layer without an FFN knows after 300 steps."""
+    torch.manual_seed(seed)
+    subject, relation = torch.cartesian_prod(torch.arange(64), torch.arange(8)).T
+    y = torch.randint(64, (512,))
+    subjects, relations, read_out = nn.Embedding(64, d), nn.Embedding(8, d), nn.Linear(d, 64, bias=False)
+    attention = nn.MultiheadAttention(d, heads, bias=False, batch_first=True)
+    parts = nn.ModuleList([subjects, relations, read_out, attention])
+    adam = torch.optim.Adam(parts.parameters(), lr=0.02)
+    for _ in range(300):
+        x = torch.stack([subjects(subject), relations(relation)], dim=1)  # [512, 2, d]
+        scores = read_out((x + attention(x, x, x, need_weights=False)[0])[:, -1])
+        adam.zero_grad()
+        F.cross_entropy(scores, y).backward()
+        adam.step()
+    return (scores.argmax(1) == y).float().mean().item()
+
+
+print("attention alone knows", ", ".join(f"{attention_only(seed):.0%}" for seed in bar(3, "attention alone")))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-labels", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# It knows all of them, for each of three seeds. So “attention cannot store facts” is false. Attention's scores bend, and embeddings are weights as
+# well. What remains true: a
+# large part of the parameters is in the FFNs, and many of the mechanisms of recall that people found are there.
+#
+# ## 9 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** A tutorial explains the FFN as a memory: “Linear1: keys. Hidden: values. Linear2: output.”
+
+# %% nbgrader={"grade": false, "grade_id": "spot-labels-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+ffn = FFN(6, 10)
+weights = copy.deepcopy(ffn.state_dict())
+for n in range(2):
+    h = ffn.activation(ffn.linear1(torch.randn(6)))
+    print(f"token {n}: hidden has {len(h)} numbers, the first three are", [round(v, 2) for v in h[:3].tolist()])
+print("linear2 is the same for both tokens:", torch.equal(weights["linear2.weight"], ffn.linear2.weight))
+print(
+    "linear2 has one vector of length",
+    ffn.linear2.weight.shape[0],
+    "for each of",
+    ffn.linear2.weight.shape[1],
+    "neurons",
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-sparse", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# What is stored cannot change from token to token. The hidden numbers do: they are **coefficients**, one number for each memory. The **values** are
+# vectors, and stand in
+# `linear2`. Keys in Linear1 is right.
+#
+# **B.** A lesson says that ReLU makes the hidden layer sparse: “50–90 % of neurons output zero”.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-sparse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+for d_ff in (32, 128, 512):
+    h = torch.relu(FFN(32, d_ff).linear1(torch.randn(4000, 32)))
+    print(f"d_ff = {d_ff:3}, random weights: {(h == 0).float().mean():.0%} zeros")
+h = F.gelu(FFN(32, 128).linear1(torch.randn(4000, 32)))
+print(f"GELU instead: {(h == 0).float().mean():.0%} zeros")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-vast", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For random weights it is 50 %, and in this notebook's stores it stays there. Trained large ReLU Transformers are **far sparser** than the range says:
+# on average 3.0 % of the entries
+# are not zero in T5-Base and 6.3 % in ViT-B/16 (Li et al. 2023, arXiv 2210.06313). And models with GELU or SiLU have hardly any exact zeros. No single
+# range covers these cases.
+#
+# **C.** “FFNs are the memory: they store the vast majority of the model's knowledge, and each neuron encodes a fact.” You have both experiments: which
+# cell speaks against the first half,
+# which against the second? The cell below adds a third number: how often neurons are shared.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-vast-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with torch.no_grad():
+    for (E, U, y), ffn, seed in stores:
+        h = torch.relu(ffn.linear1(E))
+        strongest = (h * (U[y] @ ffn.linear2.weight)).argmax(1)  # of each fact
+        print(f"seed {seed}: 512 facts have {len(strongest.unique())} different strongest neurons,", end=" ")
+        print(f"and a neuron fires for {(h > 0).sum(0).float().mean():.0f} facts on average")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_value-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Against the first half: attention alone knew the facts of section 8. Against the second: the knock-outs of section 6. With fewer neurons than facts,
+# each has to serve several.
+#
+# ## 10 · Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_value`
+#
+# Where does the value of neuron j stand in a module with `nn.Linear` layers?
+#
+# - **A.** In row j of `linear2.weight`.
+# - **B.** In column j of `linear2.weight`.
+# - **C.** In row j of `linear1.weight`.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_value", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_value = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_value = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_value", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_value", quiz_value)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_value", quiz_value)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_coefficient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_coefficient`
+#
+# What is the memory coefficient of neuron j for a token x?
+#
+# - **A.** The hidden activation h_j = act(x · key_j + b1_j).
+# - **B.** The bias b1_j.
+# - **C.** The softmax of x · key_j over all neurons.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_coefficient", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_coefficient = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_coefficient = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_coefficient", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_coefficient", quiz_coefficient)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_coefficient", quiz_coefficient)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_knockout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_knockout`
+#
+# 512 facts in 128 neurons, as in section 6. What does it take to delete a fact, as a rule?
+#
+# - **A.** Its strongest neuron: without it the fact is gone.
+# - **B.** Nearly all neurons that fire for it: facts are spread evenly.
+# - **C.** Its few strongest neurons, about two to four; some other facts go with them.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_knockout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_knockout = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_knockout = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_knockout", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_knockout", quiz_knockout)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_knockout", quiz_knockout)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_width-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_width`
+#
+# In the table of section 4, d_ff is doubled at the same d_model. What happens to the number of facts that fit?
+#
+# - **A.** It is squared: the patterns of twice as many neurons are far more numerous.
+# - **B.** It about doubles, as the number of weights does.
+# - **C.** It stays: d_model is the limit.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_width", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_width = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_width = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_width", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_width", quiz_width)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_width", quiz_width)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M6-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 11 · In your own words
+#
+# *question M6 · 3 points, graded by your instructor · 6 minutes*
+#
+# “Facts live in the FFN.”
+#
+# 1. Give one published result that speaks for it, and say what was measured or changed.
+# 2. Give one that speaks against it, or limits it, and say how.
+# 3. Which of this notebook's experiments bears on the statement, what did it show, and why can it not settle the question for a large language model?
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M6", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) For: Geva et al. 2021 read the FFN as keys and values, and found keys that answer to patterns in text and values that push certain words; or Dai et al. 2022
+# found neurons whose activation goes with the expression of a fact; or Meng et al. 2022 edited facts by changing the MLP of a middle layer. (2) Against: Hase et al. 2023 showed that where
+# a fact is localised does not predict where editing works best; or Niu et al. 2024 call the knowledge-neuron thesis at best an oversimplification. (3) The
+# knock-outs show that a fact of a small store hangs on a few neurons, which serve other facts as well; attention alone stored 512 facts when its embeddings were trained. Neither settles
+# it: in the store nothing but the FFN was trained, so the facts had nowhere else to go; the facts are random pairs, the models have one layer; a large model has
+# text, many layers, and several paths for one fact.
+#
+# **Rubric.** One point each:
+#
+# - (1) one result *for*, with what was measured or changed. Half a point for a name alone.
+# - (2) one result *against* or a limit, with how. Half a point for a name alone. “Allen-Zhu and Li: 2 bits per parameter” counts only if it is said why this limits the statement.
+# - (3) one experiment of the notebook with its outcome, *and* a reason why it does not carry over. Half a point for one of the two.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - read keys and values from the weights: `memory_view`;
+# - take an output apart into what its neurons write: `decompose_output`;
+# - train a store of facts, and say how its capacity grows: `train_fact_ffn`;
+# - find the neurons that matter for an answer: `top_neurons`;
+# - knock neurons out, and count what else is lost: `knockout`;
+# - tell which neurons fire: `activation_patterns`;
+# - weigh both sides of “facts live in the FFN”: M6.
+#
+# ## Going further
+#
+# - Geva et al. 2021, *Transformer Feed-Forward Layers Are Key-Value Memories*: the reading of section 1.
+# - Allen-Zhu and Li 2024 (arXiv 2404.05405): how many bits of knowledge fit into a parameter.
+# - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): the sparsity that our small stores do not have.
+#
+# Next: `07_gated`, where each neuron gets a second key, a gate.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()
