@@ -77,6 +77,10 @@ def stamp(assignment: str) -> str:
     parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), *sorted(lab.glob("*.py"))]
     parts += [lab / "exercises" / f"{module}.py"]
     parts += [lab / "figures" / f"{name}.py" for name in (module, "shared")]
+    text = source(assignment).read_text(encoding="utf-8") + (lab / "figures" / f"{module}.py").read_text(encoding="utf-8")
+    for experiment in sorted((lab / "experiments").glob("*.py")):
+        if experiment.stem in text:
+            parts += [experiment, experiment.with_suffix(".json")]
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
 
 

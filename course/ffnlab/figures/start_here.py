@@ -12,13 +12,13 @@ __all__ = ["D_MODEL", "OTHER_TOKENS", "STEPS", "TOKENS", "bars", "batch", "cours
 
 STEPS = (
     ("Start here", 15),
-    ("What attention can and cannot do", 45),
+    ("What attention can and cannot do", 70),
     ("The FFN, from formula to module", 75),
-    ("Bends: activations and approximation", 45),
-    ("One network, every position", 40),
+    ("Bends: activations and approximation", 90),
+    ("One network, every position", 60),
     ("Where the parameters live", 40),
-    ("What the FFN stores", 50),
-    ("Gated FFNs", 40),
+    ("What the FFN stores", 60),
+    ("Gated FFNs", 60),
     ("Mixture of Experts I: route and dispatch", 60),
     ("Mixture of Experts II: balance and capacity", 45),
     ("Capstone: one block, four kinds of feed-forward", 40),
@@ -136,8 +136,9 @@ def course_map(here: int = 0) -> Picture:
         f"The notebooks run from 00, {STEPS[0][0]}, to 10, {STEPS[-1][0]}, and take {total} minutes in all; "
         f"you are at {here:02d}, {name}, {minutes} minutes."
     )
-    top, pitch, rail, scale = 66.0, 34.0, 40.0, 2.0
-    start = svg.WIDTH - svg.MARGIN - 60 * scale - 34
+    top, pitch, rail, longest = 66.0, 34.0, 40.0, 130.0
+    scale = longest / max(minutes for _, minutes in STEPS)
+    start = svg.WIDTH - svg.MARGIN - longest - 34
     shapes = [svg.line(rail, top, rail, top + pitch * (len(STEPS) - 1), stroke=style.RULE, width=4)]
     for n, (name, minutes) in enumerate(STEPS):
         y, now = top + pitch * n, n == here
