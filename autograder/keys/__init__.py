@@ -10,6 +10,7 @@ from autograder.keys import (
     attention,
     balance,
     every_position,
+    experts,
     feed_forward,
     gated,
     memory,
@@ -27,6 +28,7 @@ MODULES: dict[str, ModuleType] = {
     "05_parameters": parameters,
     "06_memory": memory,
     "07_gated": gated,
+    "08_experts": experts,
     "09_balance": balance,
 }
 

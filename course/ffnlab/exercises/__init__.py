@@ -11,6 +11,7 @@ from ffnlab.exercises import (
     attention,
     balance,
     every_position,
+    experts,
     feed_forward,
     gated,
     memory,
@@ -27,6 +28,7 @@ NOTEBOOKS: dict[str, ModuleType] = {
     "05_parameters": parameters,
     "06_memory": memory,
     "07_gated": gated,
+    "08_experts": experts,
     "09_balance": balance,
 }
 

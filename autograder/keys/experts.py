@@ -1,0 +1,1525 @@
+"""The marking guide of notebook 08, Mixture of Experts I: route and dispatch.
+
+Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: torch, F and nn.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.key import Key, question
+from ffnlab.exercises import experts as exercises
+
+# route
+
+route = Key(exercises.route)
+
+
+@route.truth
+def one_number_at_a_time(logits, k, norm):
+    """One token after the other, with math's formulas written out on single numbers."""
+    rows = []
+    for row in logits:
+        z = [row[e] for e in range(len(row))]
+        kept = sorted(range(len(z)), key=lambda e: -float(z[e]))[:k]
+        score = {e: torch.exp(z[e] - max(map(float, z))) for e in range(len(z))}
+        if norm == "sigmoid_norm":
+            score = {e: 1 / (1 + torch.exp(-z[e])) for e in kept}
+        among = range(len(z)) if norm == "softmax_topk" else kept
+        bottom = sum(score[e] for e in among)
+        rows.append(torch.stack([score[e] / bottom if e in kept else 0 * z[e] for e in range(len(z))]))
+    return torch.stack(rows)
+
+
+@route.right("a mask, and −inf where it is false")
+def with_a_mask(logits, k, norm):
+    mask = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, logits.topk(k, dim=-1).indices, True)
+    if norm == "topk_softmax":
+        return torch.softmax(logits.masked_fill(~mask, float("-inf")), dim=-1)
+    p = torch.sigmoid(logits) if norm == "sigmoid_norm" else logits.softmax(-1)
+    p = p * mask
+    if norm == "softmax_topk":
+        return p
+    return p / p.sum(-1, keepdim=True)
+
+
+@route.right("softmax of the k for both of the renormalised ones")
+def two_are_one(logits, k, norm):
+    top, idx = torch.topk(logits, k)
+    if norm in ("softmax_topk_renorm", "topk_softmax"):
+        w = F.softmax(top, dim=1)
+    elif norm == "softmax_topk":
+        w = F.softmax(logits, dim=1).gather(1, idx)
+    else:
+        w = torch.sigmoid(top)
+        w = w / w.sum(dim=1, keepdim=True)
+    gates = torch.zeros_like(logits)
+    gates[torch.arange(len(logits))[:, None], idx] = w
+    return gates
+
+
+@route.right("one token after the other, in place on fresh zeros")
+def token_by_token(logits, k, norm):
+    gates = torch.zeros(logits.shape, dtype=logits.dtype)
+    for t, row in enumerate(logits):
+        values, idx = row.sort(descending=True)
+        values, idx = values[:k], idx[:k]
+        if norm == "softmax_topk":
+            gates[t, idx] = torch.exp(values - torch.logsumexp(row, 0))
+        elif norm == "sigmoid_norm":
+            s = values.sigmoid()
+            gates[t, idx] = s / s.sum()
+        else:
+            e = torch.exp(values - values[0])
+            gates[t, idx] = e / e.sum()
+    return gates
+
+
+@route.right("one-hot of the chosen, and einsum")
+def by_one_hot(logits, k, norm):
+    probabilities = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
+    w, idx = probabilities.topk(k, dim=-1, sorted=False)
+    if norm != "softmax_topk":
+        w = w / w.sum(dim=-1, keepdim=True)
+    return torch.einsum("tk,tke->te", w, F.one_hot(idx, logits.shape[-1]).to(w.dtype))
+
+
+ROUTE = """def route(logits, k, norm):
+    top, idx = {choice}
+    p = {softmax}
+    if norm == {names[0]}:
+        w = {plain}
+    elif norm == {names[1]}:
+        w = {renorm}
+    elif norm == {names[2]}:
+        w = {topk_softmax}
+    elif norm == {names[3]}:
+        w = {sigmoid}
+    return {gates}
+"""
+ROUTE_DEFAULTS = {
+    "choice": "logits.topk(k, dim=-1)",
+    "softmax": "torch.softmax(logits, dim=-1)",
+    "plain": "p.gather(-1, idx)",
+    "renorm": "p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)",
+    "topk_softmax": "torch.softmax(top, dim=-1)",
+    "sigmoid": "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)",
+    "gates": "torch.zeros_like(logits).scatter(-1, idx, w)",
+    "names": ['"softmax_topk"', '"softmax_topk_renorm"', '"topk_softmax"', '"sigmoid_norm"'],
+}
+
+
+def _route(name, message, form_of="", **parts):
+    route.typed("mistake", name, message, ROUTE.format(**ROUTE_DEFAULTS | parts), form_of)
+
+
+_route(
+    "softmax_over_tokens",
+    "A softmax runs down the tokens (`dim=0`). Each token has a choice of its own: the experts are the last dimension.",
+    softmax="torch.softmax(logits, dim=0)",
+    topk_softmax="torch.softmax(top, dim=0)",
+)
+_route(
+    "zeros_before_softmax",
+    "In 'topk_softmax' the others were set to 0 before the softmax. exp(0) is 1, so they keep a share: they need −inf, or the softmax runs over the k only.",
+    topk_softmax="torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), dim=-1).gather(-1, idx)",
+)
+_route(
+    "zeros_before_softmax_and_kept",
+    "In 'topk_softmax' experts that were not chosen have a gate: they were set to 0 before the softmax, and exp(0) is 1. Use −inf, or a softmax of the k only.",
+    topk_softmax="0 * top",
+    gates='torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), -1) if norm == "topk_softmax" else torch.zeros_like(logits).scatter(-1, idx, w)',
+)
+_route(
+    "not_renormalised",
+    "In 'softmax_topk_renorm' the kept probabilities are left as they are. They are to be divided by their sum over the k, so that each row sums to 1.",
+    renorm="p.gather(-1, idx)",
+)
+_route(
+    "renormalised_over_tokens",
+    "In 'softmax_topk_renorm' the sum runs over the tokens. Divide by the sum over the k kept ones of the same token (the last dimension, `keepdim=True`).",
+    renorm="p.gather(-1, idx) / p.gather(-1, idx).sum(0, keepdim=True)",
+)
+_route(
+    "always_renormalised",
+    "'softmax_topk' is renormalised. There the kept probabilities stay as the softmax over all experts gave them, and a row sums to less than 1.",
+    plain="p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)",
+)
+_route(
+    "renorm_exchanged",
+    "'softmax_topk' and 'softmax_topk_renorm' are exchanged: the one with “renorm” in its name is the one that is divided by its sum.",
+    plain="p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)",
+    renorm="p.gather(-1, idx)",
+)
+_route(
+    "detached",
+    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): the router could not learn.",
+    gates="torch.zeros_like(logits).scatter(-1, idx, w).detach()",
+)
+_route(
+    "only_the_best",
+    "Only one expert has a gate: the choice ignores k. Use `topk(k)`, not `max` or `argmax`.",
+    choice="logits.topk(1, dim=-1)",
+)
+_route(
+    "weights_not_spread",
+    "The k weights come back as [T, k]. Asked is [T, E]: zeros, with the weights written into the places of their experts.",
+    gates="w",
+)
+_route(
+    "weights_added_up",
+    "Each chosen expert has the sum of the k weights, instead of its own. Weight and place belong together, slot by slot.",
+    gates="F.one_hot(idx, logits.shape[-1]).sum(1).to(w.dtype) * w.sum(-1, keepdim=True)",
+)
+_route(
+    "smallest",
+    "The k smallest logits were kept. `topk` takes the largest unless it is told otherwise; with `sort` or `argsort`, mind the direction.",
+    choice="logits.topk(k, dim=-1, largest=False)",
+)
+_route(
+    "sigmoid_not_divided",
+    "In 'sigmoid_norm' the sigmoids are left as they are. They are to be divided by their sum over the k.",
+    sigmoid="torch.sigmoid(top)",
+)
+_route(
+    "sigmoid_divided_by_all",
+    "In 'sigmoid_norm' the sum runs over all experts. Divide by the sum over the k kept ones.",
+    sigmoid="torch.sigmoid(top) / torch.sigmoid(logits).sum(-1, keepdim=True)",
+)
+_route(
+    "softmax_of_sigmoid",
+    "In 'sigmoid_norm' a softmax follows the sigmoid. The kept sigmoids are divided by their sum, without another exponential.",
+    sigmoid="torch.softmax(torch.sigmoid(top), dim=-1)",
+)
+_route(
+    "sigmoid_of_softmax",
+    "In 'sigmoid_norm' the sigmoid is applied to probabilities. It takes the logits themselves.",
+    sigmoid="torch.sigmoid(p.gather(-1, idx)) / torch.sigmoid(p.gather(-1, idx)).sum(-1, keepdim=True)",
+)
+_route(
+    "sigmoid_scaled",
+    "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one behind it; asked is the normalised form, with rows that sum to 1.",
+    sigmoid="2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)",
+)
+_route(
+    "topk_softmax_over_all",
+    "In 'topk_softmax' the softmax runs over all experts. The order of the words is the order of the steps: first choose k, then softmax over those.",
+    topk_softmax="p.gather(-1, idx)",
+)
+_route(
+    "softmax_twice",
+    "In 'topk_softmax' the softmax is applied to probabilities, so there are two of them. It takes the k kept logits.",
+    topk_softmax="torch.softmax(p.gather(-1, idx), dim=-1)",
+)
+_route(
+    "experts_choose",
+    "The choice runs down the tokens: each expert takes k tokens. Here each token takes k experts, so `topk` works along the last dimension.",
+    choice="logits.topk(k, dim=0)",
+    plain="p.gather(0, idx)",
+    renorm="p.gather(0, idx) / p.gather(0, idx).sum(0, keepdim=True)",
+    topk_softmax="torch.softmax(top, dim=0)",
+    sigmoid="torch.sigmoid(top) / torch.sigmoid(top).sum(0, keepdim=True)",
+    gates="torch.zeros_like(logits).scatter(0, idx, w)",
+)
+_route(
+    "equal_weights",
+    "Every chosen expert weighs 1/k. The weights come from the logits: that is how the router says which of the k matters more.",
+    gates="torch.zeros_like(logits).scatter(-1, idx, torch.full_like(w, 1 / k) + 0 * w)",
+)
+_route(
+    "ones",
+    "Every chosen expert has the gate 1: this is the choice alone. Its weights are still to be written into these places.",
+    gates="torch.zeros_like(logits).scatter(-1, idx, torch.ones_like(w) + 0 * w)",
+)
+_route(
+    "a_pair",
+    "A pair comes back. Asked is one tensor, gates [T, E].",
+    gates="(w, idx)",
+)
+_route(
+    "rounded_to_float32",
+    "The gates come back in float32, whatever came in: keep the dtype of the logits (`torch.zeros_like(logits)`, not `torch.zeros(…)`).",
+    gates="torch.zeros(logits.shape).scatter(-1, idx, w.float())",
+)
+_route(
+    "in_bfloat16",
+    "Somewhere the numbers pass through half precision or float32, and lose digits. Stay in the dtype of the logits.",
+    softmax="torch.softmax(logits.float(), dim=-1).to(logits.dtype)",
+    topk_softmax="torch.softmax(top.float(), dim=-1).to(logits.dtype)",
+    sigmoid="(torch.sigmoid(top.float()) / torch.sigmoid(top.float()).sum(-1, keepdim=True)).to(logits.dtype)",
+)
+_route(
+    "other_names",
+    "One of the four names is compared with another word, so nothing comes back for it: 'softmax_topk', 'softmax_topk_renorm', 'topk_softmax', 'sigmoid_norm'.",
+    names=['"softmax_topk"', '"softmax_topk_renorm"', '"topk_softmax"', '"sigmoid"'],
+    gates='None if norm == "sigmoid_norm" else torch.zeros_like(logits).scatter(-1, idx, w)',
+)
+
+
+@route.mistake(
+    "The logits themselves were changed: `logits[…] = −inf` or `masked_fill_` writes into the caller's tensor. `masked_fill` makes a new one."
+)
+def logits_changed(logits, k, norm):
+    idx = logits.topk(k, dim=-1).indices
+    p = torch.softmax(logits, dim=-1)
+    keep = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, idx, True)
+    logits[~keep] = float("-inf")
+    if norm == "softmax_topk":
+        return p * keep
+    if norm == "sigmoid_norm":
+        s = torch.sigmoid(logits)
+        return s / s.sum(-1, keepdim=True)
+    return torch.softmax(logits, dim=-1)
+
+
+@route.mistake(
+    "k − 1 experts were kept: `>` leaves out the one that is exactly at the threshold. The k-th largest belongs to the kept ones."
+)
+def strict_threshold(logits, k, norm):
+    keep = logits > logits.topk(k, dim=-1).values[:, -1:]
+    p = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
+    p = torch.where(keep, p, torch.zeros_like(p))
+    return p if norm == "softmax_topk" else p / p.sum(-1, keepdim=True)
+
+
+@route.mistake("No expert is left out: every gate is above zero. Keep the k largest of each row, and zeros elsewhere.")
+def everyone_kept(logits, k, norm):
+    p = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
+    return p if norm == "softmax_topk" else p / p.sum(-1, keepdim=True)
+
+
+@route.mistake(
+    "All four names give a softmax of the k logits. 'softmax_topk' is not renormalised, and 'sigmoid_norm' uses another function of the logit."
+)
+def norm_ignored(logits, k, norm):
+    top, idx = logits.topk(k, dim=-1)
+    return torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
+
+
+@route.mistake("The gates are computed but not handed back: the last line of the function needs a `return`.")
+def nothing_returned(logits, k, norm):
+    top, idx = logits.topk(k, dim=-1)
+    torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
+
+
+@route.mistake(
+    "A sum has lost its dimension, so [T, k] is divided by [T]. With `keepdim=True` it stays [T, 1] and divides each row by its own sum."
+)
+def dimension_lost(logits, k, norm):
+    top, idx = logits.topk(k, dim=-1)
+    p = torch.softmax(logits, dim=-1).gather(-1, idx)
+    s = torch.sigmoid(top)
+    if norm == "softmax_topk":
+        w = p
+    elif norm == "softmax_topk_renorm":
+        w = p / p.sum(-1)
+    elif norm == "topk_softmax":
+        w = torch.softmax(top, dim=-1)
+    else:
+        w = s / s.sum(-1)
+    return torch.zeros_like(logits).scatter(-1, idx, w)
+
+
+# moe_reference
+
+moe_reference = Key(exercises.moe_reference)
+
+
+@moe_reference.truth
+def token_and_expert(x, gates, experts):
+    """Token by token and expert by expert, each as a batch of one."""
+    rows = []
+    for t in range(x.shape[0]):
+        row = torch.zeros(1, x.shape[1], dtype=x.dtype)
+        for e in range(gates.shape[1]):
+            row = row + gates[t, e] * experts[e](x[t : t + 1])
+        rows.append(row)
+    return torch.cat(rows)
+
+
+@moe_reference.right("a loop over the experts")
+def over_experts(x, gates, experts):
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        y = y + gates[:, e].unsqueeze(-1) * expert(x)
+    return y
+
+
+@moe_reference.right("stacked, and einsum")
+def by_einsum(x, gates, experts):
+    every = torch.stack([expert(x) for expert in experts])
+    return torch.einsum("te,etd->td", gates, every)
+
+
+@moe_reference.right("stacked in the middle, and a batched matrix product")
+def by_bmm(x, gates, experts):
+    every = torch.stack([expert(x) for expert in experts], dim=1)
+    return (gates.unsqueeze(1) @ every).squeeze(1)
+
+
+@moe_reference.right("sum of a generator, gates transposed")
+def by_sum(x, gates, experts):
+    return sum(g[:, None] * expert(x) for g, expert in zip(gates.T, experts, strict=True))
+
+
+@moe_reference.right("in place on fresh zeros")
+def in_place(x, gates, experts):
+    y = torch.zeros(x.shape, dtype=x.dtype)
+    for e in range(gates.size(1)):
+        y += gates[:, e : e + 1] * experts[e](x)
+    return y
+
+
+@moe_reference.mistake(
+    "The outputs are averaged over the experts. The gates are the weights already: add up, and do not divide by E."
+)
+def averaged(x, gates, experts):
+    return torch.stack([gates[:, e, None] * expert(x) for e, expert in enumerate(experts)]).mean(0)
+
+
+@moe_reference.mistake("The gates enter twice, as a square. One factor of gates[t, e] for each expert's output.")
+def squared(x, gates, experts):
+    return sum(gates[:, e, None] ** 2 * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake(
+    "The gate is multiplied onto the expert's input. An expert is not linear: weight what comes out of it."
+)
+def on_the_input(x, gates, experts):
+    return sum(expert(gates[:, e, None] * x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake("The gate is multiplied onto the input and onto the output. Only the output is weighted.")
+def on_both_sides(x, gates, experts):
+    return sum(gates[:, e, None] * expert(gates[:, e, None] * x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake(
+    "Token and expert are exchanged: `gates[e]` is the row of token e. The weights of expert e are the column `gates[:, e]`."
+)
+def row_for_column(x, gates, experts):
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        y = y + gates[e].unsqueeze(-1) * expert(x)
+    return y
+
+
+@moe_reference.mistake(
+    "A column of gates, [T], meets a tensor [T, d_model]: the shapes do not fit. `gates[:, e, None]` or `unsqueeze(-1)` makes it [T, 1]."
+)
+def column_not_unsqueezed(x, gates, experts):
+    return sum(gates[:, e] * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake(
+    "Where a gate is zero, the expert is left out. The values are the same, but this gate gets no gradient: in the reference every expert counts."
+)
+def zeros_skipped(x, gates, experts):
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        rows = gates[:, e] != 0
+        y = y.index_put((torch.where(rows)[0],), gates[rows, e, None] * expert(x[rows]), accumulate=True)
+    return y
+
+
+@moe_reference.mistake("Only the expert with the largest gate counts. All of them do, each with its own gate.")
+def only_the_largest(x, gates, experts):
+    best = gates.argmax(1)
+    rows = [gates[t, best[t]] * experts[best[t]](x[t : t + 1]) for t in range(len(x))]
+    return torch.cat(rows)
+
+
+@moe_reference.mistake("The gates are divided by their sum. They are to be used as given; a row need not sum to one.")
+def normalised(x, gates, experts):
+    gates = gates / gates.sum(1, keepdim=True)
+    return sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake("A softmax is applied to the gates. They are weights already, not logits: use them as given.")
+def softmaxed(x, gates, experts):
+    gates = torch.softmax(gates, dim=-1)
+    return sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake("Only the last expert is left: `=` in the loop overwrites what the earlier ones gave. Add.")
+def last_expert_only(x, gates, experts):
+    for e, expert in enumerate(experts):
+        y = gates[:, e, None] * expert(x)
+    return y
+
+
+@moe_reference.mistake("Only the first expert is there: a `return` inside the loop ends it after one round.")
+def first_expert_only(x, gates, experts):
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        y = y + gates[:, e, None] * expert(x)
+        return y
+
+
+@moe_reference.mistake(
+    "Every gate weights the same expert, the first one: the loop's index is not used for the experts."
+)
+def always_expert_0(x, gates, experts):
+    return sum(gates[:, e, None] * experts[0](x) for e in range(gates.shape[1]))
+
+
+@moe_reference.mistake("The outputs are added without their gates. Each is multiplied by gates[t, e] first.")
+def without_gates(x, gates, experts):
+    return sum(expert(x) for expert in experts)
+
+
+@moe_reference.mistake("x is added to the result. The residual connection belongs to the block around this layer.")
+def with_residual(x, gates, experts):
+    return x + sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.form(with_residual)
+def starts_at_x(x, gates, experts):
+    y = x.clone()
+    for e, expert in enumerate(experts):
+        y += gates[:, e, None] * expert(x)
+    return y
+
+
+@moe_reference.mistake("The result is summed over the tokens too. Each token keeps a row of its own: [T, d_model].")
+def tokens_summed(x, gates, experts):
+    return torch.einsum("te,etd->d", gates, torch.stack([expert(x) for expert in experts]))
+
+
+@moe_reference.mistake("The experts' outputs are not added up: the last step is a sum over the experts.")
+def not_summed(x, gates, experts):
+    return torch.stack([gates[:, e, None] * expert(x) for e, expert in enumerate(experts)])
+
+
+@moe_reference.mistake(
+    "The gates are cut off from the graph (`.detach()`, `.item()` or `float(…)`): the router could not learn from this output."
+)
+def gates_detached(x, gates, experts):
+    return sum(gates[:, e, None].detach() * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake(
+    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained."
+)
+def reference_detached(x, gates, experts):
+    with torch.no_grad():
+        return sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake(
+    "x itself is changed: `+=` on x, or on a name for x, writes into the caller's tensor. Start with zeros."
+)
+def x_changed(x, gates, experts):
+    outputs = [gates[:, e, None] * expert(x) for e, expert in enumerate(experts)]
+    x.zero_()
+    for output in outputs:
+        x += output
+    return x
+
+
+@moe_reference.mistake("The sum is computed but not handed back: the last line of the function needs a `return`.")
+def reference_not_returned(x, gates, experts):
+    sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
+
+
+# moe_loop
+
+moe_loop = Key(exercises.moe_loop)
+
+
+@moe_loop.truth
+def one_token_at_a_time(x, gates, experts):
+    """Token by token: each chosen expert is called with a batch of one."""
+    d, E = x.shape[-1], gates.shape[-1]
+    tokens, weights = x.reshape(-1, d), gates.reshape(-1, E)
+    rows = []
+    for t in range(len(tokens)):
+        row = torch.zeros(1, d, dtype=x.dtype)
+        for e in range(E):
+            if float(weights[t, e]) != 0:
+                row = row + weights[t, e] * experts[e](tokens[t : t + 1])
+        rows.append(row)
+    return torch.cat(rows).reshape(x.shape)
+
+
+@moe_loop.right("nonzero and index_put with accumulate")
+def by_index_put(x, gates, experts):
+    flat, g = x.flatten(0, -2), gates.flatten(0, -2)
+    y = torch.zeros_like(flat)
+    for e, expert in enumerate(experts):
+        rows = g[:, e].nonzero().squeeze(-1)
+        if len(rows) == 0:
+            continue
+        y = y.index_put((rows,), g[rows, e].unsqueeze(-1) * expert(flat[rows]), accumulate=True)
+    return y.view_as(x)
+
+
+@moe_loop.right("a boolean mask, on any leading dimensions, in place on fresh zeros")
+def by_mask(x, gates, experts):
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        mask = gates[..., e] > 0
+        y[mask] += gates[..., e][mask][:, None] * expert(x[mask])
+    return y
+
+
+@moe_loop.right("the calls of each expert put together, then scatter_add")
+def by_scatter_add(x, gates, experts):
+    tokens = x.reshape(-1, x.shape[-1])
+    weights = gates.reshape(-1, gates.shape[-1])
+    who, parts = [], []
+    for e in range(weights.shape[1]):
+        (rows,) = torch.nonzero(weights[:, e], as_tuple=True)
+        who.append(rows)
+        parts.append(experts[e](tokens[rows]) * weights[rows, e : e + 1])
+    index = torch.cat(who)[:, None].expand(-1, tokens.shape[1])
+    return torch.zeros_like(tokens).scatter_add(0, index, torch.cat(parts)).reshape(x.shape)
+
+
+@moe_loop.right("a matrix of zeros and ones for each expert: dispatch and combine as products")
+def by_products(x, gates, experts):
+    tokens, weights = x.reshape(-1, x.shape[-1]), gates.reshape(-1, gates.shape[-1])
+    y = 0 * tokens
+    for e, expert in enumerate(experts):
+        pick = torch.eye(len(tokens), dtype=x.dtype)[weights[:, e] != 0]
+        y = y + pick.T @ (pick @ weights[:, e : e + 1] * expert(pick @ tokens))
+    return y.reshape(x.shape)
+
+
+@moe_loop.right("the published way: slots outside, experts inside")
+def slots_and_experts(x, gates, experts):
+    tokens, weights = x.reshape(-1, x.shape[-1]), gates.reshape(-1, gates.shape[-1])
+    w, idx = weights.topk(int((weights != 0).sum(-1).max()), dim=-1)
+    y = torch.zeros_like(tokens)
+    for s in range(w.shape[1]):
+        for e, expert in enumerate(experts):
+            mask = (idx[:, s] == e) & (w[:, s] != 0)
+            if mask.any():
+                y[mask] = y[mask] + w[mask, s].unsqueeze(1) * expert(tokens[mask])
+    return y.reshape(x.shape)
+
+
+LOOP = """def moe_loop(x, gates, experts):
+    flat = {flat}
+    g = {flat_gates}
+    y = {start}
+    for e, expert in enumerate(experts):
+        rows = {rows}
+        {put}
+    return {result}
+"""
+LOOP_DEFAULTS = {
+    "flat": "x.reshape(-1, x.shape[-1])",
+    "flat_gates": "gates.reshape(-1, gates.shape[-1])",
+    "start": "torch.zeros_like(flat)",
+    "rows": "torch.where(g[:, e] != 0)[0]",
+    "put": "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))",
+    "result": "y.reshape(x.shape)",
+}
+
+
+def _loop(name, message, form_of="", **parts):
+    moe_loop.typed("mistake", name, message, LOOP.format(**LOOP_DEFAULTS | parts), form_of)
+
+
+_loop(
+    "overwritten",
+    "A token's second expert overwrites the first: the rows are assigned with `=`. A token has several experts; add to its row.",
+    put="y[rows] = g[rows, e, None] * expert(flat[rows])",
+)
+_loop(
+    "weight_of_expert_0",
+    "All experts are weighted with the same column of the gates, the first. Expert e has the column e.",
+    put="y = y.index_add(0, rows, g[rows, 0, None] * expert(flat[rows]))",
+)
+_loop(
+    "weight_summed",
+    "Each output is weighted with the sum of the token's gates. Take the one entry that belongs to expert e.",
+    put="y = y.index_add(0, rows, g[rows].sum(-1, keepdim=True) * expert(flat[rows]))",
+)
+_loop(
+    "weights_of_the_first_rows",
+    "The weights are those of the first tokens, not of the ones that were picked: `gates[:n, e]` where `gates[rows, e]` is meant.",
+    put="y = y.index_add(0, rows, g[: len(rows), e, None] * expert(flat[rows]))",
+)
+_loop(
+    "loop_input_scaled",
+    "The gate is multiplied onto the expert's input. An expert is not linear: weight what comes out of it.",
+    put="y = y.index_add(0, rows, expert(g[rows, e, None] * flat[rows]))",
+)
+_loop(
+    "loop_without_gates",
+    "The outputs are added without their gates: every chosen expert counts fully. Multiply by gates[…, e].",
+    put="y = y.index_add(0, rows, expert(flat[rows]))",
+)
+_loop(
+    "shape_lost",
+    "The tokens of all sentences are in one long list, [N, d_model]. The result has the shape of x: fold it back.",
+    result="y",
+)
+_loop(
+    "gates_not_flattened",
+    "With more than one sentence it breaks: it works for x [T, d_model] only. Flatten all leading dimensions of x and of gates, and fold the result back.",
+    flat="x",
+    flat_gates="gates",
+)
+_loop(
+    "viewed",
+    "`view` can't flatten a tensor whose rows do not lie one after the other in memory. `reshape` copies where it has to.",
+    flat="x.view(-1, x.shape[-1])",
+    flat_gates="gates.view(-1, gates.shape[-1])",
+)
+_loop(
+    "empty_expert",
+    "It breaks when an expert has no token: there is nothing to stack. Skip such an expert, or call it with zero rows.",
+    put="y = y.index_add(0, rows, torch.stack([g[t, e] * expert(flat[t]) for t in rows.tolist()]))",
+)
+_loop(
+    "stops_at_an_empty_expert",
+    "When an expert has no token, the loop ends, and the experts after it are left out: `continue` goes on with the next, `break` does not.",
+    put="""if len(rows) == 0:
+            break
+        y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))""",
+)
+_loop(
+    "all_tokens_everywhere",
+    "The values are right, but every expert is called on all tokens: that is the dense reference, and nothing is saved. Pick the rows first.",
+    put="y = y + g[:, e, None] * expert(flat)",
+)
+_loop(
+    "all_tokens_then_picked",
+    "The values are right, but the rows are picked after the call: every expert still computes all tokens. Pick the rows of x first.",
+    put="y = y.index_add(0, rows, g[rows, e, None] * expert(flat)[rows])",
+    form_of="all_tokens_everywhere",
+)
+_loop(
+    "twice_called",
+    "Each expert gets its tokens twice. Call it once, and keep what comes out.",
+    put="""expert(flat[rows])
+        y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))""",
+)
+_loop(
+    "loop_x_changed",
+    "x itself is changed: the result is written into the caller's tensor. Start with zeros of its shape.",
+    start="flat",
+    put="""out = g[rows, e, None] * expert(flat[rows])
+        y[rows] = y[rows] + out""",
+)
+_loop(
+    "loop_with_residual",
+    "The result starts as x, so x is added. Start with zeros; the residual connection belongs to the block around this layer.",
+    start="flat.clone()",
+)
+_loop(
+    "wrong_dtype",
+    "The zeros are float32, whatever x is, and then the dtypes do not fit. `torch.zeros_like(…)` takes the dtype of x.",
+    start="torch.zeros(flat.shape)",
+)
+_loop(
+    "loop_not_unsqueezed",
+    "The weights, [n], meet outputs [n, d_model]: the shapes do not fit. `[:, None]` or `unsqueeze(-1)` makes them [n, 1].",
+    put="y = y.index_add(0, rows, g[rows, e] * expert(flat[rows]))",
+)
+_loop(
+    "only_the_largest_gate",
+    "Each token has one expert only, the one with the largest gate. All experts with a gate above zero take part.",
+    rows="torch.where(g.argmax(-1) == e)[0]",
+)
+_loop(
+    "loop_gates_detached",
+    "The gates are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.",
+    put="y = y.index_add(0, rows, g[rows, e, None].detach() * expert(flat[rows]))",
+)
+_loop(
+    "loop_detached",
+    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
+    result="y.detach().reshape(x.shape)",
+)
+_loop(
+    "loop_input_detached",
+    "The tokens are cut off from the graph on their way into the experts: the layers before this one would get no gradient.",
+    put="y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows].detach()))",
+)
+_loop(
+    "ends_after_one",
+    "Only the first expert is there: a `return` inside the loop ends it after one round.",
+    put="""y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+        return y.reshape(x.shape)""",
+)
+_loop(
+    "always_the_first_expert",
+    "All tokens go to expert 0: the loop chooses the rows of expert e, but calls the first one.",
+    put="y = y.index_add(0, rows, g[rows, e, None] * experts[0](flat[rows]))",
+)
+_loop(
+    "last_expert_left_out",
+    "The last expert is never called: the loop ends one too early.",
+    rows="torch.where(g[:, e] != 0)[0] if e < len(experts) - 1 else torch.arange(0)",
+)
+_loop(
+    "gates_normalised",
+    "The gates are divided by their sum. They are to be used as given; a row need not sum to one.",
+    flat_gates="gates.reshape(-1, gates.shape[-1]) / gates.reshape(-1, gates.shape[-1]).sum(-1, keepdim=True)",
+)
+_loop(
+    "threshold",
+    "Small gates are treated like zeros. Chosen is every expert whose gate is not zero, however small.",
+    rows="torch.where(g[:, e] > 0.5)[0]",
+)
+_loop(
+    "loop_not_returned",
+    "The sum is computed but not handed back: the last line of the function needs a `return`.",
+    result="None",
+)
+_loop(
+    "loop_shape_lost_in_the_middle",
+    "The shape is right, but the tokens are in the wrong order: x was turned (`transpose`, `.T`) or flattened along another dimension than it was folded back.",
+    flat="x.transpose(0, -2).reshape(-1, x.shape[-1])",
+    flat_gates="gates.transpose(0, -2).reshape(-1, gates.shape[-1])",
+)
+
+
+# moe_sorted
+
+moe_sorted = Key(exercises.moe_sorted)
+
+
+@moe_sorted.truth
+def rows_of_each_expert(x, idx, w, experts):
+    """A list of (token, slot) for each expert, made by two loops; one call for each list; the parts added token by token."""
+    T, k = idx.shape
+    sums = [torch.zeros(x.shape[1], dtype=x.dtype) for _ in range(T)]
+    for e in range(len(experts)):
+        mine = [(t, s) for t in range(T) for s in range(k) if int(idx[t, s]) == e]
+        if not mine:
+            continue
+        outputs = experts[e](torch.stack([x[t] for t, _ in mine]))
+        for n, (t, s) in enumerate(mine):
+            sums[t] = sums[t] + w[t, s] * outputs[n]
+    return torch.stack(sums)
+
+
+@moe_sorted.right("sort, and index_add instead of the way back")
+def with_index_add(x, idx, w, experts):
+    k = idx.size(1)
+    sorted_experts, order = idx.flatten().sort(stable=True)
+    token = torch.div(order, k, rounding_mode="floor")
+    counts = torch.bincount(sorted_experts, minlength=len(experts)).tolist()
+    y = torch.zeros_like(x)
+    start = 0
+    for e, n in enumerate(counts):
+        if n == 0:
+            continue
+        part = slice(start, start + n)
+        y = y.index_add(0, token[part], w.flatten()[order[part]].unsqueeze(1) * experts[e](x[token[part]]))
+        start += n
+    return y
+
+
+@moe_sorted.right("argsort of argsort as the way back, einsum at the end")
+def argsort_twice(x, idx, w, experts):
+    T, k = idx.shape
+    flat = idx.reshape(-1)
+    order = torch.argsort(flat, stable=True)
+    expanded = x.repeat_interleave(k, dim=0)[order]
+    sizes = [int((flat == e).sum()) for e in range(len(experts))]
+    pieces = [expert(piece) for expert, piece in zip(experts, torch.split(expanded, sizes), strict=True)]
+    outputs = torch.cat(pieces)[torch.argsort(order)]
+    return torch.einsum("tkd,tk->td", outputs.reshape(T, k, -1), w)
+
+
+@moe_sorted.right("slot after slot instead of token after token")
+def slot_major(x, idx, w, experts):
+    T, k = idx.shape
+    flat, weight = idx.T.reshape(-1), w.T.reshape(-1)
+    order = flat.argsort(stable=True)
+    ends = torch.bincount(flat, minlength=len(experts)).cumsum(0).tolist()
+    y = torch.zeros(T * k, x.shape[1], dtype=x.dtype)
+    start = 0
+    for expert, end in zip(experts, ends, strict=True):
+        slots = order[start:end]
+        y = y.index_put((slots,), expert(x[slots % T]))
+        start = end
+    return (y * weight[:, None]).reshape(k, T, -1).sum(0)
+
+
+@moe_sorted.right("without sorting: one mask for each expert")
+def without_sorting(x, idx, w, experts):
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        token, slot = torch.where(idx == e)
+        y.index_add_(0, token, w[token, slot, None] * expert(x[token]))
+    return y
+
+
+@moe_sorted.right("bincount without minlength, zip stops by itself")
+def zip_stops(x, idx, w, experts):
+    k = idx.shape[1]
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    xs = x[order // k].split(torch.bincount(flat).tolist())
+    ys = torch.cat([expert(part) for expert, part in zip(experts, xs, strict=False)]) * w.reshape(-1)[order, None]
+    return torch.zeros_like(x).scatter_add(0, (order // k)[:, None].expand_as(ys), ys)
+
+
+SORTED = """def moe_sorted(x, idx, w, experts):
+    T, k = idx.shape
+    flat = {flat}
+    order = {order}
+    counts = {counts}
+    xs = {rows}
+    ys = {outputs}
+    back = {back}
+    slots = ys[back].reshape(T, k, -1)
+    return {combine}
+"""
+SORTED_DEFAULTS = {
+    "flat": "idx.reshape(-1)",
+    "order": "flat.argsort(stable=True)",
+    "counts": "torch.bincount(flat, minlength=len(experts)).tolist()",
+    "rows": "x[order // k]",
+    "outputs": "torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))])",
+    "back": "torch.argsort(order)",
+    "combine": "(slots * w[:, :, None]).sum(1)",
+}
+
+
+def _sorted(name, message, form_of="", **parts):
+    moe_sorted.typed("mistake", name, message, SORTED.format(**SORTED_DEFAULTS | parts), form_of)
+
+
+_sorted(
+    "order_as_token",
+    "`order` holds numbers of slots, from 0 to T·k − 1, but it is used as if they were tokens. Slot n belongs to token n // k.",
+    rows="x[order]",
+)
+_sorted(
+    "order_modulo_k",
+    "`order % k` is the slot within its token. Which token a slot belongs to is `order // k`.",
+    rows="x[order % k]",
+)
+_sorted(
+    "order_modulo_T",
+    "`order % T` would be right if the list ran slot after slot. `idx.reshape(-1)` runs token after token: slot n belongs to token n // k.",
+    rows="x[order % T]",
+)
+_sorted(
+    "flattened_slot_after_slot",
+    "The list of slots runs slot after slot (`idx.T`), but the rest reads it token after token. Use `idx.reshape(-1)`, or go with % T all the way.",
+    flat="idx.T.reshape(-1)",
+)
+_sorted(
+    "not_undone",
+    "The outputs are still sorted by expert when they are handed to the tokens. Bring them back into the order of the slots first.",
+    back="torch.arange(T * k)",
+)
+_sorted(
+    "undone_with_order",
+    "The way back uses `order` again. It needs the inverse: `back` with back[order[i]] = i, which is also `order.argsort()`.",
+    back="order",
+)
+_sorted(
+    "weights_not_sorted",
+    "The weights are multiplied onto the sorted outputs, but are themselves in the order of the slots. Sort them too, or weight after the way back.",
+    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
+    combine="slots.sum(1)",
+)
+_sorted(
+    "weights_sorted_too_much",
+    "The weights are sorted, but the outputs they meet are back in the order of the slots. Either both are sorted or neither.",
+    combine="(slots * w.reshape(-1)[order].reshape(T, k, 1)).sum(1)",
+)
+_sorted(
+    "only_the_first_slot",
+    "Only the first of the k slots reaches the result. Sum over all k.",
+    combine="slots[:, 0] * w[:, :1]",
+)
+_sorted(
+    "last_slot_dropped",
+    "The last of the k slots is missing in the sum. Sum over all k.",
+    combine="(slots * w[:, :, None])[:, : max(k - 1, 1)].sum(1)",
+)
+_sorted(
+    "sorted_without_weights",
+    "The outputs are summed without their weights: w[t, s] belongs in front of each.",
+    combine="slots.sum(1)",
+)
+_sorted(
+    "sorted_mean",
+    "The mean over the k slots is taken. The weights say how much each counts: take the sum.",
+    combine="(slots * w[:, :, None]).mean(1)",
+)
+_sorted(
+    "sorted_not_summed",
+    "The k outputs of a token are still apart, [T, k, d_model]. Weight them and sum over k.",
+    combine="slots * w[:, :, None]",
+)
+_sorted(
+    "sorted_input_scaled",
+    "The weights are multiplied onto the experts' inputs. An expert is not linear: weight what comes out of it.",
+    rows="x[order // k] * w.reshape(-1)[order, None]",
+    combine="slots.sum(1)",
+)
+_sorted(
+    "weights_normalised",
+    "The weights are divided by their sum. They are to be used as given; a row need not sum to one.",
+    combine="(slots * (w / w.sum(1, keepdim=True))[:, :, None]).sum(1)",
+)
+_sorted(
+    "not_sorted_at_all",
+    "The slots are split without having been sorted, so each expert gets whatever comes first. Sort them by expert before `split`.",
+    order="torch.arange(T * k)",
+)
+_sorted(
+    "sorted_downwards",
+    "The slots are sorted from the last expert to the first, but split from the first to the last.",
+    order="flat.argsort(stable=True, descending=True)",
+)
+_sorted(
+    "sorted_by_weight",
+    "The slots are sorted by weight. What has to lie side by side is what goes to the same expert: sort by the expert's number.",
+    order="w.reshape(-1).argsort()",
+)
+_sorted(
+    "counts_of_the_used_only",
+    "The counts have no entry for an expert without tokens (`unique`), so all experts behind it get the wrong part. `bincount` counts zeros too.",
+    counts="torch.unique(flat, return_counts=True)[1].tolist()",
+)
+_sorted(
+    "viewed_slots",
+    "`view` can't flatten idx or w when their rows do not lie one after the other in memory. `reshape` copies where it has to.",
+    flat="idx.view(-1)",
+)
+_sorted(
+    "cat_of_used_experts",
+    "With a fixed size of the parts (`chunk`, T·k / E each) experts get tokens of others. The parts have as many rows as each expert has slots.",
+    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.tensor_split(len(experts)))])",
+)
+_sorted(
+    "sorted_weights_detached",
+    "The weights are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.",
+    combine="(slots * w.detach()[:, :, None]).sum(1)",
+)
+_sorted(
+    "sorted_detached",
+    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
+    combine="(slots * w[:, :, None]).sum(1).detach()",
+)
+_sorted(
+    "sorted_with_residual",
+    "x is added to the result. The residual connection belongs to the block around this layer.",
+    combine="x + (slots * w[:, :, None]).sum(1)",
+)
+_sorted(
+    "sorted_not_returned",
+    "The sum is computed but not handed back: the last line of the function needs a `return`.",
+    combine="None",
+)
+_sorted(
+    "called_with_all",
+    "The values are right, but every expert is called on all tokens. Pick the rows first: that is what the sorting is for.",
+    outputs="torch.stack([expert(x) for expert in experts])[flat[order], order // k]",
+)
+
+
+@moe_sorted.mistake(
+    "The values are right, but an expert is called once for every slot, k times in all. Put its tokens of all slots together, and call it once."
+)
+def once_a_slot(x, idx, w, experts):
+    y = torch.zeros_like(x)
+    for s in range(idx.shape[1]):
+        for e, expert in enumerate(experts):
+            mask = idx[:, s] == e
+            if mask.any():
+                y[mask] += w[mask, s, None] * expert(x[mask])
+    return y
+
+
+@moe_sorted.mistake(
+    "The values are right, but experts are called once for every token. Put all tokens of an expert together, and call it once."
+)
+def once_a_token(x, idx, w, experts):
+    rows = []
+    for t in range(len(x)):
+        rows.append(sum(w[t, s] * experts[idx[t, s]](x[t : t + 1]) for s in range(idx.shape[1])))
+    return torch.cat(rows)
+
+
+@moe_sorted.mistake(
+    "A token's outputs overwrite each other: `y[token] = …` and `y[token] += …` write a row once, though a token occurs k times. `index_add` adds all."
+)
+def written_once(x, idx, w, experts):
+    k = idx.shape[1]
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    token = order // k
+    counts = torch.bincount(flat, minlength=len(experts)).tolist()
+    ys = torch.cat([expert(part) for expert, part in zip(experts, x[token].split(counts), strict=True)])
+    y = torch.zeros_like(x)
+    y[token] += w.reshape(-1)[order, None] * ys
+    return y
+
+
+@moe_sorted.form(written_once)
+def assigned_in_a_loop(x, idx, w, experts):
+    k = idx.shape[1]
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    counts = torch.bincount(flat, minlength=len(experts)).tolist()
+    y = torch.zeros_like(x)
+    start = 0
+    for e, n in enumerate(counts):
+        slots = order[start : start + n]
+        y[slots // k] = w.reshape(-1)[slots, None] * experts[e](x[slots // k])
+        start += n
+    return y
+
+
+@moe_sorted.mistake(
+    "`bincount` stops at the largest expert that occurs, so the counts are too few when the last experts have no token. Its argument `minlength` helps."
+)
+def without_minlength(x, idx, w, experts):
+    k = idx.shape[1]
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    counts = torch.bincount(flat)
+    y, start = torch.zeros_like(x), 0
+    for e in range(len(experts)):
+        slots = order[start : start + counts[e]]
+        y = y.index_add(0, slots // k, w.reshape(-1)[slots, None] * experts[e](x[slots // k]))
+        start += counts[e]
+    return y
+
+
+@moe_sorted.mistake("x itself is changed: the result is added into the caller's tensor. Start with zeros of its shape.")
+def sorted_x_changed(x, idx, w, experts):
+    out = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        token, slot = torch.where(idx == e)
+        out = out.index_add(0, token, w[token, slot, None] * expert(x[token]))
+    x.copy_(out)
+    return x
+
+
+@moe_sorted.mistake(
+    "The zeros are float32, whatever x is, and then the dtypes do not fit. `torch.zeros_like(x)` takes the dtype of x."
+)
+def sorted_wrong_dtype(x, idx, w, experts):
+    y = torch.zeros(x.shape)
+    for e, expert in enumerate(experts):
+        token, slot = torch.where(idx == e)
+        y = y.index_add(0, token, w[token, slot, None] * expert(x[token]))
+    return y
+
+
+# moe_counts
+
+moe_counts = Key(exercises.moe_counts)
+
+
+@moe_counts.truth
+def matrix_by_matrix(d, f, E, k, L=1, shared=0):
+    """Walks through all layers and their matrices, and adds up rows times columns."""
+    total = active = 0
+    for _ in range(L):
+        total += d * E  # the router
+        active += d * E
+        for expert in range(E + shared):
+            for rows, columns in ((d, f), (d, f), (f, d)):
+                total += rows * columns
+                if expert < k or expert >= E:
+                    active += rows * columns
+    return total, active
+
+
+@moe_counts.right("a helper function")
+def with_a_helper(d, f, E, k, L=1, shared=0):
+    def used(n):
+        return L * (3 * d * f * (n + shared) + d * E)
+
+    return used(E), used(k)
+
+
+@moe_counts.right("the total less what is idle, as a list")
+def less_the_idle(d, f, E, k, L=1, shared=0):
+    one = 3 * d * f
+    total = L * (one * (E + shared) + E * d)
+    return [total, total - L * (E - k) * one]
+
+
+@moe_counts.right("counts real matrices' shapes with torch")
+def with_shapes(d, f, E, k, L=1, shared=0):
+    sizes = torch.tensor([[d, f], [d, f], [f, d]])
+    expert = int(sizes.prod(1).sum())
+    router = d * E
+    return tuple(L * (router + n * expert + shared * expert) for n in (E, k))
+
+
+COUNTS = """def moe_counts(d, f, E, k, L=1, shared=0):
+    expert = {expert}
+    router = {router}
+    total = {total}
+    active = {active}
+    return {result}
+"""
+COUNTS_DEFAULTS = {
+    "expert": "3 * d * f",
+    "router": "d * E",
+    "total": "L * (E * expert + router + shared * expert)",
+    "active": "L * (k * expert + router + shared * expert)",
+    "result": "total, active",
+}
+
+
+def _counts(name, message, form_of="", **parts):
+    moe_counts.typed("mistake", name, message, COUNTS.format(**COUNTS_DEFAULTS | parts), form_of)
+
+
+_counts(
+    "attention_too",
+    "Attention is counted E times as well: that is how “8 × 7B” would be 56B. Only the FFN is there E times, and here only the MoE layers are asked.",
+    expert="3 * d * f + 4 * d * d",
+)
+_counts(
+    "attention_once",
+    "Attention is counted as well. Here only the MoE layers are asked: router and experts.",
+    router="d * E + 4 * d * d",
+)
+_counts("no_router", "The router is missing: a matrix d · E, in both numbers.", router="0")
+_counts(
+    "router_part_active",
+    "In the active count the router has only k columns. To choose k of E, all E logits are needed: the whole router is active.",
+    active="L * (k * expert + d * k + shared * expert)",
+)
+_counts(
+    "router_not_active",
+    "In the active count the router is missing. Every token runs through it.",
+    active="L * (k * expert + shared * expert)",
+)
+_counts(
+    "router_with_bias",
+    "The router has a bias of E numbers here. It is a matrix d · E without one.",
+    router="d * E + E",
+)
+_counts(
+    "everything_active",
+    "All E experts are active. A token uses k of them.",
+    active="total",
+)
+_counts(
+    "k_stored",
+    "Only k experts are in the total. All E have to be stored.",
+    total="L * (k * expert + router + shared * expert)",
+)
+_counts(
+    "shared_not_active",
+    "The shared experts are missing in the active count. Every token uses them.",
+    active="L * (k * expert + router)",
+)
+_counts(
+    "shared_forgotten",
+    "The shared experts are missing in both numbers.",
+    total="L * (E * expert + router)",
+    active="L * (k * expert + router)",
+)
+_counts(
+    "shared_within_k",
+    "The shared experts are counted among the k. They come on top of them: a token uses k + shared experts.",
+    total="L * (E * expert + router)",
+    active="L * ((k - shared) * expert + router + shared * expert)",
+    form_of="shared_forgotten",
+)
+_counts(
+    "shared_within_E",
+    "The total counts the shared experts among the E. They come on top of the routed ones.",
+    total="L * (E * expert + router)",
+)
+_counts(
+    "shared_routed",
+    "The router has a column for each shared expert. They are not chosen, so the router does not know them: d · E.",
+    router="d * (E + shared)",
+)
+_counts(
+    "shared_as_one",
+    "Several shared experts are counted as one. There are `shared` of them, each as large as a routed one.",
+    total="L * (E * expert + router + bool(shared) * expert)",
+    active="L * (k * expert + router + bool(shared) * expert)",
+)
+_counts(
+    "two_matrices",
+    "An expert has two matrices here. A gated FFN has three: gate, up and down.",
+    expert="2 * d * f",
+)
+_counts(
+    "with_biases",
+    "The experts have biases here. They are asked without: three matrices and nothing else.",
+    expert="3 * d * f + 2 * f + d",
+)
+_counts(
+    "layers_forgotten",
+    "L is not used: all of it is there once for every layer.",
+    total="E * expert + router + shared * expert",
+    active="k * expert + router + shared * expert",
+)
+_counts(
+    "one_router_for_all_layers",
+    "The router is counted once for all layers. Every MoE layer has its own.",
+    total="L * (E * expert + shared * expert) + router",
+    active="L * (k * expert + shared * expert) + router",
+)
+_counts(
+    "shared_once_for_all_layers",
+    "The shared experts are counted once for all layers. “Shared” means by all tokens; every layer has its own.",
+    total="L * (E * expert + router) + shared * expert",
+    active="L * (k * expert + router) + shared * expert",
+)
+_counts("exchanged", "The two numbers are exchanged: first the total, then the active ones.", result="active, total")
+_counts("total_alone", "One number comes back. Asked is a pair: total, active.", result="total")
+_counts("a_dict", "A dict comes back. Asked is a pair: total, active.", result="{'total': total, 'active': active}")
+_counts(
+    "floats",
+    "The counts are floats. Parameters are counted in whole numbers: use //, or no division at all.",
+    result="float(total), float(active)",
+)
+_counts(
+    "share",
+    "The second number is a share of the total. Asked is how many parameters are active.",
+    result="total, active / total",
+)
+_counts(
+    "idle",
+    "The second number counts the parameters that a token does not use. Asked are those it does.",
+    result="total, total - active",
+)
+_counts(
+    "counts_not_returned",
+    "The numbers are computed but not handed back: the last line needs a `return`.",
+    result="None",
+)
+
+
+# router_gradient
+
+router_gradient = Key(exercises.router_gradient)
+
+
+@router_gradient.truth
+def by_hand(norm, k):
+    """Four linear experts in one dimension each, one token; the slope of the loss by the chain rule, written out, and checked by autograd."""
+    router = torch.tensor([[0.9, 0.3, -0.4, 0.1], [-0.2, 0.5, 0.7, -0.6]], dtype=torch.float64, requires_grad=True)
+    x = torch.tensor([0.8, -1.1], dtype=torch.float64)
+    answers = torch.tensor([1.0, -2.0, 3.0, 0.5], dtype=torch.float64)
+    p = torch.softmax(x @ router, dim=0)
+    w, idx = p.topk(k)
+    if norm == "renorm":
+        w = w / w.sum()
+    loss = ((w * answers[idx]).sum() - 5) ** 2
+    loss.backward()
+    return float(router.grad.abs().max())
+
+
+@router_gradient.right("torch.autograd.grad, float64, a plain matrix as the router")
+def by_autograd_grad(norm, k):
+    generator = torch.Generator().manual_seed(3)
+    x, W, target = (torch.randn(s, generator=generator, dtype=torch.float64) for s in ((12, 6), (6, 5), (12, 6)))
+    experts = torch.randn(5, 6, 6, generator=generator, dtype=torch.float64)
+    W.requires_grad_()
+    p = (x @ W).softmax(-1)
+    kept = p >= p.topk(k).values[:, -1:]
+    gates = p * kept
+    if norm == "renorm":
+        gates = gates / gates.sum(-1, keepdim=True)
+    y = torch.einsum("te,td,edf->tf", gates, x, experts)
+    (slope,) = torch.autograd.grad(F.mse_loss(y, target), W)
+    return slope.abs().max().item()
+
+
+@router_gradient.right("a class for the layer, and a 0-d tensor as the answer")
+def with_a_class(norm, k):
+    class MoE(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.router = nn.Linear(8, 4)
+            self.experts = nn.ModuleList(nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8)) for _ in range(4))
+
+        def forward(self, x):
+            w, idx = torch.softmax(self.router(x), -1).topk(k, -1)
+            if norm == "renorm":
+                w = w / w.sum(-1, keepdim=True)
+            y = torch.zeros_like(x)
+            for e, expert in enumerate(self.experts):
+                token, slot = torch.where(idx == e)
+                y = y.index_add(0, token, w[token, slot].unsqueeze(-1) * expert(x[token]))
+            return y
+
+    torch.manual_seed(5)
+    layer = MoE()
+    x = torch.randn(20, 8)
+    ((layer(x) - x.roll(1, -1)) ** 2).sum().backward()
+    return layer.router.weight.grad.abs().max()
+
+
+@router_gradient.right("a sum as the loss, dense experts")
+def with_a_sum(norm, k):
+    torch.manual_seed(1)
+    x = torch.randn(10, 6)
+    router = nn.Linear(6, 4, bias=False)
+    outputs = torch.randn(4, 10, 6)
+    logits = router(x)
+    top = torch.topk(logits, k, dim=1).indices
+    if norm == "renorm":
+        logits = logits.masked_fill(~F.one_hot(top, 4).sum(1).bool(), -1e9)
+    gates = F.softmax(logits, dim=1)
+    gates = gates * F.one_hot(top, 4).sum(1)
+    torch.einsum("te,etd->td", gates, outputs).pow(2).sum().backward()
+    return float(router.weight.grad.abs().max())
+
+
+GRADIENT = """def router_gradient(norm, k):
+    {seed}
+    x, target = torch.randn(16, 6), torch.randn(16, 6)
+    router = nn.Linear(6, 5, bias=False)
+    experts = nn.ModuleList(nn.Linear(6, 6) for e in range(5))
+    p = torch.softmax(router(x), dim=-1)
+    w, idx = p.topk({k}, dim=-1)
+    if {condition}:
+        w = {renorm}
+    {keep}
+    outputs = torch.stack([expert(x) for expert in experts], dim=1)
+    chosen = torch.stack([outputs[t, idx[t]] for t in range(16)])
+    y = (w[:, :, None] * chosen).sum(1)
+    {backward}
+    return {result}
+"""
+GRADIENT_DEFAULTS = {
+    "seed": "torch.manual_seed(0)",
+    "k": "k",
+    "condition": 'norm == "renorm"',
+    "renorm": "w / w.sum(-1, keepdim=True)",
+    "keep": "pass",
+    "backward": "F.mse_loss(y, target).backward()",
+    "result": "router.weight.grad.abs().max().item()",
+}
+FOUND = (
+    "With 'renorm' and k = 1 a gradient is found where the router has none: is it an expert's or the gates' own gradient, "
+    "is the sum taken over the k of each token, is k used?"
+)
+NONE_AT_ALL = (
+    "The gradient is 0 in all cases: the weights are cut off from the router (`.detach()`, `.data`), or the mean is taken, "
+    "in which a softmax's gradients cancel."
+)
+
+
+def _gradient(name, message, form_of="", **parts):
+    router_gradient.typed("mistake", name, message, GRADIENT.format(**GRADIENT_DEFAULTS | parts), form_of)
+
+
+_gradient("renorm_never", FOUND, condition="False")
+_gradient(
+    "gradient_of_an_expert",
+    FOUND,
+    form_of="renorm_never",
+    result="max(expert.weight.grad.abs().max().item() for expert in experts)",
+)
+_gradient(
+    "gradient_of_the_gates", FOUND, form_of="renorm_never", keep="w.retain_grad()", result="w.grad.abs().max().item()"
+)
+_gradient("renorm_over_the_tokens", FOUND, form_of="renorm_never", renorm="w / w.sum(0, keepdim=True)")
+_gradient("k_ignored", FOUND, form_of="renorm_never", k="2")
+_gradient(
+    "renorm_always",
+    "Both values of `norm` divide by the sum. With 'none' the kept probabilities stay as they are: then k = 1 has a gradient.",
+    condition="True",
+)
+_gradient(
+    "norms_exchanged",
+    "'renorm' and 'none' are exchanged: the gradient vanishes for 'none' at k = 1, where nothing is divided.",
+    condition='norm != "renorm"',
+)
+_gradient("router_detached", NONE_AT_ALL, keep="w = w.detach() + 0 * router.weight.sum()")
+_gradient("the_mean", NONE_AT_ALL, form_of="router_detached", result="abs(router.weight.grad.mean().item())")
+_gradient(
+    "weights_not_used",
+    "The router's weight has no gradient (`grad` is None): `backward()` was not called, or the chosen outputs are not multiplied by the router's weights.",
+    keep="w = torch.ones_like(w)",
+)
+_gradient(
+    "no_backward",
+    "The router's weight has no gradient (`grad` is None): `backward()` was not called, or the chosen outputs are not multiplied by the router's weights.",
+    form_of="weights_not_used",
+    backward="loss = F.mse_loss(y, target)",
+)
+_gradient(
+    "a_yes_or_no",
+    "True or False comes back. Asked is how large the gradient is, as a float.",
+    result="bool(router.weight.grad.abs().max() > 1e-6)",
+)
+_gradient(
+    "rounding_called_a_gradient",
+    "Rounding is taken for a gradient: with 'renorm' and k = 1 about 1e-9 is left, and “not exactly 0” makes a 1 of it. Hand back the size itself.",
+    result="float(bool((router.weight.grad != 0).any()) or True)",
+)
+_gradient(
+    "the_smallest",
+    "This is the smallest entry, which is negative. Asked is the largest absolute value: `abs()` before `max()`.",
+    result="router.weight.grad.min().item() - 1e-12",
+)
+_gradient(
+    "the_whole_gradient",
+    "The whole gradient comes back. Asked is its largest absolute entry, as one float.",
+    result="router.weight.grad",
+)
+_gradient(
+    "always_one_expert",
+    "k is not used: one expert is chosen in all cases. With two or three, the gradient is there although the weights sum to 1.",
+    k="1",
+)
+_gradient(
+    "not_seeded",
+    "Two calls give different numbers: nothing is seeded, or an earlier call's gradients are still there. Seed first, and build the layer inside.",
+    seed="pass",
+)
+_gradient(
+    "gradient_not_returned",
+    "The gradient is computed but not handed back: the last line of the function needs a `return`.",
+    result="None",
+)
+
+
+@router_gradient.mistake(
+    "The numbers are typed in, not computed: no backward pass was run. Build the small layer and measure."
+)
+def typed_in(norm, k):
+    return 0.0 if norm == "renorm" and k == 1 else 0.1
+
+
+# Questions
+
+quiz_same = question(
+    exercises.quiz_same,
+    right="B",
+    wrong={
+        "A": "'softmax_topk' is not divided by anything after the choice: its rows sum to less than 1, those of 'topk_softmax' to 1.",
+        "C": "Both have rows that sum to 1, but sigmoid(z) is not proportional to exp(z): the ratio of two gates differs.",
+    },
+)
+
+quiz_zeros = question(
+    exercises.quiz_zeros,
+    right="C",
+    wrong={
+        "A": "A softmax gives every finite logit a share. exp(0) = 1 is a share like any other, sometimes the largest.",
+        "B": "A row of a softmax sums to 1 in any case. The question is who gets how much of it.",
+    },
+)
+
+quiz_active = question(
+    exercises.quiz_active,
+    right="A",
+    wrong={
+        "B": "Which experts are needed is known only when the token is there, and the next token needs others: all of them have to be in memory.",
+        "C": "An expert that is not chosen is not computed at all: that is the point of the choice. Only the chosen ones, the router and attention do work.",
+    },
+)

@@ -1,0 +1,857 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 08 · Mixture of Experts I: route and dispatch
+#
+# `●●●●●●●●○○` step 8 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | advanced |
+# | **Time** | 60 minutes |
+# | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
+# | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# A larger FFN knows more and costs more. A **mixture of experts** (MoE) breaks this link: it has many FFNs, the *experts*, and a small *router* that
+# picks a few of them for each token. You will push a router's logits by hand, write the sum that defines the layer, and then compute the same sum in
+# less and less time. At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | turn logits into gates in the four ways that real models use | `route` |
+# | say what a mixture of experts computes | `moe_reference` |
+# | compute it with each expert seeing only its own tokens | `moe_loop` |
+# | compute it with one sort, and one call for each expert | `moe_sorted` |
+# | count total and active parameters | `moe_counts` |
+# | say when a router gets a gradient, and when not | `router_gradient`, question M8 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import atlas, check, controls, hint, progress, quiz, style, train
+from ffnlab.figures import experts as figures
+
+style.use()
+
+
+class Expert(nn.Module):
+    """One expert: the FFN of notebook 02, [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+def make_experts(E, d_model, d_ff, seed=0):
+    """E experts with weights of their own."""
+    torch.manual_seed(seed)
+    return nn.ModuleList(Expert(d_model, d_ff) for e in range(E))
+
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "eight-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · One FFN becomes eight
+#
+# Can a model have eight times the parameters without eight times the work? Here are eight experts and a router, which is one linear map from d_model to
+# 8 numbers. Every token is to use two experts.
+#
+# **Predict:** how many multiplications does a token need, compared with a single FFN of the same width?
+
+
+# %% nbgrader={"grade": false, "grade_id": "eight", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+def count(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+d_model, d_ff, E, k = 512, 2048, 8, 2
+one = 2 * d_model * d_ff  # multiplications of one FFN, for one token
+print(f"parameters of one FFN:     {count(Expert(d_model, d_ff)):>11,}")
+print(f"parameters of 8 experts:   {count(make_experts(E, d_model, d_ff)):>11,}")
+print(f"multiplications, one FFN:  {one:>11,}")
+print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_model * E) / one:.3f} times)")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Eight times the parameters, twice the work; the router costs almost nothing.
+#
+# In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
+# number for each expert and token. What an expert's output is finally multiplied by is its **gate**. Most gates are zero.
+#
+# ## 2 · The router
+#
+# How do logits become gates? In the figure you are the router. Push the eight logits of one token.
+#
+# **Predict**, before you move anything: you raise the logit of an expert that was *not* chosen, but not so far that it is chosen. Do the gates of the
+# chosen ones change? Does the answer depend on the normalisation?
+
+# %% nbgrader={"grade": false, "grade_id": "router", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.router,
+    **{f"z{e}": controls.slider(f"logit of expert {e}", -3.0, 3.0, 0.5, z) for e, z in enumerate(figures.LOGITS)},
+    temperature=controls.slider("temperature", 0.25, 4.0, 0.25, 1.0),
+    k=controls.slider("k", 1, 8, 1, 2),
+    norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "router-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** All four keep the k largest logits. They differ in what the kept ones are divided by.
+#
+# | `norm` | gate of a kept expert e | rows sum to | used by |
+# |---|---|---|---|
+# | `softmax_topk` | exp(z_e) / sum of exp(z) over **all** E | less than 1 | Switch, OLMoE |
+# | `softmax_topk_renorm` | the same, divided by its sum over the k | 1 | Mixtral in transformers, Qwen3-MoE |
+# | `topk_softmax` | exp(z_e) / sum of exp(z) over **the k** | 1 | Mixtral's own code, gpt-oss |
+# | `sigmoid_norm` | σ(z_e) / sum of σ(z) over the k | 1 | DeepSeek-V3 (and then × 2.5) |
+#
+# Only in the first one do the experts that were not chosen have a say: they take their part of the softmax. A temperature divides all logits: below 1
+# it makes the choice sharper, above 1 softer, and it never changes *who* is chosen.
+#
+# ### Why −∞
+#
+# To leave an expert out of a softmax, one sets its logit to a number that gives it no weight. **Predict:** what does the expert in the middle get in
+# both rows?
+
+# %% nbgrader={"grade": false, "grade_id": "minus-infinity", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for fill in (0.0, float("-inf")):
+    kept = torch.tensor([-1.0, fill, -2.0])  # the middle expert was not chosen
+    print(f"filled with {fill:>4}: ", [round(p, 3) for p in torch.softmax(kept, -1).tolist()])
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "route-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# With 0 the expert that was *not* chosen gets the largest gate.
+#
+# ### Exercise `route`
+#
+# *6 points · difficulty ●●○ · 10 minutes*
+#
+# From logits to gates.
+#
+# - **Takes** `logits` [T, E]; `k`, from 1 to E; and `norm`, one of the four names in the table above.
+# - **Returns** gates [T, E]: zero outside the k largest logits of each row, and inside what the table says. No factor of 2.5.
+# - The k largest are those of one token, never of one expert. No two logits of a row are equal.
+# - Gradients reach the logits, which stay as they were. The gates have the dtype of the logits.
+#
+#
+# Stuck? Run `hint("route")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "route", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def route(logits, k, norm):
+    """Logits [T, E] to gates [T, E], with k of them above zero in each row."""
+    ### BEGIN SOLUTION
+    top, chosen = logits.topk(k, dim=-1)  # [T, k]
+    if norm == "topk_softmax":
+        weights = torch.softmax(top, dim=-1)
+    elif norm == "sigmoid_norm":
+        scores = torch.sigmoid(top)
+        weights = scores / scores.sum(-1, keepdim=True)
+    else:
+        weights = torch.softmax(logits, dim=-1).gather(-1, chosen)
+        if norm == "softmax_topk_renorm":
+            weights = weights / weights.sum(-1, keepdim=True)
+    return torch.zeros_like(logits).scatter(-1, chosen, weights)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-route", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check("route", route)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("route", route)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "same-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Two of the four are the same function. **Predict** which, before you run the cell: it prints the largest difference between the gates of each pair,
+# for a thousand random tokens.
+
+# %% nbgrader={"grade": false, "grade_id": "same", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+logits = torch.randn(1000, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+try:
+    gates = {norm: route(logits, 2, norm) for norm in figures.NORMS}
+    for i, one in enumerate(figures.NORMS):
+        for other in figures.NORMS[i + 1 :]:
+            print(f"{one:>19} and {other:<19} differ by {(gates[one] - gates[other]).abs().max():.2f}")
+except NotImplementedError:
+    print("This cell lights up when route is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** `softmax_topk_renorm` and `topk_softmax` agree: dividing by the sum over the k cancels what the softmax was divided by before. Two
+# code bases of the same model, Mixtral, do it in different orders, and both are right.
+#
+# ## 3 · All experts, all tokens
+#
+# Gates in hand, what does the layer compute? For each token the sum of the experts' outputs, weighted with its gates:
+#
+# $$y_t = \sum_{e=1}^{E} g_{t,e} \cdot \mathrm{expert}_e(x_t)$$
+#
+# The straightforward way runs every expert on every token and multiplies most of it by zero. It is wasteful and easy to get right, so it will judge
+# everything that follows.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `moe_reference`
+#
+# *3 points · difficulty ●○○ · 5 minutes*
+#
+# - **Takes** `x` [T, d_model], `gates` [T, E], and `experts`, a list (or `nn.ModuleList`) of E functions or modules that map [N, d_model] to [N,
+#   d_model].
+# - **Returns** y [T, d_model], by the formula above.
+# - Use the gates as they are: rows need not sum to one.
+# - Every expert takes part for every token, also where the gate is zero: such a gate has a gradient, and it shall arrive. `x` and `gates` stay as they
+#   were.
+#
+#
+# Stuck? Run `hint("moe_reference")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "moe_reference", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def moe_reference(x, gates, experts):
+    """The weighted sum of all experts' outputs for x [T, d_model]: [T, d_model]."""
+    ### BEGIN SOLUTION
+    outputs = torch.stack([expert(x) for expert in experts])  # [E, T, d_model]
+    return (gates.T.unsqueeze(-1) * outputs).sum(0)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-moe_reference", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("moe_reference", moe_reference)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("moe_reference", moe_reference)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · The published loop
+#
+# A published tutorial computes the same like this. For each of the k slots and each of the E experts, it looks which tokens have this expert in this
+# slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come as `idx` and `w`, both [T, k]: the chosen experts of
+# each token, and their gates.)
+#
+# **Predict:** with E = 8 and k = 2, how often is an expert called? How many rows does each call have, of 256 tokens?
+
+
+# %% nbgrader={"grade": false, "grade_id": "published", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def published_loop(x, idx, w, experts):
+    y = torch.zeros_like(x)
+    for slot in range(idx.shape[1]):
+        for e in range(len(experts)):
+            mask = idx[:, slot] == e
+            if mask.any():
+                y[mask] += w[mask, slot : slot + 1] * experts[e](x[mask])
+    return y
+
+
+def example(T, d_model, d_ff, E, k, seed=0):
+    """Tokens, a random choice of k of E experts for each, gates in two forms, and the experts."""
+    experts = make_experts(E, d_model, d_ff, seed)
+    x = torch.randn(T, d_model)
+    p = torch.softmax(torch.randn(T, E), dim=-1)
+    w, idx = p.topk(k, dim=-1)
+    dense = torch.where(p >= w[:, -1:], p, 0)  # [T, E]: the same gates, spread out
+    return x, idx, w, dense, experts
+
+
+x, idx, w, dense, experts = example(T=256, d_model=64, d_ff=256, E=8, k=2)
+rows = []
+listeners = [e.register_forward_pre_hook(lambda module, given: rows.append(len(given[0]))) for e in experts]
+with torch.no_grad():
+    y = published_loop(x, idx, w, experts)
+    for listener in listeners:
+        listener.remove()
+    print(f"{len(rows)} calls, of {min(rows)} to {max(rows)} rows, {sum(rows)} in all")
+    try:
+        print("equal to the reference:", torch.allclose(y, moe_reference(x, dense, experts), atol=1e-5))
+    except NotImplementedError:
+        print("equal to the reference: write moe_reference first")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The loop is right. But it calls each expert k times, with the tokens of one slot at a time, although the expert does not care in
+# which slot it was chosen. Each round also asks `mask.any()`: on a GPU, that is a wait for the answer, k · E times in a layer.
+#
+# ## 5 · One loop over the experts
+#
+# One pass over the experts is enough: collect *all* tokens of expert e, whatever the slot, call it once, and add the weighted outputs to the rows they
+# came from. Mistral's own reference code is such a loop.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `moe_loop`
+#
+# *5 points · difficulty ●●○ · 10 minutes*
+#
+# - **Takes** `x` [..., d_model], with any number of leading dimensions; `gates` [..., E], with the same ones; and `experts` as above. A gate of zero
+#   means: not chosen. All others are positive.
+# - **Returns** what the dense sum would give, in the shape and dtype of `x`.
+# - Expert e is called with exactly the tokens whose gate for it is not zero, and with no others. (A call with zero rows is allowed. So are several
+#   calls.) An expert without tokens, and a token without experts, are no problem: such a token gets zeros.
+# - Gradients reach `x`, the experts, and the gates that are not zero. `x` and `gates` stay as they were.
+#
+#
+# Stuck? Run `hint("moe_loop")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "moe_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def moe_loop(x, gates, experts):
+    """The mixture's output for x [..., d_model] and gates [..., E]; each expert sees its own tokens only."""
+    ### BEGIN SOLUTION
+    tokens = x.reshape(-1, x.shape[-1])  # [N, d_model]
+    weights = gates.reshape(-1, gates.shape[-1])  # [N, E]
+    y = torch.zeros_like(tokens)
+    for e, expert in enumerate(experts):
+        mine = weights[:, e].nonzero(as_tuple=True)[0]
+        y = y.index_add(0, mine, weights[mine, e].unsqueeze(-1) * expert(tokens[mine]))
+    return y.reshape(x.shape)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-moe_loop", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("moe_loop", moe_loop)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("moe_loop", moe_loop)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dispatch-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · Sort and split
+#
+# With 128 experts, one would ask 128 times “who is mine?”, and look through all tokens each time. Is there a way to find the tokens of *all* experts at
+# once?
+#
+# Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and a single cut divides the
+# list. Press play.
+#
+# **Predict:** the slots come back in the order of the experts. What has to happen before they can be added up, token by token?
+
+# %% nbgrader={"grade": false, "grade_id": "dispatch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.dispatch,
+    frame=controls.play("frame", 0, figures.LAST_FRAME, 1, 0, interval=700),
+    k=controls.slider("k", 1, 3, 1, 2),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "dispatch-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Five steps, each a single operation on whole tensors:
+#
+# 1. **List.** `idx` [T, k] as one list of T · k slots, token after token. Slot number n belongs to token n // k.
+# 2. **Sort** by expert. What is needed later is not only the sorted list, but the *order*: which slot stands where.
+# 3. **Split** into one segment for each expert. Segments have different lengths, some are empty.
+# 4. **Compute.** Each expert is called once, with one contiguous block of rows.
+# 5. **Back.** Undo the sorting; now the k outputs of a token lie side by side. Weight them and add.
+#
+# This is how fast implementations do it (transformers, torchtitan, MegaBlocks), with a kernel in step 4 that takes all segments at once.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_sorted-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `moe_sorted`
+#
+# *6 points · difficulty ●●● · 15 minutes*
+#
+# - **Takes** `x` [T, d_model], `idx` [T, k] (whole numbers, the experts of each token, all different in a row), `w` [T, k], their weights, and
+#   `experts` as above.
+# - **Returns** y [T, d_model] with y[t] = Σ_s w[t, s] · expert(x[t]), where the expert of slot s is number idx[t, s].
+# - Each expert is called **at most once**, with exactly its tokens, in any order. An expert without tokens is skipped or called with zero rows.
+# - Gradients reach `x`, `w` and the experts. The inputs stay as they were. Sorting is the idea, but not checked: the calls and the values are.
+#
+#
+# Stuck? Run `hint("moe_sorted")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "moe_sorted", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def moe_sorted(x, idx, w, experts):
+    """The mixture's output for x [T, d_model], experts idx [T, k] and weights w [T, k]: [T, d_model]."""
+    ### BEGIN SOLUTION
+    T, k = idx.shape
+    expert_of = idx.reshape(-1)  # [T·k], slot after slot
+    order = expert_of.argsort(stable=True)  # slots, expert by expert
+    sizes = torch.bincount(expert_of, minlength=len(experts)).tolist()
+    parts = x[order // k].split(sizes)
+    outputs = torch.cat([expert(part) for expert, part in zip(experts, parts, strict=True)])
+    back = torch.empty_like(order)
+    back[order] = torch.arange(T * k)
+    return (outputs[back].reshape(T, k, -1) * w.unsqueeze(-1)).sum(1)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-moe_sorted", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check("moe_sorted", moe_sorted)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("moe_sorted", moe_sorted)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Which one is fastest?
+#
+# All four give the same. **Predict** their order for few large experts, and for many small ones. The cell uses one thread and prints times relative to
+# the published loop of the same line.
+
+
+# %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def best_time(call, times=5):
+    took = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        took.append(time.perf_counter() - started)
+    return min(took)  # what else the machine does only makes it longer
+
+
+def compare(T, d_model, d_ff, E, k):
+    x, idx, w, dense, experts = example(T, d_model, d_ff, E, k)
+    ways = {
+        "dense": lambda: moe_reference(x, dense, experts),
+        "one loop": lambda: moe_loop(x, dense, experts),
+        "sorted": lambda: moe_sorted(x, idx, w, experts),
+    }
+    loop = best_time(lambda: published_loop(x, idx, w, experts))
+    words = [f"E = {E:>2}, k = {k}, d_ff = {d_ff:>3}: published loop 1"]
+    for name, way in ways.items():
+        try:
+            assert torch.allclose(way(), published_loop(x, idx, w, experts), atol=1e-4)
+            words.append(f"{name} {best_time(way) / loop:.2f}")
+        except NotImplementedError:
+            words.append(f"{name} (not written yet)")
+    print(", ".join(words))
+
+
+threads = torch.get_num_threads()
+torch.set_num_threads(1)
+with torch.no_grad():
+    compare(T=256, d_model=64, d_ff=256, E=8, k=2)
+    compare(T=1024, d_model=128, d_ff=512, E=16, k=2)
+    compare(T=1024, d_model=128, d_ff=64, E=64, k=8)
+torch.set_num_threads(threads)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Your numbers differ a little from run to run. What stays: with 64 small experts the published loop makes 512 tiny calls, and one
+# loop over the experts or sorting needs a small part of its time. With 8 larger experts the gap is smaller, since the products themselves take most of
+# it. The dense sum does E / k times the work of the others.
+#
+# ### All segments in one call
+#
+# PyTorch (since 2.10) has a product for all segments at once, `F.grouped_mm`: `rows` [N, d] times one matrix for each segment, [E, d, f], where `offs`
+# says at which row each segment ends. It has conditions: `offs` must be int32, d and f multiples of 4 in float32 (16 bytes), and there is no float64
+# and no bias. This cell is not graded.
+
+# %% nbgrader={"grade": false, "grade_id": "grouped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x, idx, w, dense, experts = example(T=256, d_model=64, d_ff=256, E=8, k=2)
+W1, b1 = torch.stack([e.linear1.weight.T for e in experts]), torch.stack([e.linear1.bias for e in experts])
+W2, b2 = torch.stack([e.linear2.weight.T for e in experts]), torch.stack([e.linear2.bias for e in experts])
+
+if hasattr(F, "grouped_mm"):
+    pairs = [torch.where(idx == e) for e in range(len(experts))]  # for each expert: tokens and slots
+    token, slot = (torch.cat(parts) for parts in zip(*pairs, strict=True))
+    ends = torch.tensor([len(tokens) for tokens, _ in pairs]).cumsum(0).to(torch.int32)
+    of = idx[token, slot]  # the expert of each row
+    with torch.no_grad():
+        hidden = torch.relu(F.grouped_mm(x[token], W1, offs=ends) + b1[of])
+        out = F.grouped_mm(hidden, W2, offs=ends) + b2[of]
+        y = torch.zeros_like(x).index_add(0, token, w[token, slot].unsqueeze(-1) * out)
+        print("equal to the published loop:", torch.allclose(y, published_loop(x, idx, w, experts), atol=1e-5))
+else:
+    print("This PyTorch has no F.grouped_mm; it came with version 2.10.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# On a CPU `grouped_mm` is itself a loop over the segments, and wins nothing. On GPUs it saves the calls, and the wait for the segments' lengths.
+#
+# ## 7 · Who gets a gradient?
+#
+# `topk` picks numbers of experts: 3, or 5. A small change of the logits changes nothing, or makes a jump. So the choice has no gradient. How does a
+# router learn?
+#
+# The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero.
+#
+# **Predict:** which columns are empty for `softmax_topk`? For `topk_softmax`? And what is left of either at k = 1?
+
+# %% nbgrader={"grade": false, "grade_id": "slopes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.slopes,
+    k=controls.slider("k", 1, 8, 1, 2),
+    norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "slopes-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the
+# chosen ones**: if more of an expert would have made the loss smaller, its logit rises.
+#
+# With `softmax_topk` all logits get some of it, since all are in the denominator. Where the sum runs over the k, only the k chosen logits do. At k = 1
+# a renormalised gate is z / z = 1, whatever the logit. A constant has no gradient: the router gets **nothing**.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "router_gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `router_gradient`
+#
+# *2 points · difficulty ●●○ · 7 minutes*
+#
+# Don't believe it: measure it. Build a small mixture of experts and a loss *inside* the function.
+#
+# - **Takes** `norm`: with `"renorm"` the top-k softmax weights are divided by their sum over the k, with `"none"` they are not; and `k`, 1, 2 or 3. Use
+#   at least four experts.
+# - **Returns** the largest absolute entry of the gradient of the router's **weight**, ∂loss/∂weight, after one backward pass: a float.
+# - Which tokens, experts and loss you take is up to you; the loss has to depend on the layer's output. The same call gives the same number each time:
+#   seed inside.
+# - Up to rounding (below 1e-5) the answer is 0 in one of the cases. In all others it shall be above 1e-4.
+#
+#
+# Stuck? Run `hint("router_gradient")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "router_gradient", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def router_gradient(norm, k):
+    """The largest absolute entry of the gradient of a router's weight: a float."""
+    ### BEGIN SOLUTION
+    torch.manual_seed(0)
+    x, target = torch.randn(32, 8), torch.randn(32, 8)
+    router = nn.Linear(8, 4, bias=False)
+    experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
+    weights, chosen = torch.softmax(router(x), dim=-1).topk(k, dim=-1)
+    if norm == "renorm":
+        weights = weights / weights.sum(-1, keepdim=True)
+    outputs = torch.stack([expert(x) for expert in experts], dim=1)  # [T, E, d]
+    picked = outputs.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 8))  # [T, k, d]
+    F.mse_loss((weights.unsqueeze(-1) * picked).sum(1), target).backward()
+    return router.weight.grad.abs().max().item()
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-router_gradient", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("router_gradient", router_gradient)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("router_gradient", router_gradient)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "trap-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### What it costs
+#
+# Does it matter? The task has eight clusters of inputs, and another linear map to learn in each. A router that learns could give each cluster to an
+# expert of its own. One that gets no gradient stays where it started, and the experts have to live with a random division. Both train in the same way,
+# k = 1, from the same start, with five seeds.
+#
+# **Predict:** by what factor is the error larger when the gate is renormalised?
+
+
+# %% nbgrader={"grade": false, "grade_id": "trap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def train_top1(seed, renormalise, steps=300, clusters=8, d=8):
+    """Error of a trained top-1 mixture of 8 experts, and how far its router's weights have moved."""
+    g = torch.Generator().manual_seed(seed)
+    centres, maps = 2 * torch.randn(clusters, d, generator=g), torch.randn(clusters, d, d, generator=g) / d**0.5
+
+    def batch(n):
+        c, noise = torch.randint(clusters, (n,), generator=g), torch.randn(n, d, generator=g)
+        return centres[c] + 0.5 * noise, torch.einsum("nd,nde->ne", noise, maps[c]) + maps[c][:, 0]
+
+    experts = make_experts(8, d, 16, seed)
+    router = nn.Linear(d, 8, bias=False)
+    start = router.weight.detach().clone()
+    optimiser = torch.optim.Adam([*router.parameters(), *experts.parameters()], lr=0.01)
+
+    def layer(x):
+        w, idx = torch.softmax(router(x), dim=-1).topk(1, dim=-1)
+        return published_loop(x, idx, w / w.sum(-1, keepdim=True) if renormalise else w, experts)
+
+    for _ in train.bar(steps, f"seed {seed}, {'renormalised' if renormalise else 'as it is'}"):
+        x, target = batch(256)
+        optimiser.zero_grad()
+        F.mse_loss(layer(x), target).backward()
+        optimiser.step()
+    with torch.no_grad():
+        x, target = batch(4096)
+        return F.mse_loss(layer(x), target).item(), (router.weight - start).abs().max().item()
+
+
+threads = torch.get_num_threads()
+torch.set_num_threads(1)
+ratios = []
+for seed in range(5):
+    (renormed, moved), (plain, moved_plain) = (train_top1(seed, renormalise) for renormalise in (True, False))
+    ratios.append(renormed / plain)
+    print(
+        f"seed {seed}: error {renormed:.2f} renormalised, {plain:.2f} as it is; the router moved {moved:.2f}, {moved_plain:.2f}"
+    )
+print(f"the error is {min(ratios):.1f} to {max(ratios):.1f} times as large when the gate is renormalised")
+torch.set_num_threads(threads)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Renormalised, the error is larger with every seed; by how much depends on seed and task. Its router moves by a few hundredths, and
+# not towards anything: Adam divides by the size of the gradient, and blows up even the rounding errors that are left of it.
+#
+# Switch Transformers route to one expert, and multiply by the probability as it is: `softmax_topk`. In other words: with k = 1, leave the gate alone.
+# With k ≥ 2 both ways learn.
+#
+# ## 8 · Total and active
+#
+# “8x7B”: is that a model of 56 billion parameters? And what does it cost to run it?
+#
+# Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to lie in memory, since the next
+# token may want any expert. The **active** parameters are those that one token passes through; they decide the work.
+#
+# **Predict**, before you choose a model: which has the smallest share of active parameters?
+
+# %% nbgrader={"grade": false, "grade_id": "totals", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.totals,
+    model=controls.choice("model", figures.MODELS, "Mixtral-8x7B"),
+    factor=controls.steps("experts per token", figures.FACTORS, 1.0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The experts hold nearly all parameters, and most of them rest. Twice as many experts per token do not change the total by a single
+# parameter.
+#
+# ### Exercise `moe_counts`
+#
+# *4 points · difficulty ●●○ · 6 minutes*
+#
+# Count the MoE layers.
+#
+# - **Takes** `d` (d_model), `f` (the width of one expert), `E`, `k`, `L`, the number of such layers (1), and `shared`, the number of shared experts in
+#   each layer (0): experts of the same width that *every* token uses, beside the k it chooses.
+# - **Returns** a pair of ints `(total, active)` for the L layers.
+# - Experts are gated and have no biases: three matrices of d · f. The router is a matrix d · E without bias; all of it is active, and shared experts
+#   are not in it.
+# - Attention, norms and embeddings are not asked.
+#
+#
+# Stuck? Run `hint("moe_counts")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "moe_counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def moe_counts(d, f, E, k, L=1, shared=0):
+    """Parameters of L mixture layers, all of them and those that one token uses: (total, active)."""
+    ### BEGIN SOLUTION
+    one, router = 3 * d * f, d * E
+    total = L * ((E + shared) * one + router)
+    active = L * ((k + shared) * one + router)
+    return total, active
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-moe_counts", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("moe_counts", moe_counts)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("moe_counts", moe_counts)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "models-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Attention and embeddings come on top, and are there only once. With your count and those of notebook 05 the published totals come out. All counts are
+# in billions.
+
+# %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+print(f"{'':15} {'MoE layers':>11} {'the rest':>9} {'total':>7} {'active':>7}")
+for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
+    m = atlas.find(name)
+    rest = atlas.total(m) - atlas.parts(m).ffn  # attention, norms, embeddings
+    try:
+        layers, used = moe_counts(m.d_model, m.d_ff, m.experts.n, m.experts.k, L=m.n_layers)
+    except NotImplementedError:
+        print("This table appears when moe_counts is written.")
+        break
+    assert layers == atlas.parts(m).ffn and used == atlas.parts(m, active=True).ffn
+    numbers = (layers, rest, layers + rest, used + rest)
+    print(f"{name:15} {numbers[0] / 1e9:11.2f} {numbers[1] / 1e9:9.2f} {numbers[2] / 1e9:7.1f} {numbers[3] / 1e9:7.1f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-8x7", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The active numbers here count the embeddings as a whole.
+#
+# ## 9 · Spot the error
+#
+# Three statements from published pages. For each: find the error, then run the cell.
+#
+# **A.** “8x7B means eight models of 7 billion parameters: 56 billion.”
+
+# %% nbgrader={"grade": false, "grade_id": "spot-8x7-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+mixtral, mistral = atlas.find("Mixtral-8x7B"), atlas.find("Mistral-7B")
+print(f"Mistral-7B times 8: {8 * atlas.total(mistral) / 1e9:.1f} billion")
+print(f"Mixtral-8x7B:       {atlas.total(mixtral) / 1e9:.1f} billion")
+once = atlas.total(mistral) - atlas.parts(mistral).ffn
+print(f"attention, norms and embeddings, counted 7 times too often: {7 * once / 1e9:.1f} billion")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dropout", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Only the FFN is there eight times. Attention, norms and embeddings are shared; the routers add one million parameters.
+#
+# **B.** A tutorial's MoE class creates each expert by `PositionwiseFeedForward(d_model, d_ff)`, with the class you know from notebook 02 and its
+# defaults: dropout 0.1, ReLU. The MoE class itself takes neither a dropout nor an activation. Then a reader compares two implementations in training
+# mode. What happens?
+
+
+# %% nbgrader={"grade": false, "grade_id": "spot-dropout-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+class TutorialExpert(Expert):
+    def forward(self, x):
+        return self.linear2(F.dropout(torch.relu(self.linear1(x)), 0.1, self.training))
+
+
+torch.manual_seed(0)
+expert, x = TutorialExpert(16, 64), torch.randn(5, 16)
+for mode in ("train", "eval"):
+    getattr(expert, mode)()
+    print(f"{mode}: two calls agree: {torch.allclose(expert(x), expert(x))}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# In training mode not even one implementation agrees with itself. Dropout inside experts is a legitimate choice, but it has to be one: most models of
+# this kind use none. Compare implementations in eval mode. (The same class has a bias in its router, which most models leave out, and nothing that
+# keeps the experts equally busy: notebook 09.)
+#
+# **C.** A page praises mixtures of experts for “saving memory”. Its own measurement shows a peak of 11.47 GB with experts and 11.48 GB without. What
+# does a mixture save?
+
+# %% nbgrader={"grade": false, "grade_id": "spot-memory-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for name in ("Mistral-7B", "Mixtral-8x7B"):
+    m = atlas.find(name)
+    stored, used = atlas.total(m), atlas.active(m)
+    print(
+        f"{name:13} in 16 bits: {2 * stored / 1e9:5.1f} GB in memory; one token computes with {used / 1e9:4.1f} billion parameters"
+    )
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# It saves **work** against a dense model of the same total. All experts have to be in memory, the idle ones too: against a dense model of the same
+# work, a mixture needs *more*.
+#
+# ## 10 · Quiz
+#
+# One point each. Put the letter in quotes.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_same-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_same`
+#
+# Which of the others gives, for k ≥ 2, the same gates as `topk_softmax`, whatever the logits?
+#
+# - **A.** `softmax_topk`
+# - **B.** `softmax_topk_renorm`
+# - **C.** `sigmoid_norm`
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_same", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_same = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_same = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_same", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_same", quiz_same)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_same", quiz_same)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_zeros-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_zeros`
+#
+# Someone sets the logits of the experts that were not chosen to 0, and then takes the softmax over all E. What comes out?
+#
+# - **A.** The right gates: a logit of 0 gets no weight.
+# - **B.** Gates whose rows do not sum to 1.
+# - **C.** Gates in which experts that were not chosen have a share.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_zeros", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_zeros = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_zeros = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_zeros", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_zeros", quiz_zeros)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_zeros", quiz_zeros)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_active-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_active`
+#
+# You double E and leave k and the width of the experts as they are. What doubles, nearly?
+#
+# - **A.** The memory for the weights; the work for a token stays almost the same.
+# - **B.** The work for a token; the memory stays almost the same, as only k experts have to be loaded.
+# - **C.** Both.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_active", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_active = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_active = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_active", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_active", quiz_active)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_active", quiz_active)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M8-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 11 · In your own words
+#
+# *question M8 · 3 points, graded by your instructor · 5 minutes*
+#
+# The choice of the k largest logits has no gradient. Still, routers are trained by gradient descent.
+#
+# 1. Along which path does a gradient get from the loss to the router's weight? What makes the logit of a chosen expert rise or fall?
+# 2. In which case does nothing arrive, and why? Name a way out.
+# 3. What does an expert that was *not* chosen for a token learn from this token? And its logit? Distinguish `softmax_topk` and `topk_softmax`.
+#
+# Four to eight sentences are enough. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M8", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) Through the **value of the gate**: y = Σ g_e · expert_e(x), so ∂loss/∂g_e is the product of ∂loss/∂y with the expert's output,
+# and g_e is a smooth function of the logits (softmax or sigmoid). If more of an expert's output would make the loss smaller, its gate and so its logit
+# rise, compared with the other chosen ones; otherwise they fall. The choice changes only when, in time, another logit overtakes. (2) With **k = 1 and
+# renormalised gates** the gate is w / w = 1, a constant: its derivative is zero, so the router learns nothing from the task's loss. Way out: do not
+# renormalise (Switch multiplies by the probability itself), or take k ≥ 2. (3) The expert itself learns nothing: it was not computed, and its gate is
+# zero. Its logit gets no gradient with `topk_softmax`, where only the k chosen logits occur. With `softmax_topk` it does get one, since it stands in
+# the denominator of the chosen gates.
+#
+# **Rubric.** One point each:
+#
+# - (1) the gradient flows through the gate's value (the weight of the chosen experts' outputs). Half a point for “through the softmax” without saying
+#   that it multiplies the output.
+# - (2) k = 1 with renormalisation, because the gate is constantly 1, *and* a way out. Half a point for the case without reason or way out.
+# - (3) no gradient for the expert that was not chosen; its logit: none with `topk_softmax`, some with `softmax_topk`. Half a point for one of the two.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## You can now …
+#
+# - turn logits into gates in four ways: `route`;
+# - say what a mixture of experts computes: `moe_reference`;
+# - compute it with each expert seeing only its own tokens: `moe_loop`;
+# - compute it with one sort, and one call for each expert: `moe_sorted`;
+# - count total and active parameters: `moe_counts`;
+# - say when a router gets a gradient: `router_gradient`, M8.
+#
+# ## Going further
+#
+# - Fedus et al. 2021, *Switch Transformers* (arXiv 2101.03961): one expert for each token, at large scale.
+# - Jiang et al. 2024, *Mixtral of Experts* (arXiv 2401.04088): eight experts, two for each token.
+# - Gale et al. 2022, *MegaBlocks* (arXiv 2211.15841): the dispatch as a product of sparse blocks, without dropping a token.
+# - Muennighoff et al. 2024, *OLMoE* (arXiv 2409.02060): 64 small experts, everything published.
+#
+# Next: `09_balance`. Nothing so far keeps a router from sending every token to the same expert.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()
