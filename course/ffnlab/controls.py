@@ -104,7 +104,7 @@ def panel(draw: Draw, /, **parameters: Any) -> tuple[ipywidgets.VBox, Picture | 
     described = {name: value for name, value in parameters.items() if isinstance(value, Control)}
     fixed = {name: value for name, value in parameters.items() if name not in described}
     longest = max((len(control.label) for control in described.values() if control.beside), default=0)
-    room = f"{0.5 * longest + 0.8:.1f}em"  # labels of one width, so that the controls stand in columns
+    room = f"{0.56 * longest + 0.8:.1f}em"  # labels of one width, so that the controls stand in columns
     made = {name: control.make(_look(control.label, room)) for name, control in described.items()}
     page = ipywidgets.HTML(layout=ipywidgets.Layout(width="100%", margin="4px 0 0 0"))
     last: list[Picture] = []

@@ -194,18 +194,24 @@ def _name_mistake(exercise: Exercise, marking: Marking, seen: Sequence[Observati
 
     A mistake explains an aspect if the answer does the same there, in every case. An answer may have this mistake and another one
     besides: then the aspects in which both are wrong need not all agree, but one must, and in numbers: an exception of the same
-    kind, or the same True or False, is too little to go by. An answer that is right where the mistake is wrong has not made it.
+    kind, or the same True or False, is too little to go by. Where a mistake shows in words alone, it must explain at least half of
+    the lost points. An answer that is right where the mistake is wrong has not made it.
     """
     wrong = [aspect for aspect in exercise.aspects if _first_difference(aspect, seen, marking.cases)]
+    lost = sum(aspect.points for aspect in wrong)
 
     def explained(known: Known) -> tuple[float, int, bool]:
         its = [aspect for aspect in exercise.aspects if aspect.name in known.cases[0]]
         if any(aspect not in wrong for aspect in its):
             return (0.0, 0, False)
         same = [aspect for aspect in its if not _first_difference(aspect, seen, known.cases)]
+        telling = [aspect for aspect in same if any(_has_numbers(case[aspect.name]) for case in known.cases)]
         if len(same) < len(its):
-            same = [aspect for aspect in same if any(_has_numbers(case[aspect.name]) for case in known.cases)]
-        return (sum(aspect.points for aspect in same), len(same), len(same) == len(its))
+            same = telling
+        points = sum(aspect.points for aspect in same)
+        if not telling and 2 * points < lost:
+            return (0.0, 0, False)
+        return (points, len(same), len(same) == len(its))
 
     best = max(marking.mistakes, key=explained, default=None)
     return best if best and explained(best)[1] else None
@@ -216,6 +222,8 @@ def _has_numbers(value: Plain) -> bool:
         return any(map(_has_numbers, value.values()))
     if isinstance(value, (list, tuple)):
         return any(map(_has_numbers, value))
+    if isinstance(value, float):
+        return value not in (0.0, 1.0)
     return isinstance(value, torch.Tensor) and value.is_floating_point() and bool(value.any())
 
 
@@ -383,8 +391,8 @@ def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
         clues.append("every sign is flipped")
     else:
         scale = float((mine * theirs).sum() / (mine * mine).sum())
-        if scale and abs(scale - 1) > 1e-6 and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
-            clues.append(f"everything is {1 / scale:.4g} times too large")
+        if abs(scale - 1) > 1e-3 and scale and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
+            clues.append(_factor(1 / scale))
         shift = (theirs - mine).flatten()
         first = abs(float(shift[0])) if shift.numel() > 1 else 0.0
         if first > max(1e3 * atol, 1e-4) and bool((shift - shift[0]).abs().max() <= 1e-4 * first):
@@ -393,6 +401,14 @@ def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
     if square and _close(mine.T, theirs, atol, rtol):
         clues.append("the matrix is transposed")
     return clues
+
+
+def _factor(factor: float) -> str:
+    if factor < 0:
+        return f"everything is multiplied by {factor:.4g}"
+    if factor < 1:
+        return f"everything is {1 / factor:.4g} times too small"
+    return f"everything is {factor:.4g} times too large"
 
 
 def describe(value: Plain) -> str:
