@@ -14,9 +14,10 @@ INSTALLED := .venv/autograder-installed.txt
 define SYSTEM_PACKAGES
 bubblewrap|bwrap|grading in the jail, and its tests
 chromium|chromium|the tests in a browser
+postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
 endef
 
-.PHONY: help setup system lab grade test build matrix bench handout
+.PHONY: help setup system lab grade test build matrix bench soak handout
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +36,9 @@ build: setup ## make notebooks and shipped answers again where their source chan
 
 matrix: setup ## print exercise × answer → points and message
 	@$(BIN)/autograder matrix $(ARGS)
+
+soak: setup ## kill graders at random, many times over, and grade a large class (half an hour)
+	@AUTOGRADER_SOAK=25 $(BIN)/pytest -q tests/test_survival.py tests/test_soak.py $(ARGS)
 
 bench: setup ## measure how fast grading is here
 	@$(BIN)/autograder bench $(ARGS)

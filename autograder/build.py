@@ -77,7 +77,9 @@ def stamp(assignment: str) -> str:
     parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), *sorted(lab.glob("*.py"))]
     parts += [lab / "exercises" / f"{module}.py"]
     parts += [lab / "figures" / f"{name}.py" for name in (module, "shared")]
-    text = source(assignment).read_text(encoding="utf-8") + (lab / "figures" / f"{module}.py").read_text(encoding="utf-8")
+    text = source(assignment).read_text(encoding="utf-8") + (lab / "figures" / f"{module}.py").read_text(
+        encoding="utf-8"
+    )
     for experiment in sorted((lab / "experiments").glob("*.py")):
         if experiment.stem in text:
             parts += [experiment, experiment.with_suffix(".json")]

@@ -87,6 +87,8 @@ class Book:
         try:
             self._gradebook = Gradebook(school.db_url)
             _metadata.create_all(self._gradebook.engine)
+        except ImportError as error:
+            raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
         except (sa.exc.SQLAlchemyError, OSError) as error:
             raise UserError(f"the gradebook {school.db_url} can't be opened: {str(error).splitlines()[0]}") from None
 

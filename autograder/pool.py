@@ -7,7 +7,6 @@ graded notebook and the verdicts; it needs no folder of the class and no gradebo
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -34,7 +33,6 @@ Name = TypeVar("Name")
 MakeExecutor = Callable[[], Executor]
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 POLL_SECONDS = 0.2
-PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -121,9 +119,14 @@ def on_this_machine(workers: int) -> MakeExecutor:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == 1:  # the conductor ended before the line above
-        os._exit(1)
+    threading.Thread(target=_end_with_conductor, daemon=True).start()
+
+
+def _end_with_conductor() -> None:
+    conductor = multiprocessing.parent_process()
+    assert conductor is not None
+    conductor.join()
+    os._exit(1)  # the jail ends with the process that started it
 
 
 def on_cluster(address: str) -> tuple[MakeExecutor, int]:

@@ -1,0 +1,216 @@
+"""Whatever dies in the middle of grading a class, every submission is graded exactly once and nothing is lost.
+
+`make soak` repeats the random ones many more times: AUTOGRADER_SOAK is the number of rounds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import sqlalchemy as sa
+from conftest import needs_bubblewrap
+from test_inbox import answered
+
+from autograder import classroom, log
+from autograder.gradebook import ATTEMPTS, Book
+from autograder.house import Class
+from autograder.jail.limits import Limits
+from ffnlab.verdict import Outcome
+
+pytestmark = needs_bubblewrap
+START = "00_start_here"
+ROUNDS = int(os.environ.get("AUTOGRADER_SOAK", "2"))
+PROGRAM = [sys.executable, "-c", "from autograder.cli import main; main()"]
+RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
+WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
+
+
+def class_of(folder: Path, students: int) -> Class:
+    """A class in which every second student is right; each one's cell takes a moment, so that there is a middle to die in."""
+    school = Class(folder)
+    for number in range(students):
+        home = school.submitted / f"student{number:03d}" / START
+        home.mkdir(parents=True)
+        source = "import time\ntime.sleep(0.15)\n" + (WRONG if number % 2 else RIGHT)
+        (home / f"{START}.ipynb").write_text(json.dumps(answered(source)), encoding="utf-8")
+    return school
+
+
+def assert_graded_once(school: Class, students: int) -> None:
+    """Every student has one attempt, and in nbgrader's gradebook the score that it earned."""
+    with Book(school) as book:
+        engine = sa.create_engine(school.db_url)
+        with engine.connect() as connection:
+            rows = connection.execute(sa.select(ATTEMPTS.c.student, ATTEMPTS.c.record)).all()
+        engine.dispose()
+        scores = book.scores(START)
+    assert Counter(student for student, _ in rows) == {f"student{number:03d}": 1 for number in range(students)}
+    assert not [student for student, record in rows if Outcome.NOT_GRADED.value in record]
+    for number in range(students):
+        assert scores[f"student{number:03d}"]["check-hello_shape"] == (0.0 if number % 2 else 2.0)
+        assert (school.feedback / f"student{number:03d}" / START / f"{START}.html").is_file()
+
+
+def lines_of(school: Class) -> int:
+    with contextlib.suppress(OSError):
+        return len((school.folder / log.FILE).read_text(encoding="utf-8").splitlines())
+    return 0
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether none of them is running any more, ten seconds from now at the latest."""
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    return not [process for process in alive if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> None:
+    students, rng = 10, random.Random(seed)
+    school = class_of(tmp_path, students)
+    deaths = 0
+    while True:
+        running = subprocess.Popen(
+            [*PROGRAM, "grade", "--grading", str(tmp_path), "--workers", "2"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        until = lines_of(school) + rng.randint(0, 4) if deaths < 3 else students + 1
+        while running.poll() is None and lines_of(school) < until:
+            time.sleep(0.02)
+        if running.poll() is not None:
+            assert running.returncode == 0, running.communicate()[1]
+            break
+        time.sleep(rng.random() / 10)
+        with contextlib.suppress(psutil.Error):
+            family = psutil.Process(running.pid).children(recursive=True)
+        running.kill()
+        running.wait()
+        deaths += 1
+        assert gone(family), "a worker or a jail outlived its conductor"
+    assert deaths == 3
+    assert_graded_once(school, students)
+
+
+def grading(school: Class) -> tuple[threading.Thread, list[BaseException]]:
+    """Grade the class in another thread; what that raises comes into the list."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            classroom.grade(school, START, Limits(), classroom.Where(workers=2))
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+def is_jail(process: psutil.Process) -> bool:
+    return process.name() == "bwrap"
+
+
+def is_worker(process: psutil.Process) -> bool:
+    return any(child.name() == "bwrap" for child in process.children())
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.parametrize("victim", [is_jail, is_worker])
+def test_a_jail_or_a_worker_is_killed_in_the_middle(
+    victim: Callable[[psutil.Process], bool], seed: int, tmp_path: Path
+) -> None:
+    students, rng = 12, random.Random(seed)
+    school = class_of(tmp_path, students)
+    thread, raised = grading(school)
+    for deaths in range(1, 3):
+        while thread.is_alive() and lines_of(school) < 4 * deaths - rng.randint(0, 3):
+            time.sleep(0.02)
+        found = []
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if victim(process):
+                    found.append(process)
+        if found and thread.is_alive():
+            rng.choice(found).kill()
+    thread.join(300)
+    assert not thread.is_alive() and not raised, raised
+    assert_graded_once(school, students)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and two workers, each a process of its own, on loopback: the scheduler's address, and the workers."""
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dask[distributed]'")
+    file = tmp_path / "scheduler.json"
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    scheduler = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    worker = [
+        sys.executable,
+        "-m",
+        "dask",
+        "worker",
+        "--scheduler-file",
+        str(file),
+        "--host",
+        "127.0.0.1",
+        "--nthreads",
+        "1",
+    ]
+    started = [subprocess.Popen([*scheduler, "--scheduler-file", str(file)], **quiet)]
+    try:
+        while not file.is_file():
+            assert started[0].poll() is None
+            time.sleep(0.1)
+        for _ in range(2):
+            started.append(subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], **quiet))
+        address = json.loads(file.read_text())["address"]
+        from distributed import Client
+
+        with Client(address) as client:
+            client.wait_for_workers(2, timeout=120)
+        yield address, started[1:]
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def test_a_cluster_loses_one_of_its_two_workers(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    address, workers = cluster
+    students = 12
+    school = class_of(tmp_path / "class", students)
+    done: list[str] = []
+
+    def tell(one: classroom.Done, total: int) -> None:
+        done.append(one.submission.student)
+        if len(done) == 4:
+            workers[0].kill()
+
+    summary = classroom.grade(school, START, Limits(), classroom.Where(scheduler=address), tell=tell)
+    assert summary.graded == students and sorted(done) == sorted(set(done))
+    assert workers[0].wait(10) != 0 and workers[1].poll() is None
+    assert_graded_once(school, students)
+
+
+def test_no_scheduler_at_an_address_is_one_clear_line(tmp_path: Path) -> None:
+    class_of(tmp_path, 1)
+    said = subprocess.run(
+        [*PROGRAM, "grade", "--grading", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 2 and said.stderr.count("\n") == 1, said.stderr
+    assert "no Dask scheduler answers" in said.stderr
