@@ -1,63 +1,236 @@
-"""`make bench`: one class, one machine, one run: plain nbgrader against our engine with one worker and with as many as there are cores."""
+"""`make bench`: how fast grading is here. One class, one machine, one run: plain nbgrader, our engine, and our engine on a Dask cluster."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import os
 import platform
 import shutil
+import statistics
+import subprocess
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from autograder import classroom, sample, stock
-from autograder.house import Class
+from autograder import classroom, draws, markings, sample, stock
+from autograder.house import Class, UserError
 from autograder.jail.limits import Limits
 
+SAMPLE_SECONDS = 0.5
+MIB = 2**20
 
-def run(console: Console, assignment: str, students: int, plain: int) -> None:
-    """Grade a fresh sample class in each way; print submissions per minute and the ratio.
+
+@dataclass(frozen=True)
+class Run:
+    """One way of grading one class, measured. CPU is the whole machine's: leave it alone meanwhile."""
+
+    how: str
+    submissions: int
+    seconds: float
+    cpu: float
+    each: Sequence[float] = ()  # seconds of each submission, where the grader tells them
+    conductor: float = 0.0  # peak resident MiB of this process, above what it had before
+    workers: float = 0.0  # peak proportional MiB of all that it started
+
+    @property
+    def per_minute(self) -> float:
+        return 60 * self.submissions / self.seconds
+
+
+def run(
+    console: Console, assignment: str, students: int, plain: int, growth: Sequence[int], picture: Path | None
+) -> None:
+    """Grade a fresh sample class in each way; print a table, with each rate's ratio to plain nbgrader's.
 
     students: how many our engine grades. plain: how many of them plain nbgrader grades, since it takes seconds for each.
+    growth: sizes of classes that our engine grades besides. picture: where to draw how time and memory grow.
+
+    Raises:
+        UserError: the course is not built.
     """
     cores = os.cpu_count() or 1
-    with tempfile.TemporaryDirectory() as folder:
-        ours = [(f"autograder grade, {count} worker{'s' if count > 1 else ''}", count) for count in sorted({1, cores})]
-        rates = {"nbgrader autograde": _rate(Path(folder), assignment, plain, _plain)}
-        for name, count in ours:
-            rates[name] = _rate(Path(folder), assignment, students, _engine(count))
-    table = Table(box=box.SIMPLE_HEAD, title=f"{assignment}, honest and odd submissions mixed", title_justify="left")
-    for title in ("how", "submissions", "seconds", "a minute", "ratio"):
-        table.add_column(title, justify="left" if title == "how" else "right")
-    base = rates["nbgrader autograde"]
-    for name, (count, seconds) in rates.items():
-        ratio = (count / seconds) / (base[0] / base[1])
-        table.add_row(name, str(count), f"{seconds:.1f}", f"{60 * count / seconds:.0f}", f"{ratio:.1f} ×")
-    console.print(table)
     console.print(
-        f"{platform.machine()}, {cores} cores, Python {platform.python_version()}; start of the jail included."
+        f"{platform.machine()}, {cores} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB, Python {platform.python_version()}; "
+        f"load before: {os.getloadavg()[0]:.1f}"
     )
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        runs = [_measured("nbgrader autograde", home, assignment, plain, _plain)]
+        for count in sorted({1, cores}):
+            how = f"autograder grade, {count} worker{'s' * (count > 1)}"
+            runs.append(_measured(how, home, assignment, students, _engine(classroom.Where(workers=count))))
+        with contextlib.suppress(UserError):
+            for count in (1, 2):
+                with _cluster(home, count) as address:
+                    how = f"on a Dask cluster, {count} worker{'s' * (count > 1)}"
+                    runs.append(_measured(how, home, assignment, students, _engine(classroom.Where(scheduler=address))))
+        console.print(_table(f"{assignment}: a sample class, honest and odd submissions mixed", runs, runs[0]))
+        grown = []
+        for size in growth:
+            grown.append(_measured(f"{size:,} submissions", home, assignment, size, _engine(classroom.Where())))
+            console.print(_table("", grown[-1:], runs[0]))
+    if picture and len(grown) > 1:
+        draw(grown, picture)
+        console.print(f"drawn: {picture}")
 
 
-def _rate(folder: Path, assignment: str, students: int, grade: Callable[[Class, str], None]) -> tuple[int, float]:
-    school = Class(folder / "class")
-    shutil.rmtree(school.folder, ignore_errors=True)
-    sample.make(school, students)
-    start = time.perf_counter()
-    grade(school, assignment)
-    return students, time.perf_counter() - start
+def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in (
+        "how",
+        "submissions",
+        "seconds",
+        "a minute",
+        "ratio",
+        "CPU each",
+        "p50",
+        "p95",
+        "p99",
+        "conductor +",
+        "workers",
+    ):
+        table.add_column(name, justify="left" if name == "how" else "right")
+    for one in runs:
+        each = sorted(one.each)
+        quantiles = [f"{each[min(len(each) - 1, int(q * len(each)))]:.2f} s" if each else "" for q in (0.5, 0.95, 0.99)]
+        table.add_row(
+            one.how, f"{one.submissions:,}", f"{one.seconds:.1f}", f"{one.per_minute:,.0f}",
+            f"{one.per_minute / base.per_minute:.1f} ×", f"{one.cpu / one.submissions:.2f} s", *quantiles,
+            f"{one.conductor:.0f} MiB" if each else "", f"{one.workers:,.0f} MiB" if each else "",
+        )  # fmt: skip
+    return table
 
 
-def _plain(school: Class, assignment: str) -> None:
+Grade = Callable[[Class, str], list[float]]
+
+
+def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade) -> Run:
+    school = Class(home / "class")
+    kept = {name: (school.folder / name) for name in (draws.FILE, markings.FOLDER)}
+    for path in school.folder.iterdir() if school.folder.is_dir() else ():
+        if path not in kept.values():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    sample.make(school, students, only=[assignment])
+    markings.kept(school, assignment, draws.hidden(assignment, school.draws))  # once a class, whoever grades it
+    gc.collect()
+    with _memory() as peak:
+        before, start = _machine_cpu(), time.perf_counter()
+        each = grade(school, assignment)
+        seconds, cpu = time.perf_counter() - start, _machine_cpu() - before
+    return Run(how, students, seconds, cpu, each, *peak)
+
+
+def _machine_cpu() -> float:
+    times = psutil.cpu_times()
+    return float(times.user + times.nice + times.system)
+
+
+@contextlib.contextmanager
+def _memory() -> Iterator[list[float]]:
+    """Peak MiB of this process above its start, and of all that it starts, sampled."""
+    me = psutil.Process()
+    start = me.memory_info().rss
+    peak, done = [0.0, 0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(SAMPLE_SECONDS):
+            peak[0] = max(peak[0], (me.memory_info().rss - start) / MIB)
+            started = 0
+            for process in me.children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    started += process.memory_full_info().pss
+            peak[1] = max(peak[1], started / MIB)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        thread.join()
+
+
+def _plain(school: Class, assignment: str) -> list[float]:
     stock.autograde(school, assignment)
+    return []
 
 
-def _engine(workers: int) -> Callable[[Class, str], None]:
-    def grade(school: Class, assignment: str) -> None:
-        classroom.grade(school, assignment, Limits(), classroom.Where(workers))
+def _engine(where: classroom.Where) -> Grade:
+    def grade(school: Class, assignment: str) -> list[float]:
+        each: list[float] = []
+
+        def tell(done: classroom.Done, total: int) -> None:
+            if done.graded:
+                each.append(done.graded.seconds)
+
+        classroom.grade(school, assignment, Limits(), where, tell=tell)
+        return each
 
     return grade
+
+
+@contextlib.contextmanager
+def _cluster(home: Path, workers: int) -> Iterator[str]:
+    """A Dask scheduler and workers of one thread each, as processes on this machine; its address.
+
+    Raises:
+        UserError: Dask is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UserError("Dask is not installed") from None
+    file = home / "scheduler.json"
+    file.unlink(missing_ok=True)
+    dask, where = (
+        [sys.executable, "-m", "dask"],
+        ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)],
+    )
+    commands = [[*dask, "scheduler", *where, "--port", "0"]]
+    commands += [[*dask, "worker", *where, "--nthreads", "1", "--no-nanny"]] * workers
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for command in commands:
+            started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=home))
+            while not file.is_file() and started[0].poll() is None:
+                time.sleep(0.1)
+        with contextlib.redirect_stderr(io.StringIO()), Client(scheduler_file=str(file)) as client:
+            client.wait_for_workers(workers, timeout=120)
+            address = str(client.scheduler.address)
+        yield address
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def draw(grown: Sequence[Run], path: Path) -> None:
+    """Two panels: seconds and the conductor's memory against the number of submissions."""
+    import matplotlib.pyplot as plt
+
+    from ffnlab import style
+
+    style.use()
+    sizes = [one.submissions for one in grown]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
+    left.loglog(sizes, [one.seconds for one in grown], "o-")
+    rate = statistics.median(one.submissions / one.seconds for one in grown)
+    left.loglog(sizes, [size / rate for size in sizes], ":", color=style.MUTED, label="proportional")
+    left.set(title="Time", xlabel="submissions", ylabel="seconds")
+    left.legend()
+    right.semilogx(sizes, [one.conductor for one in grown], "o-")
+    right.set(title="Memory of the conductor, above its start", xlabel="submissions", ylabel="MiB", ylim=(0, None))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)

@@ -300,13 +300,15 @@ def doctor() -> None:
 @app.command()
 def bench(
     assignment: Annotated[str, typer.Argument(help="The assignment.")] = "02_feed_forward",
-    students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 60,
+    students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 100,
     plain: Annotated[int, typer.Option(min=1, help="How many plain nbgrader grades.")] = 6,
+    growth: Annotated[list[int] | None, typer.Option(min=1, help="Also a class of this size; may be repeated.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw how time and memory grow into this PNG file.")] = None,
 ) -> None:
     """Measure: plain nbgrader against this engine, same class, same machine, one run."""
     from autograder import bench as benches
 
-    benches.run(Console(), assignment, students, plain)
+    benches.run(Console(), assignment, students, plain, growth or [], picture)
 
 
 def _class(folder: Path | None, db_url: str | None) -> Class:

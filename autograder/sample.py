@@ -6,7 +6,7 @@ import copy
 import json
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbformat
@@ -47,9 +47,13 @@ Notebook = dict[str, Any]
 Answers = dict[str, str]
 
 
-def make(school: Class, students: int = 16, seed: int = 1) -> list[str]:
-    """Write a class of `students` submissions of every assignment below `school`; returns their names. The same seed gives the same class."""
-    for assignment in assignments():
+def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] = ()) -> list[str]:
+    """Write a class of `students` submissions of every assignment (or of `only` these) below `school`; returns their names.
+
+    The same seed gives the same class.
+    """
+    chosen = only or assignments()
+    for assignment in chosen:
         if not release(assignment).is_file():
             raise UserError(f"course/{assignment} has not been built: run `make build` first")
     if school.submitted.exists():
@@ -58,7 +62,7 @@ def make(school: Class, students: int = 16, seed: int = 1) -> list[str]:
         f"{FIRST[i % len(FIRST)].lower()}{i // len(FIRST) or ''}".translate(str.maketrans("éë", "ee"))
         for i in range(students)
     ]
-    for assignment in assignments():
+    for assignment in chosen:
         blank = json.loads(release(assignment).read_text(encoding="utf-8"))
         guide = keys.of_notebook(assignment)
         for index, name in enumerate(names):
