@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes |
+# | **Time** | 55 minutes, and 10 more for the quiz and question M5 (sections 9 and 10), which can wait for another day |
 # | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
 # | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -85,11 +85,10 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
     print(f"{name:18} d_model {d:6,}   attention {attention:12,}   FFN {ffn:14,}   {ffn / attention:.4f} times")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# “Attention about 604 million, FFN about 1.21 billion per layer”, as explainers of GPT-3 say: that is this line. (The checkpoint has biases in
-# attention too, four times 12,288 more.)
+# “Attention about 604 million, FFN about 1.21 billion per layer”, as explainers of GPT-3 say: that is the last line.
 #
-# Why 4·d_model? Nothing forces it. 2048 is 4 · 512 in the paper of 2017 because it worked; no other part of the block has to match d_ff, so this is
-# where one buys **capacity**: move the second slider and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
+# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. So this is where one buys
+# room for more: go back to the figure, move the second slider, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_ffn`
@@ -130,7 +129,8 @@ recheck("count_ffn", count_ffn)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "audit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · Audit a published number
 #
-# A published tutorial tests its FFN, with biases, and prints a table of its block, d_model = 512, d_ff = 2048. It printed:
+# A published tutorial tests its FFN, with biases, d_model = 512 and d_ff = 2048, and shows what its code printed. Later it adds attention and prints
+# the shares of both. Here is all of it in one table:
 #
 # | what | printed |
 # |---|---|
@@ -139,9 +139,9 @@ recheck("count_ffn", count_ffn)
 # | FFN again, its share | 80.0 % |
 # | both together | 5,245,952 |
 #
-# Two lines above this table the same page says: attention about one third, FFN about two thirds. Both can't be right.
+# Just above the code for the shares the same page says: attention about one third, FFN about two thirds. Both can't be right.
 #
-# **Predict:** which of the two is wrong, the sentence or the table? Which single number in the table would you check first?
+# **Predict:** which of the two is wrong, the sentence or the numbers? Which single number in the table would you check first?
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "audit_published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `audit_published`
@@ -184,8 +184,9 @@ recheck("audit_published", audit_published)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "heads-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The sentence was right, the table wrong: the page's own code does not print what stands under it. Every number that followed from the first one, the
-# share, the total, was wrong with it. The function behind the table also asks for `num_heads`, and never uses it.
+# The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found instead of what stands under it. Every number
+# that followed from the first one, the shares and the total, was wrong with it. The function behind the shares also asks for `num_heads`, which has no
+# influence on what it prints.
 #
 # **Predict:** should it? How does attention's count change when 512 numbers are split among 1, 2, 4, 8 or 16 heads?
 
@@ -217,8 +218,9 @@ for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "forms-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Queries and output keep their size, keys and values shrink to an eighth: (2 + 2/8) / 4 = 0.5625. (GPT-3's 49,152 more than in section 1 are its
-# biases.) Qwen3-0.6B shares keys two by two and still has more than 4·d², because its 16 heads of 128 numbers are twice as wide as d_model.
+# LLaMA-2 70B: queries and output keep their size, keys and values shrink to an eighth, (2 + 2/8) / 4 = 0.5625. Qwen3-0.6B shares keys two by two and
+# still has more than 4·d², because its 16 heads of 128 numbers are twice as wide as d_model. (GPT-3 has 49,152 more here than in section 1. Its paper
+# says that it is built like GPT-2, so the atlas gives its attention biases: four times 12,288.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_attention`
@@ -282,7 +284,8 @@ for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLay
     print(f"{type(layer).__name__}: attention {attention:,}, FFN {ffn:,}, share of the FFN {share:.1%}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Two thirds in the encoder, a half in the decoder, whose class calls the second attention `multihead_attn`.
+# Two thirds in the encoder, a half in the decoder, whose class calls the second attention `multihead_attn`. (PyTorch's attention has biases unless told
+# otherwise: 4 · 512 more than in section 2.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "layer_share-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `layer_share`
@@ -335,7 +338,7 @@ recheck("layer_share", layer_share)
 #
 # **Predict**, then try:
 #
-# 1. You halve the heads. What changes? And when keys and values are shared?
+# 1. You halve the query heads. What changes? And when keys and values have fewer heads than the queries?
 # 2. You tick “gated”. At which d_ff / d_model is the FFN as large as a plain one at 4?
 # 3. The figure begins near GPT-2 small. How large is the FFN's share of **all** parameters: 67 %, 46 % or 25 %? What raises it most: more layers, a
 #    smaller vocabulary, a larger d_model?
@@ -355,9 +358,10 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** (1) Heads alone change nothing; sharing does. (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, fewer words, a wider
-# model: each pushes the embeddings aside, and none gets the FFN beyond its share of a layer. (4) One attention more and d_ff = d_model; or a gate at 8
-# and keys for few heads.
+# **What you saw.** (1) Nothing: the number of heads alone does not count, sharing does. (That is why **more** query heads change the figure: keys and
+# values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, fewer words, a wider model: each pushes the embeddings
+# aside, and none gets the FFN beyond its share of a layer. (4) Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff =
+# 8·d_model, and one head of keys and values for many of queries.
 #
 # “Two thirds” is 8·d² of 12·d². It needs d_ff = 4·d_model without a gate (or 8/3 with one), as many key heads as query heads, heads that are d_model /
 # n_heads wide, one attention per block, and a reader who forgets the embeddings. So it fails in **four ways**:
@@ -365,7 +369,7 @@ controls.show(
 # | what is different | which way the FFN's share goes | for example |
 # |---|---|---|
 # | d_ff is not 4·d_model, or a gate adds a third matrix | up or down | PaLM: gated at 4, 12·d² |
-# | keys and values are shared | up: attention shrinks | LLaMA-2 70B, Gemma-1 2B |
+# | attention is not 4·d²: shared keys, or heads of another width | up, or down | LLaMA-2 70B up, Qwen3-0.6B down |
 # | a second attention in the block | down, to a half | the decoder of 2017 |
 # | the embeddings are counted | down, most in small models | GPT-2 small |
 #
@@ -375,19 +379,23 @@ controls.show(
 # ## 6 · The atlas
 #
 # `ffnlab.atlas` holds the configurations of 49 published models and the formulas you have just written. Nothing in it is a total that was typed in:
-# what you see below is computed, and for the checkpoints whose exact size is known it comes out to the last parameter.
+# what you see below is computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, it comes out to the last parameter.
 #
-# **Predict:** in which of these models is the FFN's share of everything the smallest? In a mixture of experts such as Mixtral, is most of the FFN at
-# work for a given token, or idle?
+# The figure shows fifteen of the 49; the last three are mixtures of experts.
+#
+# **Predict** before you run the cell: in which kind of model is the FFN's share of everything the smallest? In a mixture of experts such as Mixtral, is
+# most of the FFN at work for a given token, or idle?
 
 # %% nbgrader={"grade": false, "grade_id": "atlas", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-2 small"))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The smallest share is that of the Transformer of 2017: two attentions in half of its blocks, and many embeddings for few layers. In
-# small models with large vocabularies the embeddings weigh most. In large dense models the FFN has from about two thirds to nearly nine tenths. In
-# mixtures of experts it is nearly everything, and most of that is idle for any one token: of DeepSeek-V3's 671 billion parameters a token uses about 38
-# billion. (Its paper says 37. Our count is 36.6 without the table of input embeddings, of which a token reads one row.)
+# **What you saw.** The smallest share in the figure is that of the Transformer of 2017: two attentions in half of its blocks, and many embeddings for
+# few layers. In small models with large vocabularies the embeddings weigh most. In large **dense** models, those without experts, the FFN has from about
+# two thirds to nearly nine tenths; only T5 stays below, with the two attentions of its decoder. In mixtures of experts it is nearly everything, and most
+# of that is idle for any one token: of DeepSeek-V3's 671 billion parameters a token uses about 38 billion. (Its paper says 37. Our count is 36.6 without
+# the table of input embeddings, of which a token reads one row. Its attention is of a kind of its own, which squeezes keys and values through 512
+# numbers; your formula does not cover it, the atlas does.)
 #
 # “8x7B” suggests 8 · 7 = 56 billion. The cell takes Mixtral apart.
 
@@ -399,8 +407,10 @@ for part in ("attention", "ffn", "norms", "embeddings"):
 print(f"{'all':10} {atlas.total(m):14,}   one token uses {atlas.active(m):14,}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "mixtral-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Only the FFN is there eight times. One more rule of thumb falls with the next cell, which prints the whole atlas: the width of the FFN that **one
-# token passes through**, in units of d_model.
+# Only the FFN is there eight times: 46.7 billion in all, not 56.
+#
+# One more rule of thumb falls with the next cell, which prints the whole atlas: the width of the FFN that **one token passes through**, in units of
+# d_model. In a mixture of experts that is the width of all experts at work together.
 
 # %% nbgrader={"grade": false, "grade_id": "ratios", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 rows = {}
@@ -417,13 +427,19 @@ for ratio, names in sorted(rows.items()):
 # ## 7 · What it costs to run
 #
 # Parameters tell what a model holds. What it **does** is counted in floating-point operations, **FLOPs**. A weight is multiplied with a number, and the
-# product added to a sum: two operations. PyTorch can count them while it works. Below, one block's parts at work on T tokens, divided by T.
+# product added to a sum: two operations. PyTorch can count them while it works. Below, three parts of a block work on T tokens, and their FLOPs are
+# divided by T:
 #
-# **Predict:** which of the three numbers will grow when T doubles?
+# - the **FFN**;
+# - attention's **projections**: its four matrices, which hold its parameters;
+# - attention's **mixing**, which has no parameters: queries meet keys, which gives the scores, and values are added up with the weights `A`.
+#
+# **Predict:** which of the three numbers per token will grow when T doubles?
 
 # %% nbgrader={"grade": false, "grade_id": "measure", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d, f = 64, 256
-W1, W2, *four = torch.zeros(d, f), torch.zeros(f, d), *torch.zeros(4, d, d)
+W1, W2 = torch.zeros(d, f), torch.zeros(f, d)
+four = [torch.zeros(d, d) for _ in range(4)]  # queries, keys, values, output
 work = {
     "FFN": lambda x, A: torch.relu(x @ W1) @ W2,
     "projections": lambda x, A: [x @ W for W in four],
@@ -439,7 +455,9 @@ for T in (64, 128, 256):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "measure-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The matrices cost the same for every token. Mixing compares each token with all T, so it grows with T: twice as long a text, twice as much **per
-# token**. Where does it overtake?
+# token**.
+#
+# **Predict:** at how many positions does GPT-3's attention, projections and mixing together, cost as much as its FFN: about 2,000, 25,000 or a million?
 
 # %% nbgrader={"grade": false, "grade_id": "flops", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -449,16 +467,17 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flops-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Both scales are logarithmic: each step to the right doubles T. With d_ff = 4·d_model, plain, and all keys of their own, three things
-# happen at round numbers:
+# **What you saw.** Both scales are logarithmic: each step of the slider doubles T, and GPT-3's lines cross at 24,576. With d_ff = 4·d_model, plain, and
+# all keys of their own, three things happen at round numbers:
 #
 # - at T = 2·d_model, mixing costs as much as attention's four projections;
 # - at T = 2·d_model, attention as a whole costs as much as the FFN;
 # - at T = 4·d_model, mixing alone costs as much as the FFN.
 #
-# GPT-3 was trained on 2,048 positions, far to the left of its 24,576: there the FFN is two thirds of the work too, about. Only for long texts is
-# attention the expensive part. Shared keys move the crossing only a little: they make the projections smaller, while every query still meets T keys. (A
-# causal model looks back only: on average over a text, half of the T positions.)
+# GPT-3 was trained on 2,048 positions, far to the left of its crossing: there the FFN is about two thirds of the work too. Only for long texts is
+# attention the expensive part. Shared keys move the crossing to the right, by less than d_model: they make the projections smaller, while every query
+# still meets T keys. A wider FFN moves it further: look at Gemma-1 2B. (All this counts every position. A causal model looks back only, on average over a
+# text at half of them, and in GPT-3 every second layer looks at a part of these.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flops_per_token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `flops_per_token`
@@ -497,10 +516,10 @@ recheck("flops_per_token", flops_per_token)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Spot the error
 #
-# Three statements from published pages. For each: find the error, then run the cell.
+# Three statements that published pages make. For each: find the error, then run the cell.
 #
-# **A.** “Most of a Transformer's parameters are in the FFNs, typically four times as many as in attention”, says an explainer. Its own example has d_ff
-# = 2·d_model.
+# **A.** Most of a Transformer's parameters are in the FFNs, “typically four times as many as in attention”, says an explainer. Its own example has
+# d_ff = 2·d_model.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-four-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for ratio in (2, 4, 8):
@@ -510,8 +529,8 @@ for ratio in (2, 4, 8):
 # Twice as many, at d_ff = 4·d_model. The four is the ratio of the widths, not of the parameters. In the explainer's own example FFN and attention are
 # equally large. For four times as many it would take d_ff = 8·d_model.
 #
-# **B.** “The FFN has more than twice the parameters of attention, and this ratio holds at scale”, says a lesson, after the count of section 1: 552 to
-# 256.
+# **B.** The FFN has “more than twice as many parameters as attention”, and “this ratio holds at scale”, says a lesson, after the count of section 1: 552
+# to 256.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-holds-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 base"):
@@ -523,7 +542,7 @@ for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 ba
 # 2.16 is 2.00 in GPT-3, since the biases fade. And the 2 is a property of one design, not of scale: it is 1.5 in one model and above 10 in another. T5,
 # an encoder-decoder, has 1.33 over both halves.
 #
-# **C.** “The hidden layer is four times as wide as the model: d_ff = 4·d_model”, say most tutorials. What does this mean for a gated FFN?
+# **C.** “d_ff = 4 * d_model (typically)”, says the same lesson. How large would a gated FFN be?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-rule-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d = 4096
@@ -532,8 +551,8 @@ for name, f in (("4 d", 4 * d), ("8/3 d", round(8 * d / 3)), ("LLaMA-1/2 7B", 11
     print(f"gated, d_ff = {name:12} = {f:6,}: {3 * d * f / plain:.3f} of the parameters of a plain FFN at 4 d")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With a third matrix, four times as wide is half as large again. 8/3 gives back the plain size, which LLaMA rounds up to a multiple of 256, and then
-# its successors left that rule too. A ratio of widths says little unless one says how many matrices there are.
+# With a third matrix, four times as wide is half as large again. 8/3 gives back the plain size; LLaMA 7B rounds its width up to a multiple of 256, and
+# LLaMA-3 8B goes beyond 8/3. A ratio of widths says little unless one says how many matrices there are.
 #
 # ## 9 · Quiz
 #
@@ -613,12 +632,12 @@ recheck("quiz_mixtral", quiz_mixtral)
 # *question M5 · 3 points, graded by your instructor · 5 minutes*
 #
 # T5-11B has d_model = 1024 and d_ff = 65,536: its FFN is 64 times as wide as the model, sixteen times what the rule of thumb says. Its FFN is plain,
-# and nothing has a bias. And yet, in an encoder layer, FFN and attention stand at 2 : 1, as in GPT-3.
+# and none of its matrices has a bias. And yet, in an encoder layer, FFN and attention stand at 2 : 1, as in GPT-3.
 #
-# 1. How is that possible? Say what must be unusual about its attention, and give the number. (128 heads; look at `atlas.find("T5 v1.0 11B")`.)
+# 1. How is that possible? Say what must be unusual about its attention, and give the number. (Run `atlas.find("T5 v1.0 11B")` in a cell of your own.)
 # 2. Check your explanation with one line of arithmetic, for the encoder layer, and say what the ratio is in a decoder layer.
-# 3. A friend concludes: “So d_ff = 4·d_model does not matter, only 2 : 1 does.” Name one model of the atlas that has 4·d_model without 2 : 1, or 2 : 1
-#    without 4·d_model in another way than T5, and say why.
+# 3. So d_ff = 4·d_model and 2 : 1 are two things. Name one more model of the atlas that has one of them without the other, in another way than T5, and
+#    say why.
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
@@ -652,9 +671,9 @@ recheck("quiz_mixtral", quiz_mixtral)
 #
 # - Shazeer 2019, *Fast Transformer Decoding: One Write-Head is All You Need* (arXiv 1911.02150), and Ainslie et al. 2023, *GQA* (arXiv 2305.13245): why
 #   keys and values are shared.
-# - Raffel et al. 2020, *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (arXiv 1910.10683): T5, with the sizes of
-#   its five models.
-# - Kaplan et al. 2020, *Scaling Laws for Neural Language Models* (arXiv 2001.08361): section 2 counts parameters and operations as you did.
+# - Raffel et al. 2020, *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (arXiv 1910.10683): T5, up to the 11B of M5.
+# - Kaplan et al. 2020, *Scaling Laws for Neural Language Models* (arXiv 2001.08361): Table 1 counts parameters and operations. Compare its mixing, 2 · T ·
+#   d_model per layer, with yours.
 #
 # Next: `06_memory`, on what these parameters hold.
 

@@ -153,6 +153,90 @@ def gate_bias_of_length_d(d, f, bias=True, gated=False):
 
 
 @count_ffn.mistake(
+    "Every bias is as long as the hidden layer here. A bias is as long as what its matrix puts out, and the last matrix puts out d numbers."
+)
+def all_biases_of_length_f(d, f, bias=True, gated=False):
+    n = 3 if gated else 2
+    return n * d * f + (n * f if bias else 0)
+
+
+@count_ffn.mistake(
+    "Every bias is d long here. A bias is as long as what its matrix puts out, and the matrices that lead into the hidden layer put out f numbers."
+)
+def all_biases_of_length_d(d, f, bias=True, gated=False):
+    n = 3 if gated else 2
+    return n * d * f + (n * d if bias else 0)
+
+
+@count_ffn.mistake(
+    "A bias is counted as a single number. Each number that a matrix puts out has a bias of its own, so a bias is a vector."
+)
+def one_number_for_each_bias(d, f, bias=True, gated=False):
+    n = 3 if gated else 2
+    return n * d * f + (n if bias else 0)
+
+
+@count_ffn.mistake(
+    "The gate brings its bias along even with bias=False. Without biases a gated FFN is three matrices and nothing else."
+)
+def gate_always_has_a_bias(d, f, bias=True, gated=False):
+    count = 2 * d * f + (f + d if bias else 0)
+    if gated:
+        count += d * f + f
+    return count
+
+
+@count_ffn.mistake(
+    "The third matrix is counted although nobody asked for a gate. Only with gated=True there are two matrices that lead in."
+)
+def always_gated_ffn(d, f, bias=True, gated=False):
+    return 3 * d * f + (2 * f + d if bias else 0)
+
+
+@count_ffn.mistake("Without the argument, `gated` is taken as True. The default in the signature is False.")
+def gated_by_default(d, f, bias=True, gated=True):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + (into * f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "The two cases of `gated` are the wrong way round: a plain FFN has two matrices, a gated one has three."
+)
+def gated_turned_round(d, f, bias=True, gated=False):
+    into = 1 if gated else 2
+    return (into + 1) * d * f + (into * f + d if bias else 0)
+
+
+@count_ffn.mistake(
+    "The two cases of `bias` are the wrong way round: the biases count with bias=True, and not with bias=False."
+)
+def bias_turned_round(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + (0 if bias else into * f + d)
+
+
+@count_ffn.mistake(
+    "With bias=False nothing is left, 0. Python reads `weights + biases if bias else 0` as `(weights + biases) if bias else 0`: put parentheses "
+    "around the part that depends on `bias`."
+)
+def all_or_nothing(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + into * f + d if bias else 0
+
+
+@count_ffn.mistake(
+    "`gated` is looked at only where `bias` is False. The two are independent: use two separate `if`, not `if` and `elif`."
+)
+def gate_in_an_elif(d, f, bias=True, gated=False):
+    count = 2 * d * f
+    if bias:
+        count += f + d
+    elif gated:
+        count += d * f
+    return count
+
+
+@count_ffn.mistake(
     "The gate is counted as a whole second FFN, with a way out of its own. Gate and up are multiplied with each other and share one matrix out."
 )
 def gate_doubles_everything(d, f, bias=True, gated=False):
@@ -287,6 +371,28 @@ _audit(
     correct="2 * 512 * 2048",
 )
 _audit(
+    "half_of_what_was_published",
+    "`correct` is half of what the page printed. Twice is nearly what went wrong there, but not quite: count the two matrices and the two biases yourself.",
+    correct="4_197_376 // 2",
+)
+_audit(
+    "b1_missing_in_the_audit",
+    "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
+    correct="2 * 512 * 2048 + 512",
+)
+_audit(
+    "b2_missing_in_the_audit",
+    "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
+    form_of="b1_missing_in_the_audit",
+    correct="2 * 512 * 2048 + 2048",
+)
+_audit(
+    "correct_count_of_the_block",
+    "`correct` asks for the FFN alone. Yours is FFN and attention together, which is the denominator of the shares.",
+    correct="2 * 512 * 2048 + 2048 + 512 + 4 * 512 * 512",
+    ffn="2 * 512 * 2048 + 2048 + 512",
+)
+_audit(
     "doubled_count_as_published",
     "`published` asks for the number that the page printed. Yours is twice the right count, which is not what stands there: the page got its biases wrong too.",
     published="2 * correct",
@@ -308,6 +414,25 @@ _audit(
     ffn="published",
 )
 _audit(
+    "shares_of_the_published_total",
+    "The shares are divided by the total that the page printed, which is wrong as well, and so they don't add up to 1. Divide by attention and your "
+    "corrected FFN together.",
+    attention_share="attention / 5_245_952",
+    ffn_share="ffn / 5_245_952",
+)
+_audit(
+    "shares_in_float32",
+    "The shares have seven digits, not nine: torch computes in float32 unless told otherwise. Divide with Python's own numbers, or use dtype=torch.float64.",
+    attention_share="torch.tensor(float(attention)) / torch.tensor(float(attention + ffn))",
+    ffn_share="torch.tensor(float(ffn)) / torch.tensor(float(attention + ffn))",
+)
+_audit(
+    "shares_by_whole_division",
+    "`//` throws away what comes after the point, and a share is smaller than 1. Use `/`.",
+    attention_share="attention // (attention + ffn)",
+    ffn_share="ffn // (attention + ffn)",
+)
+_audit(
     "exact_thirds",
     "The shares are exactly one third and two thirds. That leaves the FFN's biases out: with them the FFN has a little more.",
     attention_share="1 / 3",
@@ -326,6 +451,13 @@ _audit(
     ffn_share="round(ffn / (attention + ffn), 3)",
 )
 _audit(
+    "four_digits",
+    "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
+    form_of="rounded_shares",
+    attention_share="round(attention / (attention + ffn), 4)",
+    ffn_share="round(ffn / (attention + ffn), 4)",
+)
+_audit(
     "two_digits",
     "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
     form_of="rounded_shares",
@@ -337,6 +469,13 @@ _audit(
     "The shares are percentages. A share of the whole is a number from 0 to 1.",
     attention_share="100 * attention / (attention + ffn)",
     ffn_share="100 * ffn / (attention + ffn)",
+)
+_audit(
+    "percent_to_one_digit",
+    "The shares are percentages. A share of the whole is a number from 0 to 1.",
+    form_of="shares_in_percent",
+    attention_share="33.3",
+    ffn_share="66.7",
 )
 _audit(
     "shares_swapped",
@@ -542,6 +681,65 @@ _attention(
     biases="n_heads * (n_heads * head_dim + 2 * n_kv * head_dim + d)",
 )
 _attention(
+    "none_means_one_shared_head",
+    "Without n_kv, keys and values get a single head. None means the usual: as many heads of keys and values as of queries.",
+    settle=SETTLE.replace("n_kv = n_heads if", "n_kv = 1 if"),
+)
+_attention(
+    "none_means_heads_as_wide_as_the_model",
+    "Without head_dim, each head is as wide as the whole model. The heads divide the d numbers among them: the usual width is d // n_heads.",
+    settle=SETTLE.replace("d // n_heads if", "d if"),
+)
+_attention(
+    "n_kv_taken_for_groups",
+    "Keys and values get n_heads // n_kv heads. That is how many query heads share one; n_kv itself is the number of heads of keys and values.",
+    weights="2 * d * n_heads * head_dim + 2 * d * (n_heads // n_kv) * head_dim",
+    biases="n_heads * head_dim + 2 * (n_heads // n_kv) * head_dim + d",
+)
+_attention(
+    "one_of_keys_and_values_shared",
+    "Only one of keys and values shrinks with n_kv. Both have n_kv heads.",
+    weights="3 * d * n_heads * head_dim + d * n_kv * head_dim",
+    biases="2 * n_heads * head_dim + n_kv * head_dim + d",
+)
+_attention(
+    "output_reads_the_shared_heads",
+    "The output matrix is as narrow as keys and values here. It reads what the query heads found: n_heads · head_dim numbers.",
+    weights="d * n_heads * head_dim + 3 * d * n_kv * head_dim",
+)
+_attention(
+    "output_reads_one_head",
+    "The output matrix reads a single head here. All heads are put side by side first, n_heads · head_dim numbers.",
+    weights="d * n_heads * head_dim + 2 * d * n_kv * head_dim + d * head_dim",
+)
+_attention(
+    "sharing_forgotten_with_head_dim",
+    "Where head_dim is given, n_kv is not looked at any more. The two are independent of each other.",
+    settle="if head_dim is not None or n_kv is None:\n        n_kv = n_heads\n    "
+    "head_dim = d // n_heads if head_dim is None else head_dim",
+)
+_attention(
+    "one_bias_for_keys_and_values",
+    "Keys and values have one bias between them here. They are two matrices, and each has its own.",
+    biases="n_heads * head_dim + n_kv * head_dim + d",
+)
+_attention(
+    "output_bias_alone",
+    "Only the output matrix has a bias here. With bias=True queries, keys and values have one each as well.",
+    biases="d",
+)
+_attention(
+    "biases_of_one_head",
+    "The biases of queries, keys and values are as long as one head. They are as long as what the matrix puts out: all of its heads.",
+    biases="3 * head_dim + d",
+)
+_attention(
+    "attention_all_or_nothing",
+    "Without biases nothing is left, 0. Python reads `weights + biases if bias else 0` as `(weights + biases) if bias else 0`: put parentheses around "
+    "the part that depends on `bias`.",
+    result="return weights + biases if bias else 0",
+)
+_attention(
     "output_bias_missing",
     "The bias of the output matrix is missing: d numbers. (Some models have biases for queries, keys and values only; here `bias` means all four.)",
     biases="n_heads * head_dim + 2 * n_kv * head_dim",
@@ -576,6 +774,12 @@ _attention(
     result="return float(weights + biases) if bias else float(weights)",
 )
 _attention(
+    "float_where_head_dim_is_missing",
+    "The number is right, but it is a float: `/` gives floats. Use `//` for d divided by n_heads.",
+    form_of="attention_float",
+    settle=SETTLE.replace("//", "/"),
+)
+_attention(
     "none_not_settled",
     "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
     settle="pass",
@@ -585,6 +789,12 @@ _attention(
     "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
     form_of="none_not_settled",
     settle="n_kv = n_heads if n_kv is None else n_kv",
+)
+_attention(
+    "settled_only_where_both_are_none",
+    "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
+    form_of="none_not_settled",
+    settle="if n_kv is None and head_dim is None:\n        n_kv, head_dim = n_heads, d // n_heads",
 )
 _attention(
     "attention_no_return",
@@ -667,9 +877,10 @@ SHARE = {
     "ffn": "(3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)",
     "attention": "2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)",
     "attentions": '2 if block == "decoder" else 1',
+    "signature": 'block="encoder"',
     "result": "return ffn / (ffn + attention)",
 }
-SHARE_SOURCE = """def layer_share(cfg, block="encoder"):
+SHARE_SOURCE = """def layer_share(cfg, {signature}):
     d, f, H = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
     KV, h = {n_kv}, {head_dim}
     bias, gated = {bias}, {gated}
@@ -707,6 +918,18 @@ _share(
     "three_attentions",
     "The decoder block is counted with three attentions. Its own and the one across make two.",
     attentions='3 if block == "decoder" else 1',
+)
+_share(
+    "decoder_by_default",
+    "Without the argument, `block` is taken as a decoder's. The default in the signature is “encoder”.",
+    attentions='1 if block == "encoder" else 2',
+    signature='block="decoder"',
+)
+_share(
+    "decoder_doubles_the_ffn",
+    "The decoder block is counted with two FFNs. It has a second attention; the FFN stands there once, after both.",
+    attentions="1",
+    result='if block == "decoder":\n        ffn = 2 * ffn\n    return ffn / (ffn + attention)',
 )
 _share(
     "decoder_doubles_all",
@@ -753,6 +976,11 @@ _share(
     result="return ffn / attention",
 )
 _share(
+    "sum_without_parentheses",
+    "Python divides before it adds: `ffn / ffn + attention` is 1 + attention. Put the sum in parentheses.",
+    result="return ffn / ffn + attention",
+)
+_share(
     "whole_division",
     "`//` throws away what comes after the point, and a share is smaller than 1. Use `/`.",
     result="return ffn // (ffn + attention)",
@@ -772,6 +1000,41 @@ _share(
     "biases_by_default_in_both",
     "There are biases in both counts although the cfg does not ask for any: its `bias` is False where it is missing.",
     bias='cfg.get("bias", True)',
+)
+_share(
+    "biases_not_handed_over",
+    "The cfg's `bias` is not looked at, so each function falls back on its own default: `count_ffn` has biases, `count_attention` has none. Hand "
+    "`bias=cfg.get('bias', False)` to both.",
+    bias="True",
+    attention="2 * d * (H + KV) * h",
+)
+_share(
+    "only_three_keys_are_read",
+    "Only d_model, d_ff and n_heads are looked at, and `count_ffn` has biases by default. The cfg may also have `n_kv`, `head_dim`, `bias` and `gated`.",
+    n_kv="H",
+    head_dim="d // H",
+    bias="True",
+    gated="False",
+    attention="2 * d * (H + KV) * h",
+)
+_share(
+    "only_three_keys_no_biases",
+    "Only d_model, d_ff and n_heads are looked at. The cfg may also have `n_kv`, `head_dim`, `bias` and `gated`.",
+    n_kv="H",
+    head_dim="d // H",
+    bias="False",
+    gated="False",
+)
+_share(
+    "bias_and_gated_swapped",
+    "`bias` and `gated` have changed places in the FFN. Hand them over by name: `count_ffn(d, f, bias=…, gated=…)`.",
+    ffn="(3 if bias else 2) * d * f + (((2 if bias else 1) * f + d) if gated else 0)",
+)
+_share(
+    "n_kv_and_head_dim_swapped",
+    "`n_kv` and `head_dim` have changed places. Hand them over by name: `count_attention(d, n_heads, n_kv=…, head_dim=…)`.",
+    n_kv='cfg.get("head_dim") or H',
+    head_dim='cfg.get("n_kv") or d // H',
 )
 _share(
     "biases_left_out",
@@ -840,6 +1103,17 @@ def cfg_changed(cfg, block="encoder"):
     return ffn / (ffn + attention)
 
 
+@layer_share.form(cfg_changed)
+def defaults_written_into_the_cfg(cfg, block="encoder"):
+    for key, usual in {"n_kv": None, "head_dim": None, "bias": False, "gated": False}.items():
+        cfg.setdefault(key, usual)
+    d, f, H, bias, gated = cfg["d_model"], cfg["d_ff"], cfg["n_heads"], cfg["bias"], cfg["gated"]
+    KV, h = cfg["n_kv"] or H, cfg["head_dim"] or d // H
+    ffn = (3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)
+    attention = 2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)
+    return ffn / (ffn + attention * (2 if block == "decoder" else 1))
+
+
 # flops_per_token
 
 flops_per_token = Key(exercises.flops_per_token)
@@ -900,8 +1174,8 @@ def sum_over_matrices(d, f, T, gated=False):
     return {"ffn": ffn, "proj": proj, "mix": scores + weighted_sum}
 
 
-RUN = {"ffn": "(6 if gated else 4) * d * f", "proj": "8 * d * d", "mix": "4 * T * d"}
-RUN_SOURCE = """def flops_per_token(d, f, T, gated=False):
+RUN = {"ffn": "(6 if gated else 4) * d * f", "proj": "8 * d * d", "mix": "4 * T * d", "signature": "gated=False"}
+RUN_SOURCE = """def flops_per_token(d, f, T, {signature}):
     ffn = {ffn}
     proj = {proj}
     mix = {mix}
@@ -941,8 +1215,24 @@ _flops(
 )
 _flops(
     "scores_alone",
-    "`mix` is half of what it should be: there are the scores, query times keys, and then the weighted sum of the values.",
+    "`mix` is half of what it should be. Both parts count, the scores and the weighted sum of the values, and all T positions do: none is left out for a "
+    "causal mask.",
     mix="2 * T * d",
+)
+_flops(
+    "causal_average",
+    "`mix` is the average over a causal text, in which a token looks at half of the positions. Here T is the number of positions that it does look at.",
+    mix="2 * (T + 1) * d",
+)
+_flops(
+    "itself_left_out",
+    "`mix` is counted for T − 1 positions. T has the token itself in it: its query meets its own key, too.",
+    mix="4 * (T - 1) * d",
+)
+_flops(
+    "mix_with_matrices",
+    "`mix` has d squared in it. There are no matrices [d, d] in mixing: a score is one query times one key, d products.",
+    mix="4 * T * d * d",
 )
 _flops(
     "mix_with_f",
@@ -968,6 +1258,36 @@ _flops(
     "ffn_counted_twice",
     "`ffn` is twice as large as it should be. Two matrices of d·f weights, two operations for each weight.",
     ffn="(12 if gated else 8) * d * f",
+)
+_flops(
+    "ffn_halved",
+    "`ffn` is half of what it should be: this is the number of its weights. Each costs a multiplication and an addition.",
+    ffn="(3 if gated else 2) * d * f",
+)
+_flops(
+    "proj_halved",
+    "`proj` is half of what it should be. There are four matrices of d·d weights, and each weight costs a multiplication and an addition.",
+    proj="4 * d * d",
+)
+_flops(
+    "one_projection",
+    "`proj` is one matrix. Queries, keys, values and output have one each.",
+    proj="2 * d * d",
+)
+_flops(
+    "ffn_with_T",
+    "`ffn` grows with T. The FFN sees one token at a time, so one token costs the same in any text.",
+    ffn="T * (6 if gated else 4) * d * f",
+)
+_flops(
+    "keys_of_all_tokens",
+    "Keys and values of all T tokens are counted in `proj`. Each token makes one key and one value, its own; the others' are counted with the others.",
+    proj="4 * d * d + T * 4 * d * d",
+)
+_flops(
+    "flops_gated_by_default",
+    "Without the argument, `gated` is taken as True. The default in the signature is False.",
+    signature="gated=True",
 )
 _flops(
     "one_ffn_matrix",
@@ -1006,6 +1326,19 @@ _flops(
     "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
     form_of="biases_and_activation_counted",
     ffn="(6 * d * f + 2 * f) if gated else (4 * d * f + f)",
+)
+_flops(
+    "gating_product_counted",
+    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    form_of="biases_and_activation_counted",
+    ffn="6 * d * f + f if gated else 4 * d * f",
+)
+_flops(
+    "biases_counted_everywhere",
+    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    form_of="biases_and_activation_counted",
+    ffn="6 * d * f + 2 * f + d if gated else 4 * d * f + f + d",
+    proj="8 * d * d + 4 * d",
 )
 _flops(
     "softmax_counted",

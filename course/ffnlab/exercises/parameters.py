@@ -44,7 +44,11 @@ count_ffn = Exercise(
 
 @count_ffn.aspect("plain, with biases", points=1)
 def _(answer: Any, d: int, f: int) -> Any:
-    return {"without further arguments": answer(d, f), "bias=True": answer(d, f, bias=True)}
+    return {
+        "without further arguments": answer(d, f),
+        "bias=True": answer(d, f, bias=True),
+        "gated=False": answer(d, f, gated=False),
+    }
 
 
 @count_ffn.aspect("plain, without biases", points=1)
@@ -205,11 +209,12 @@ def _(answer: Any, plain: Any, grouped: Any, with_none: Any) -> Any:
 
 @layer_share.aspect("groups, gates and biases", points=1)
 def _(answer: Any, plain: Any, grouped: Any, with_none: Any) -> Any:
-    given = dict(grouped)
+    given, few = dict(grouped), dict(plain)
+    attempt(lambda: answer(few))  # what is missing in a cfg must not be written into it either
     return {
         "cfg with all keys": attempt(lambda: answer(given)),
         "cfg with head_dim None": attempt(lambda: answer(dict(with_none))),
-        "cfg is left as it was": given == grouped,
+        "cfg is left as it was": given == grouped and few == plain,
     }
 
 
@@ -238,7 +243,10 @@ FLOPS = ("ffn", "proj", "mix")
 
 @flops_per_token.aspect("ffn", points=1)
 def _(answer: Any, d: int, f: int, T: int) -> Any:
-    return _entry(answer(d, f, T, gated=False), *FLOPS)["ffn"]
+    return {
+        "without further arguments": _entry(answer(d, f, T), *FLOPS)["ffn"],
+        "gated=False": _entry(answer(d, f, T, gated=False), *FLOPS)["ffn"],
+    }
 
 
 @flops_per_token.aspect("gated ffn", points=1)

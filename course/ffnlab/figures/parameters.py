@@ -151,7 +151,9 @@ def explore(
     layer, table = attention + ffn, vocab * d_model
     total = layers * layer + table
     title = f"FFN: {_percent(ffn / layer)} of a layer, {_percent(layers * ffn / total)} of the model"
-    grouped = f"{heads} query heads and {kv} for keys and values" if kv < heads else f"{heads} heads"
+    grouped = (
+        f"{heads} query heads and {kv} for keys and values" if kv < heads else f"{heads} head{'s' if heads > 1 else ''}"
+    )
     sentence = (
         f"With d_ff {model.d_ff:,}{' gated' if gated else ''} and {grouped} a layer has {_short(attention)} in "
         f"{'two attentions' if decoder else 'attention'}, {_short(ffn)} in the FFN; "
@@ -376,7 +378,7 @@ def flops(model: str = "GPT-3 175B", T: int = 2048) -> Picture:
     shapes.append(
         svg.axis(axes.left, axes.bottom, axes.right - axes.left, ticks, name="T, positions that a token looks at")
     )
-    shapes.append(svg.text(LEFT, axes.bottom + 34, "FLOPs", size=12, fill=style.MUTED))
+    shapes.append(svg.text(LEFT, 56, "FLOPs", size=12, fill=style.MUTED))
     return Picture(title, sentence, svg.card(axes.bottom + 50, title, sentence, *shapes))
 
 
