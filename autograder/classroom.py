@@ -15,6 +15,7 @@ from autograder import draws, feedback, gradebook, log, markings, pool
 from autograder.grade import Graded
 from autograder.house import NAME, Class, UserError, assignments
 from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
 from ffnlab import exercises
 from ffnlab.verdict import Outcome, not_earned
 
@@ -100,13 +101,14 @@ def _submission(student: str, assignment: str, folder: Path) -> Submission:
 
 @dataclass(frozen=True)
 class Where:
-    """Who does the work: processes on this machine, or the workers of a Dask scheduler."""
+    """Who does the work, and in what kind of jail: processes on this machine, or the workers of a Dask scheduler."""
 
     workers: int | None = None  # processes here; None: as many as there are cores
     scheduler: str | None = None  # a Dask scheduler's address
+    jail: Mode = Mode.BUBBLEWRAP
 
-    def pool(self, submissions: int) -> tuple[pool.MakeExecutor, int]:
-        """An executor's maker, and how many submissions it grades side by side.
+    def pool(self, submissions: int) -> contextlib.AbstractContextManager[tuple[pool.MakeExecutor, int]]:
+        """Opens an executor's maker; says how many submissions it grades side by side.
 
         Raises:
             UserError: no scheduler answers.
@@ -114,7 +116,7 @@ class Where:
         if self.scheduler:
             return pool.on_cluster(self.scheduler)
         count = max(1, min(self.workers or os.cpu_count() or 1, submissions))
-        return pool.on_this_machine(count), count
+        return pool.on_this_machine(count)
 
 
 def grade(
@@ -161,7 +163,7 @@ def grade(
                     finish(Done(submission, None))
                 else:
                     only = (exercise,) if exercise and unchanged else ()
-                    yield paper, pool.Job(assignment, data, seeds, limits, key, marked, only)
+                    yield paper, pool.Job(assignment, data, seeds, limits, key, marked, only, where.jail)
 
         def save(paper: _Paper, graded: Graded) -> None:
             submission = paper.submission
@@ -176,9 +178,9 @@ def grade(
             line(submission.student, graded)
             finish(Done(submission, graded))
 
-        executor, side_by_side = where.pool(len(submissions))
-        for paper, graded in pool.graded(jobs(), executor, side_by_side, stop):
-            save(paper, graded)
+        with where.pool(len(submissions)) as (executor, side_by_side):
+            for paper, graded in pool.graded(jobs(), executor, side_by_side, stop):
+                save(paper, graded)
         if stop.is_set():
             raise KeyboardInterrupt
     return summary

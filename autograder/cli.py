@@ -27,6 +27,7 @@ from autograder.jail.limits import Limits
 
 if TYPE_CHECKING:
     from autograder import classroom
+    from autograder.jail.sandbox import Mode
 
 app = typer.Typer(
     help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
@@ -56,6 +57,9 @@ def grade(
         str | None,
         typer.Option(envvar="AUTOGRADER_DB_URL", help="The gradebook. [default: gradebook.db in the class's folder]"),
     ] = None,
+    jail: Annotated[
+        str, typer.Option(help="bubblewrap, or, where that can't be had: container (yours, around this) or none.")
+    ] = "bubblewrap",
     limit: Annotated[
         list[str] | None, typer.Option(help=f"A limit as NAME=NUMBER, in seconds or bytes: {', '.join(LIMITS)}.")
     ] = None,
@@ -63,12 +67,18 @@ def grade(
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table. While grading/submitted/ is empty: a sample class in grading/sample/."""
     from autograder import classroom, sample
+    from autograder.jail.sandbox import Mode
 
     console = Console()
     for name in assignment or []:
         if name not in assignments():
             raise UserError(f"there is no assignment called {name!r}; there are: {', '.join(assignments())}")
     limits = _limits(limit or [])
+    where = classroom.Where(workers, scheduler, _mode(jail))
+    if where.jail is not Mode.BUBBLEWRAP:
+        console.print(
+            f"--jail={jail}: student code is not kept in by this program; every grade says so.", style="bold red"
+        )
     school = _class(grading, db_url)
     if school.is_empty() and grading is None:
         school = Class(root() / "grading" / "sample", db_url)
@@ -86,7 +96,7 @@ def grade(
     if not names:
         raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
     for name in names:
-        _grade(console, school, name, limits, classroom.Where(workers, scheduler), student, exercise, force)
+        _grade(console, school, name, limits, where, student, exercise, force)
 
 
 def _notebook_of(exercise: str) -> str:
@@ -96,6 +106,15 @@ def _notebook_of(exercise: str) -> str:
         return exercises.notebook_of(exercise)
     except LookupError as error:
         raise UserError(str(error.args[0])) from None
+
+
+def _mode(name: str) -> Mode:
+    from autograder.jail.sandbox import Mode
+
+    try:
+        return Mode(name)
+    except ValueError:
+        raise UserError(f"--jail={name}: there are {', '.join(Mode)}") from None
 
 
 def _limits(given: list[str]) -> Limits:

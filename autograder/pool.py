@@ -24,7 +24,7 @@ from autograder import draws, markings
 from autograder.grade import Graded, grade_submission
 from autograder.house import UserError
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Jail, JailBroken, JailWontStart
+from autograder.jail.sandbox import Jail, JailBroken, JailWontStart, Mode
 from autograder.key import KeyProblem
 from ffnlab import exercises
 from ffnlab.verdict import not_graded
@@ -46,6 +46,7 @@ class Job:
     key: str  # the key's version: a worker that has another one refuses
     markings: Path  # a file of this machine; a worker elsewhere computes what is in it
     only: tuple[str, ...] = ()  # exercises; empty: all
+    mode: Mode = Mode.BUBBLEWRAP
 
 
 def work(job: Job) -> Graded:
@@ -61,8 +62,11 @@ def work(job: Job) -> Graded:
     broken: JailBroken | None = None
     for _ in range(TRIES):
         try:
-            with _free_jail(job.limits) as jail:
-                return grade_submission(job.assignment, job.data, jail, job.seeds, job.only)
+            with _free_jail(job.limits, job.mode) as jail:
+                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only)
+                if job.mode is not Mode.BUBBLEWRAP:
+                    graded.remarks.append(f"graded with --jail={job.mode}")
+                return graded
         except JailBroken as error:
             broken = error
     if isinstance(broken, JailWontStart):
@@ -89,14 +93,14 @@ _jails = _Jails()
 
 
 @contextlib.contextmanager
-def _free_jail(limits: Limits) -> Iterator[Jail]:
-    """A warm jail with these limits, kept for the next submission; a broken one is closed."""
+def _free_jail(limits: Limits, mode: Mode) -> Iterator[Jail]:
+    """A warm jail of this kind, kept for the next submission; a broken one is closed."""
     with _jails.lock:
-        fitting = [jail for jail in _jails.free if jail.limits == limits]
+        fitting = [jail for jail in _jails.free if (jail.limits, jail.mode) == (limits, mode)]
         jail = fitting[0] if fitting else None
         if jail is not None:
             _jails.free.remove(jail)
-    jail = jail or Jail(limits)
+    jail = jail or Jail(limits, mode)
     try:
         yield jail
     except BaseException:
@@ -106,7 +110,8 @@ def _free_jail(limits: Limits) -> Iterator[Jail]:
         _jails.free.append(jail)
 
 
-def on_this_machine(workers: int) -> MakeExecutor:
+@contextlib.contextmanager
+def on_this_machine(workers: int) -> Iterator[tuple[MakeExecutor, int]]:
     """Worker processes here. They end when this process ends, however it ends; Ctrl-C is for this process alone."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])  # torch is imported once; each worker is a fork of that
@@ -114,7 +119,7 @@ def on_this_machine(workers: int) -> MakeExecutor:
     def make() -> Executor:
         return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
 
-    return make
+    yield make, workers
 
 
 def _start_worker() -> None:
@@ -129,7 +134,8 @@ def _end_with_conductor() -> None:
     os._exit(1)  # the jail ends with the process that started it
 
 
-def on_cluster(address: str) -> tuple[MakeExecutor, int]:
+@contextlib.contextmanager
+def on_cluster(address: str) -> Iterator[tuple[MakeExecutor, int]]:
     """The executor of a Dask scheduler, and how many submissions its workers grade side by side.
 
     Raises:
@@ -143,10 +149,13 @@ def on_cluster(address: str) -> tuple[MakeExecutor, int]:
         client = Client(address, timeout=20)
     except (OSError, ValueError) as error:
         raise UserError(f"no Dask scheduler answers at {address}: {str(error).splitlines()[0]}") from None
-    threads = sum(client.nthreads().values())
-    if not threads:
-        raise UserError(f"the Dask scheduler at {address} has no workers yet: start some with `dask worker {address}`")
-    return lambda: client.get_executor(pure=False), threads
+    with client:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise UserError(
+                f"the Dask scheduler at {address} has no workers yet: start some, `dask worker {address} --nthreads 1`"
+            )
+        yield lambda: client.get_executor(pure=False), threads
 
 
 def graded(
@@ -197,7 +206,7 @@ class _Flight(Generic[Name]):
     def __exit__(self, *_: object) -> None:
         for future in self._flying:
             future.cancel()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False)
 
     @property
     def aboard(self) -> int:
@@ -231,7 +240,7 @@ class _Flight(Generic[Name]):
 
     def _again(self, seat: _Seat[Name], executor: Executor, error: BaseException) -> Iterator[tuple[Name, Graded]]:
         if isinstance(error, BrokenExecutor) and executor is self._executor:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False)
             self._executor = self._make()
         if seat.deaths + 1 < TRIES:
             self._suspects.append(replace(seat, deaths=seat.deaths + 1))

@@ -11,7 +11,7 @@ import pytest
 from conftest import needs_bubblewrap
 from test_inbox import answered, blank, place
 
-from autograder import classroom, feedback, gradebook, keys, sample, stock
+from autograder import classroom, feedback, gradebook, keys, log, sample, stock
 from autograder.grade import Graded, grade_answer, grade_submission
 from autograder.house import Class, UserError, release
 from autograder.jail.limits import Limits
@@ -198,6 +198,26 @@ def test_what_has_not_changed_is_not_graded_again(school: Class, done: dict[str,
     assert all(one.graded is None for one in grade_class(school, FFN).values())
     again = grade_class(school, FFN, student="ada", force=True)["ada"]
     assert again.graded and done["ada"].graded and again.graded.verdicts == done["ada"].graded.verdicts
+
+
+def test_one_exercise_can_be_judged_again_while_the_other_verdicts_stay(
+    school: Class, done: dict[str, classroom.Done]
+) -> None:
+    again = grade_class(school, FFN, student="chloe", exercise="ffn_forward")["chloe"]
+    assert again.graded and done["chloe"].graded
+    assert {n: (v.points, v.mistake) for n, v in again.graded.verdicts.items()} == {
+        n: (v.points, v.mistake) for n, v in done["chloe"].graded.verdicts.items()
+    }
+    with pytest.raises(UserError, match="no exercise called"):
+        grade_class(school, FFN, exercise="relu")
+
+
+def test_the_log_has_a_line_a_submission(school: Class, done: dict[str, classroom.Done]) -> None:
+    lines = (school.folder / log.FILE).read_text(encoding="utf-8").splitlines()
+    for student, one in done.items():
+        assert one.graded
+        (first, *_) = [line.split("  ") for line in lines if line.split("  ")[1] == student]
+        assert first[2:4] == [FFN, f"{one.graded.points:g}/{one.graded.max_points:g}"]
 
 
 def test_every_student_gets_a_page_with_the_named_mistakes(school: Class, done: dict[str, classroom.Done]) -> None:

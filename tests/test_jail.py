@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 import torch
 
 from autograder.jail import wire
-from autograder.jail.sandbox import Jail, Overrun
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Jail, JailWontStart, Mode, Overrun
 from ffnlab.plain import Failure, Malformed
 
 
@@ -154,3 +156,17 @@ def test_garbage_on_the_wire_is_refused() -> None:
     with pytest.raises(wire.Closed):
         wire.receive(other)
     other.close()
+
+
+def test_without_a_jail_code_runs_within_its_limits_and_ends_with_its_submission() -> None:
+    with Jail(Limits(cell_seconds=2.0), Mode.NONE) as open_jail:
+        assert said(open_jail, "print(6 * 7)") == "42\n"
+        with open_jail.worker() as worker, pytest.raises(Overrun, match="longer than 2 s"):
+            worker.run("while True: pass")
+
+
+def test_the_jail_of_a_container_refuses_a_second_user_who_can_read_the_key() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become a second user")
+    with pytest.raises(JailWontStart, match="can read the answer key: chmod"):
+        Jail(Limits(), Mode.CONTAINER)

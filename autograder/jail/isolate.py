@@ -32,6 +32,7 @@ PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AM
     47,
     4,
 )
+NOBODY = 65534  # the user and the group of that number
 CAPABILITY_VERSION_3 = 0x20080522
 LAST_CAPABILITY = 63
 
@@ -87,6 +88,18 @@ def no_capabilities() -> None:
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     if _libc.capset(header, (ctypes.c_uint32 * 6)()):
         _fail("capset")
+
+
+def become_nobody(unreadable: Path) -> str:
+    """Become a second user, for good; returns why that can't be done, or that this user could still read `unreadable`, else nothing."""
+    if os.geteuid() != 0:
+        return "--jail=container needs root inside the container: it runs student code as a second user"
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    if os.access(unreadable, os.R_OK | os.X_OK):
+        return f"the second user can read the answer key: chmod -R go-rwx {unreadable}, and the same for solutions/ and grading/"
+    return ""
 
 
 def set_limits(limits: Limits, address_space: int) -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -43,8 +44,42 @@ class Overrun(Exception):
     """A submission went beyond a limit, or its process died; `str()` says which in a student's words."""
 
 
-def command(control: int, limits: Limits) -> list[str]:
-    """The bubblewrap command line: what is mounted, what is shared (nothing), what runs."""
+class Mode(StrEnum):
+    """How student code is kept in."""
+
+    BUBBLEWRAP = "bubblewrap"  # namespaces, no network, no other files: the jail
+    CONTAINER = "container"  # a container of yours around all of this; here only a second user, who can't read the keys
+    NONE = "none"  # nothing but time and memory limits: for submissions that you trust
+
+
+PROGRAM = (
+    "import sys; sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
+    "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
+    "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), sys.argv[3], json.loads(sys.argv[4]))"
+)
+SETTINGS = {
+    "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
+    "MPLCONFIGDIR": "/tmp/matplotlib", "IPYTHONDIR": "/tmp/ipython", "MPLBACKEND": "agg", "TORCHINDUCTOR_CACHE_DIR": "/tmp",
+    "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+}  # fmt: skip
+
+
+def command(mode: Mode, control: int, limits: Limits) -> list[str]:
+    """The command line of the warm process."""
+    if mode is Mode.BUBBLEWRAP:
+        return _in_bubblewrap(control, limits)
+    return _program(control, limits, mode, [])
+
+
+def _program(control: int, limits: Limits, mode: Mode, keep: list[str]) -> list[str]:
+    return [
+        str(Path(sys.prefix) / "bin" / "python"), "-I", "-B", "-c", PROGRAM, str(HERE.parent.parent), str(LAB.parent),
+        str(control), json.dumps(asdict(limits)), mode.value, json.dumps(keep),
+    ]  # fmt: skip
+
+
+def _in_bubblewrap(control: int, limits: Limits) -> list[str]:
+    """What is mounted, what is shared (nothing), what runs."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise JailWontStart("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
@@ -63,25 +98,14 @@ def command(control: int, limits: Limits) -> list[str]:
     mounted += ["--ro-bind", str(LAB), str(LAB), "--tmpfs", str(LAB / "answers")]
     mounted += ["--ro-bind", str(LAB / "answers" / "__init__.py"), str(LAB / "answers" / "__init__.py")]
     mounted += ["--ro-bind", str(HERE), str(HERE)]
-    program = (
-        "import sys; sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
-        "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
-        "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), json.loads(sys.argv[3]))"
-    )
-    environment = {
-        "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
-        "MPLCONFIGDIR": "/tmp/matplotlib", "IPYTHONDIR": "/tmp/ipython", "MPLBACKEND": "agg", "TORCHINDUCTOR_CACHE_DIR": "/tmp",
-        "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
-    }  # fmt: skip
-    settings = [part for name, value in environment.items() for part in ("--setenv", name, value)]
+    settings = [part for name, value in SETTINGS.items() for part in ("--setenv", name, value)]
     return [
         bwrap, "--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc", "--unshare-pid", "--unshare-net",
         "--unshare-uts", "--unshare-cgroup-try", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
         *settings, *mounted, "--proc", "/proc", "--dev", "/dev",
         "--remount-ro", str(LAB / "answers"), "--remount-ro", "/dev", "--remount-ro", "/",
         "--chdir", "/tmp", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN",
-        str(Path(sys.prefix) / "bin" / "python"), "-I", "-B", "-c", program, str(HERE.parent.parent), str(LAB.parent),
-        str(control), json.dumps(asdict(limits)), json.dumps(_below_tmp(mounted)),
+        *_program(control, limits, Mode.BUBBLEWRAP, _below_tmp(mounted)),
     ]  # fmt: skip
 
 
@@ -95,13 +119,15 @@ def _below_tmp(mounted: list[str]) -> list[str]:
 class Jail:
     """One warm process under bubblewrap. Use as a context manager; `worker()` gives a fresh fork for one submission."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, mode: Mode = Mode.BUBBLEWRAP) -> None:
         self.limits = limits or Limits()
+        self.mode = mode
         self._control, inside = socket.socketpair()
         self._lock = threading.Lock()
         try:
             self._process = subprocess.Popen(
-                command(inside.fileno(), self.limits),
+                command(mode, inside.fileno(), self.limits),
+                env=SETTINGS,
                 pass_fds=[inside.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -113,13 +139,15 @@ class Jail:
         self._lines = self._control.makefile("rb")
         self._control.settimeout(START_SECONDS)
         try:
-            first = self._lines.readline(200)
+            first = self._lines.readline(500)
         except OSError:
             first = b""
         if first != b"ready\n":
             self._process.kill()
             said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
-            last = said.splitlines()[-1] if said else "it did not start in time"
+            last = first.decode(errors="replace").strip() or (
+                said.splitlines()[-1] if said else "it did not start in time"
+            )
             self._control.close()
             raise JailWontStart(f"the jail does not start: {last} (`autograder doctor` tells more)")
 
@@ -170,6 +198,9 @@ class Jail:
 
     def _host_process(self, inner: int) -> psutil.Process | None:
         """The process that the warm process knows by number `inner`, as this machine knows it."""
+        if self.mode is not Mode.BUBBLEWRAP:
+            with contextlib.suppress(psutil.Error):
+                return psutil.Process(inner)
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self._process.pid).children(recursive=True):
                 with contextlib.suppress(OSError, psutil.Error):
@@ -213,10 +244,13 @@ class Worker:
         return self._ask({"do": "probe", "exercise": exercise, "inputs": inputs})
 
     def kill(self) -> None:
-        """End the process; with it, as the first of its pid namespace, ends everything it started."""
+        """End the process and everything it started: in the jail the kernel sees to that, as it is the first of its pid namespace."""
         if self._process is not None:
             with contextlib.suppress(psutil.Error, ProcessLookupError):
+                family = self._process.children(recursive=True)
                 self._process.send_signal(signal.SIGKILL)
+                for process in family:
+                    process.send_signal(signal.SIGKILL)
         self._channel.close()
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:

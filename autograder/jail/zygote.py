@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import traceback
+from pathlib import Path
 
 from autograder.jail import isolate, seccomp, worker
 from autograder.jail.limits import Limits
@@ -37,11 +38,16 @@ def warm_up() -> None:
     ip.run_cell("None")
 
 
-def main(control_number: int, limits: Limits, keep: list[str]) -> None:
-    """Serve the control socket until the conductor goes away. `keep`: what is mounted below /tmp."""
+def main(control_number: int, limits: Limits, mode: str, keep: list[str]) -> None:
+    """Serve the control socket until the conductor goes away. `mode`: of sandbox.Mode; `keep`: what is mounted below /tmp."""
     control = socket.socket(fileno=control_number)
     control.set_inheritable(False)
     _silence()
+    if mode == "container":
+        problem = isolate.become_nobody(unreadable=Path(__file__).parents[1] / "keys")
+        if problem:
+            control.sendall(f"{problem}\n".encode())
+            return
     warm_up()
     isolate.undumpable()
     mapped = isolate.mapped_bytes()
@@ -54,9 +60,17 @@ def main(control_number: int, limits: Limits, keep: list[str]) -> None:
             continue
         child = os.fork()
         if child == 0:
-            _first_fork(control, socket.socket(fileno=numbers[0]), limits, keep, mapped)
+            channel = socket.socket(fileno=numbers[0])
+            if mode == "bubblewrap":
+                _first_fork(control, channel, limits, keep, mapped)
+            else:
+                _only_fork(control, channel, limits, mapped)
         os.close(numbers[0])
-        os.waitpid(child, 0)
+        if mode == "bubblewrap":
+            os.waitpid(child, 0)
+        else:
+            control.sendall(f"{child}\n".encode())
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need nobody to wait for them
 
 
 def _silence() -> None:
@@ -83,6 +97,14 @@ def _first_fork(control: socket.socket, channel: socket.socket, limits: Limits, 
         with contextlib.suppress(Exception):
             control.sendall(f"failed: {type(error).__name__}: {error}\n".replace("\n", " ").encode() + b"\n")
         os._exit(1)
+
+
+def _only_fork(control: socket.socket, channel: socket.socket, limits: Limits, mapped: int) -> None:
+    """Without namespaces of its own: limits, no new privileges and the filter of system calls are all there is."""
+    control.close()
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _serve(channel, limits, mapped)
 
 
 def _serve(channel: socket.socket, limits: Limits, mapped: int) -> None:

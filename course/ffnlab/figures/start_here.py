@@ -16,7 +16,7 @@ STEPS = (
     ("The FFN, from formula to module", 75),
     ("Bends: activations and approximation", 90),
     ("One network, every position", 60),
-    ("Where the parameters live", 40),
+    ("Where the parameters live", 55),
     ("What the FFN stores", 60),
     ("Gated FFNs", 60),
     ("Mixture of Experts I: route and dispatch", 60),

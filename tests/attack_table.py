@@ -1,0 +1,112 @@
+"""Writes docs/attacks.md: every attack and every unusual but right submission, by our engine and by plain `nbgrader autograde`.
+
+    .venv/bin/python tests/attack_table.py
+
+Attacks that could harm the machine are shown to our engine only. Takes a quarter of an hour: nbgrader starts a kernel for each.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import attacks
+import test_fairness
+from attacks import EXERCISE
+from conftest import ROOT
+from rich.progress import track
+
+from autograder import draws, stock
+from autograder.grade import grade_submission
+from autograder.house import Class
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Jail
+
+START = "00_start_here"
+TARGET = ROOT / "docs" / "attacks.md"
+NARROW = Limits(
+    cell_seconds=3.0, submission_seconds=30.0, memory=384 * 2**20, processes=24, tmp=8 * 2**20, output=100_000
+)
+HEAD = """<!-- made by tests/attack_table.py -->
+# What must not work, and what must
+
+Each row was handed in for the exercise `{exercise}` (2 points) and graded twice: by `autograder grade`, and by plain `nbgrader autograde` {nbgrader}
+on the same notebook with the same hidden draws. “–” means that nbgrader gave no grade; “not tried”, that it could have harmed the machine.
+
+nbgrader runs tests, student code and answers in one process, and was made for honest students; it says so itself. The table says what that costs.
+
+"""
+
+
+def ours(school: Class, data: dict[str, bytes], narrow: set[str]) -> dict[str, tuple[float, str]]:
+    """By name: points, and the first sentence of what the student is told."""
+    seeds = draws.hidden(START, school.draws)
+    found = {}
+    with Jail(Limits()) as jail, Jail(NARROW) as narrow_jail:
+        for name in track(data, "autograder"):
+            done = grade_submission(START, data[name], narrow_jail if name in narrow else jail, seeds)
+            verdict = done.verdicts[EXERCISE]
+            found[name] = (verdict.points, verdict.message)
+    return found
+
+
+def plain(school: Class, data: dict[str, bytes], beside: Callable[[str], dict[str, str]]) -> dict[str, float | None]:
+    """By name: nbgrader's points; None where it gave no grade."""
+    for number, name in enumerate(data):
+        folder = school.submitted / f"s{number}" / START
+        folder.mkdir(parents=True)
+        (folder / f"{START}.ipynb").write_bytes(data[name])
+        for file, text in beside(name).items():
+            (folder / file).write_text(text, encoding="utf-8")
+    found: dict[str, float | None] = {}
+    for number, name in enumerate(track(data, "nbgrader")):
+        stock.autograde(school, START, f"s{number}")
+        graded = (school.autograded / f"s{number}" / START / f"{START}.ipynb").exists()
+        found[name] = stock.scores(school, START).get(f"s{number}", {}).get(EXERCISE) if graded else None
+    return found
+
+
+def row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+
+def told(message: str) -> str:
+    """A message as it can stand in a table."""
+    clean = "".join(character if character.isprintable() else "�" for character in message)
+    return f"`{clean[:110]}{'…' if len(clean) > 110 else ''}`".replace("``", "")
+
+
+def points(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
+def main() -> None:
+    """Grade everything and write the page."""
+    every = attacks.every()
+    with tempfile.TemporaryDirectory() as folder:
+        school, harmless = Class(Path(folder) / "a"), Class(Path(folder) / "b")
+        bad = {name: attack.data() for name, (_, attack) in every.items()}
+        good = {what: test_fairness.data(what) for what in test_fairness.CORPUS}
+        mine = ours(school, bad, {name for name, (_, attack) in every.items() if attack.exhausts})
+        mine_good = ours(school, good, set())
+        theirs = plain(school, {n: d for n, d in bad.items() if every[n][1].plain}, lambda name: every[name][1].files)
+        theirs_good = plain(harmless, good, lambda name: {})
+    page = HEAD.format(exercise=EXERCISE, nbgrader=version("nbgrader"))
+    page += f"## Attacks\n\n{len(every)} of them; each should earn 0.\n\n"
+    page += row("attack", "ours", "nbgrader", "what the student is told by ours") + row("---", "--:", "--:", "---")
+    for name, (sentence, attack) in every.items():
+        seen = points(theirs.get(name)) if attack.plain else "not tried"
+        page += row(f"[{sentence}](../tests/attacks/{name}.py)", points(mine[name][0]), seen, told(mine[name][1]))
+    page += f"\n## Unusual but right\n\n{len(good)} of them; each should earn 2.\n\n"
+    page += row("submission", "ours", "nbgrader") + row("---", "--:", "--:")
+    for what in good:
+        page += row(what, points(mine_good[what][0]), points(theirs_good[what]))
+    TARGET.write_text(page, encoding="utf-8")
+    sys.stdout.write(f"{TARGET.relative_to(ROOT)}: {len(bad)} attacks, {len(good)} unusual but right submissions\n")
+
+
+if __name__ == "__main__":
+    main()
