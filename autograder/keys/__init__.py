@@ -9,6 +9,7 @@ from autograder.keys import (
     activations,
     attention,
     balance,
+    capstone,
     every_position,
     experts,
     feed_forward,
@@ -30,6 +31,7 @@ MODULES: dict[str, ModuleType] = {
     "07_gated": gated,
     "08_experts": experts,
     "09_balance": balance,
+    "10_capstone": capstone,
 }
 
 

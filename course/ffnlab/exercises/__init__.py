@@ -10,6 +10,7 @@ from ffnlab.exercises import (
     activations,
     attention,
     balance,
+    capstone,
     every_position,
     experts,
     feed_forward,
@@ -30,6 +31,7 @@ NOTEBOOKS: dict[str, ModuleType] = {
     "07_gated": gated,
     "08_experts": experts,
     "09_balance": balance,
+    "10_capstone": capstone,
 }
 
 

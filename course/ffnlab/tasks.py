@@ -1,0 +1,124 @@
+"""What notebook 10 hands out and trains on: three feed-forward parts, the pairs to be learned, a small model around one or more blocks, its training.
+
+The notebook trains the student's block with these, and `ffnlab.experiments.capstone` its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.train import bar
+
+BALANCE = 0.01  # the coefficient of the balance loss
+
+
+class FFN(nn.Module):
+    """linear2(relu(linear1 x)), with biases: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden: torch.Tensor = self.linear2(torch.relu(self.linear1(x)))
+        return hidden
+
+
+class SwiGLU(nn.Module):
+    """down(silu(gate x) * up x), without biases: [..., d_model] -> [..., d_model]."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.gate, self.up = (nn.Linear(d_model, d_ff, bias=False) for _ in range(2))
+        self.down = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        written: torch.Tensor = self.down(F.silu(self.gate(x)) * self.up(x))
+        return written
+
+
+class MoE(nn.Module):
+    """A mixture of SwiGLU experts, each of width d_ff, of which every token visits top_k.
+
+    Takes [..., d_model]; returns a pair: the output [..., d_model], and the balance loss of this call (a 0-d tensor,
+    1 when all experts get equally many tokens, without coefficient).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, n_experts: int = 4, top_k: int = 2) -> None:
+        super().__init__()
+        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.experts = nn.ModuleList(SwiGLU(d_model, d_ff) for _ in range(n_experts))
+        self.top_k = top_k
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        tokens = x.flatten(0, -2)  # [N, d_model]
+        scores = self.router(tokens).softmax(-1)  # [N, n_experts]
+        best = scores.topk(self.top_k)
+        share = best.values / best.values.sum(-1, keepdim=True)
+        table = torch.zeros_like(scores).scatter(-1, best.indices, share)  # [N, n_experts], zero where not chosen
+        total = torch.zeros_like(tokens)
+        for e, expert in enumerate(self.experts):
+            mine = table[:, e].nonzero().squeeze(-1)  # the tokens that expert e sees
+            total = total.index_add(0, mine, expert(tokens[mine]) * table[mine, e, None])
+        loads = (table > 0).to(scores.dtype).mean(0) / self.top_k  # sums to 1, no gradient
+        return total.view_as(x), len(self.experts) * loads @ scores.mean(0)
+
+
+def pairs(words: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """All words² pairs [words², 2] and, for each, the word that follows: drawn at random, so that nothing but memory helps."""
+    chance = torch.Generator().manual_seed(seed)
+    inputs = torch.cartesian_prod(torch.arange(words), torch.arange(words))
+    return inputs, torch.randint(words, (words**2,), generator=chance)
+
+
+class Reader(nn.Module):
+    """Embeddings of words and of the two places, some blocks, a norm, and scores for the word that follows the pair."""
+
+    def __init__(self, words: int, d_model: int, blocks: Iterable[nn.Module]) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, d_model), nn.Parameter(torch.randn(2, d_model))
+        self.blocks, self.norm = nn.ModuleList(blocks), nn.LayerNorm(d_model)
+        self.scores = nn.Linear(d_model, words, bias=False)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        x = self.words(inputs) + self.places  # [N, 2, d_model]
+        for block in self.blocks:
+            x = block(x)
+        scores: torch.Tensor = self.scores(self.norm(x[:, -1]))  # [N, words]
+        return scores
+
+
+def learn(
+    model: Reader, inputs: torch.Tensor, targets: torch.Tensor, steps: int = 300, label: str = "", lr: float = 0.01
+) -> dict[str, float]:
+    """Trains on all pairs at once, with Adam and a learning rate that falls to zero; with a label, under a progress bar.
+
+    A block's balance loss, its attribute aux_loss, counts with the factor 0.01.
+    Returns the accuracy (0 to 1) and the loss (nats) on the pairs, and the CPU milliseconds of a step (the median).
+    """
+    optimiser = torch.optim.Adam(model.parameters(), lr=lr)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 1.0 / steps, total_iters=steps)
+    took = []
+    for _ in bar(steps, label) if label else range(steps):
+        started = time.process_time()
+        optimiser.zero_grad()
+        loss = F.cross_entropy(model(inputs), targets)
+        for block in model.blocks:
+            aux = getattr(block, "aux_loss", None)
+            loss = loss if aux is None else loss + BALANCE * aux
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        schedule.step()
+        took.append(1000 * (time.process_time() - started))
+    with torch.no_grad():
+        scores = model.eval()(inputs)
+    return {
+        "accuracy": (scores.argmax(-1) == targets).double().mean().item(),
+        "loss": F.cross_entropy(scores, targets).item(),
+        "milliseconds": sorted(took)[len(took) // 2],
+    }

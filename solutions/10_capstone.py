@@ -1,0 +1,495 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# # 10 · Capstone: one block, four kinds of feed-forward
+#
+# `●●●●●●●●●●` step 10 of 10
+#
+# | | |
+# |---|---|
+# | **Difficulty** | advanced |
+# | **Time** | 40 minutes |
+# | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`; for the kinds `07_gated` and `08_experts`, `09_balance` |
+# | **Points** | 5 for code, 3 for the quiz, 6 for two answers in your own words |
+#
+# You have taken the feed-forward network apart. Now you put a whole Transformer block together, exchange its FFN for nothing, for SwiGLU and for a mixture of
+# experts, and compare. The comparison is the harder half: equal in what, over how many seeds, and what does it not say? At the end, **you will be able to …**
+#
+# | | tested by |
+# |---|---|
+# | assemble a pre-norm block around any kind of feed-forward | `Block` |
+# | say what a block loses, and keeps, without its FFN | question M9 |
+# | compare kinds honestly: equal what, how many seeds, which error bar, and what it cannot show | question M10 |
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab.experiments import capstone as experiment
+from ffnlab.figures import capstone as figures
+from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
+
+style.use()
+torch.set_num_threads(1)  # matrices as small as these are faster so
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · One block
+#
+# What does a Transformer consist of, if one draws it honestly? A published tutorial draws “input → attention → FFN → output”. Notebook 04 showed what
+# becomes of a stack built after that drawing: its tokens grow equal. Here is the block with the two paths and the two norms that the drawing leaves out.
+#
+# **Predict:** for which of the four kinds does the block give back more than its output?
+
+# %% nbgrader={"grade": false, "grade_id": "block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS, "relu"))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "block-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** In formulas, with $\mathrm{norm}_1$ and $\mathrm{norm}_2$ two norms with gains of their own:
+#
+# $$z = x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad \mathrm{out} = z + \mathrm{ffn}(\mathrm{norm}_2(z))$$
+#
+# - **Attention gathers, the FFN transforms.** Attention is the only part in which tokens meet; the FFN works on each alone.
+# - **The straight path is never normed.** Both parts read a normed copy, and add what they have to say.
+# - **'none'** ends after the first formula: out = z.
+# - **'moe'** has a balance loss besides (notebook 09). A training loop can only use it if the block hands it out, with its gradient.
+#
+# The parts come ready made, as you know them from notebooks 02, 07 and 08. The cell shows what each returns.
+
+# %% nbgrader={"grade": false, "grade_id": "parts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+x = torch.randn(2, 5, 16)  # 2 sentences, 5 tokens, d_model 16
+for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
+    result, numbers = part(x), sum(p.numel() for p in part.parameters())
+    said = list(result.shape) if torch.is_tensor(result) else f"({list(result[0].shape)}, balance loss [])"
+    print(f"{type(part).__name__:>6}: {numbers:,} parameters, x [2, 5, 16] -> {said}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "Block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `Block`
+#
+# *5 points · difficulty ●●● · 15 minutes*
+#
+# Put the block together.
+#
+# - **Takes** `kind`, one of `'none'`, `'relu'`, `'swiglu'`, `'moe'`; `d_model`, `n_heads`, `d_ff`.
+# - **`forward`** takes `x` [B, T, d_model], any B and T, and returns a tensor of the same shape, after the two formulas above.
+# - **Attention** is causal (a token sees itself and what stands before it) and has `n_heads` heads. Write it, or use `nn.MultiheadAttention` or
+#   `F.scaled_dot_product_attention`; biases as you like.
+# - **Norms** are `nn.LayerNorm(d_model)` (or RMSNorm, or your own), each with a learned gain of its own that starts at one.
+# - **The FFN** is `FFN`, `SwiGLU` or `MoE` from the imports, or your own: hidden widths and the number of experts are free, as long as a token visits fewer than all.
+#   A block holds only what its kind needs.
+# - **With 'moe'**, `block.aux_loss` is the balance loss of the last call: a tensor with one number, with gradient, without coefficient.
+# - **ValueError**, when the block is made, for any other kind and for `n_heads` that does not divide `d_model`.
+# - There is no dropout; `x` stays as it was. Names inside are free: the check looks at what the block does, in float32.
+#
+# Stuck? Run `hint("Block")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "Block", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Block(nn.Module):
+    """Causal attention, then the FFN of the given kind, both pre-norm: x [B, T, d_model] -> [B, T, d_model]."""
+
+    def __init__(self, kind, d_model, n_heads, d_ff):
+        ### BEGIN SOLUTION
+        super().__init__()
+        parts = {"none": None, "relu": FFN, "swiglu": SwiGLU, "moe": MoE}
+        if kind not in parts:
+            raise ValueError(f"kind must be one of {', '.join(parts)}, not {kind!r}")
+        if d_model % n_heads:
+            raise ValueError(f"{n_heads} heads do not divide d_model = {d_model}")
+        self.kind = kind
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, bias=False, batch_first=True)
+        if kind != "none":
+            self.norm2 = nn.LayerNorm(d_model)
+            self.ffn = parts[kind](d_model, d_ff)
+        return
+        ### END SOLUTION
+        raise NotImplementedError
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        T = x.shape[1]
+        later = torch.ones(T, T, dtype=torch.bool).triu(1)  # True: hidden
+        normed = self.norm1(x)
+        z = x + self.attention(normed, normed, normed, attn_mask=later, need_weights=False)[0]
+        if self.kind == "none":
+            return z
+        written = self.ffn(self.norm2(z))
+        if self.kind == "moe":
+            written, self.aux_loss = written
+        return z + written
+        ### END SOLUTION
+        raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-Block", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("Block", Block)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("Block", Block)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "train-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · Learn by heart
+#
+# What should four blocks compete in? Something in which an FFN could matter, small enough for your machine: **pairs**. There are 24 words, so 24² = 576 pairs
+# of them, and for each pair a third word drawn at random. The block reads two words and is to say the third. Nothing but memory helps. Attention has to bring
+# the first word to the second; something has to look the pair up.
+#
+# A small model is put around your block: embeddings in front, a norm and scores behind, d_model = 16.
+#
+# **Predict** the order of the four, from the most to the fewest pairs known. The cell takes about 10 seconds.
+
+# %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
+    torch.manual_seed(0)
+    try:
+        model = Reader(words=24, d_model=16, blocks=[Block(kind, 16, 4, d_ff)])
+    except NotImplementedError:
+        print("This cell lights up when Block is written.")
+        break
+    found = learn(model, *pairs(24, seed=0), steps=300, label=kind)
+    size = sum(p.numel() for p in model.blocks.parameters())
+    print(f"{kind}: {size:,} parameters in the block, {found['accuracy']:.0%} of 576 pairs known")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "train-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** One run each, which is one draw of the lottery. The block without FFN knows a good part of the pairs, but not all; the other three know
+# nearly all, and so can't be told apart: 576 pairs are too few for them. And the block without FFN was smaller. Is it worse because it has no FFN, or because it
+# has a third of the parameters?
+#
+# ## 3 · Equal what?
+#
+# A comparison needs more pairs, several seeds, and a decision about what is to be equal.
+#
+# - **Equal total parameters**: what has to be stored. About 2,030 in each FFN here.
+# - **Equal active parameters**: what one token meets, and so about the work. A mixture of 4 experts in which a token visits 2 may then have about twice the total.
+# - For the block without FFN there is a fair rival of equal size: **three blocks** of attention alone, 3 · 4·d² = 12·d², as much as attention with an FFN of 8·d².
+#
+# The runs behind the figure took about three CPU minutes, so they were made ahead: three seeds for each model and size, 300 steps of Adam over all pairs. You
+# can run them again with `python -m ffnlab.experiments.capstone`.
+#
+# **Predict**, for 40² = 1,600 pairs: which model knows most at equal total? What changes when the switch is at equal active?
+
+# %% nbgrader={"grade": false, "grade_id": "dashboard", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.dashboard,
+    measure=controls.choice("measure", figures.MEASURES, "accuracy"),
+    equal=controls.choice("equal", figures.EQUAL, figures.EQUAL[0]),
+    words=controls.steps("pairs", figures.PAIRS, 40),
+)
+
+# %% nbgrader={"grade": false, "grade_id": "numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+stored = experiment.load()
+for name, count in stored["counts"].items():
+    shares = torch.tensor(stored["runs"][name]["40"]["accuracy"], dtype=torch.float64)
+    spread = f"{100 * shares.mean():5.1f} % ± {100 * shares.std():.1f}"
+    print(f"{name:17} total {count['total']:>5,}  active {count['active']:>5,}  FLOPs {count['flops']:>6,}  {spread}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "numbers-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** At 1,600 pairs the error bars are small beside most gaps, so the figure does say something:
+#
+# - One block **without FFN** knows about a third of the pairs. With three times the blocks it knows far more: much of what looked like “needs an FFN” was “needs parameters”.
+# - At **equal total**, the FFNs still beat the three attention blocks, and the gated one beats the plain one. The mixture, whose tokens meet only half of their FFN's parameters, lies between.
+# - At **equal active**, the mixture has about 4,100 parameters in its FFN instead of 2,030, and comes out first. It isn't better *for the same memory*; it has more.
+# - At 24² pairs all but the single block without FFN know 99 % or more. There the comparison has little to say.
+#
+# Both switches are honest, if one says which it was. “The mixture wins” without it is not.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "limits-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · What the experiment can't show
+#
+# A number with an error bar is still a number about *this* experiment.
+#
+# - **Memory, not language.** The pairs are random: there is nothing to generalise to, and no test set could exist. A model that is best here need not be best
+#   at predicting text.
+# - **One size, one recipe.** d_model = 16, one learning rate for all, 300 steps. With another learning rate or more steps the gaps change, and near 100 % they
+#   vanish (move the slider to 24²).
+# - **Three seeds** give a rough idea of the spread. They don't settle a gap of the size of the bars.
+# - **Time is that of small matrices on one CPU thread.** Here organising costs more than multiplying, above all for the mixture. FLOPs don't show that, and
+#   neither says what happens on a GPU.
+# - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, with other results.
+#
+# ## 5 · What if we removed the FFN?
+#
+# Two things are often said: “without FFN the tokens become equal”, and “without FFN the model is linear and can't store facts”. **Predict** what your own block
+# of kind 'none' does in the two cells: 24 of them in a row, with random weights, and one of them learning 144 pairs.
+
+
+# %% nbgrader={"grade": false, "grade_id": "removed-rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def different(x):
+    return ((x - x.mean(1, keepdim=True)).norm() / x.norm()).item()
+
+
+with torch.no_grad():
+    for seed in range(3):
+        torch.manual_seed(seed)
+        kept = without = torch.randn(1, 10, 16)
+        try:
+            for _ in range(24):
+                block = Block("none", 16, 4, 0)
+                kept, without = (
+                    block(kept),
+                    block(without) - without,
+                )  # the second stack: attention without its residual
+        except NotImplementedError:
+            print("This cell lights up when Block is written.")
+            break
+        print(
+            f"seed {seed}: tokens differ by {different(kept):.2f} after 24 blocks, without residuals by {different(without):.0e}"
+        )
+
+# %% nbgrader={"grade": false, "grade_id": "removed-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for seed in range(3):
+    torch.manual_seed(seed)
+    try:
+        model = Reader(words=12, d_model=16, blocks=[Block("none", 16, 4, 0)])
+    except NotImplementedError:
+        print("This cell lights up when Block is written.")
+        break
+    found = learn(model, *pairs(12, seed), steps=300, label=f"no FFN, seed {seed}")
+    print(f"{found['accuracy']:.0%} of 144 pairs known without an FFN")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "removed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The tokens stay apart: it is the **residual** that keeps them so, not the FFN. Without it they are equal up to rounding. And a block without FFN
+# learns a small set: embeddings, attention and scores can store, too, and softmax and norm bend.
+#
+# So the honest answer: **nothing collapses; what goes is room.** An FFN is parameters that each token uses by itself, in two or three matrix products, with no look at
+# other tokens. At 1,600 pairs one block of attention knows about a third of what is asked. Three of them, as many parameters as attention with an FFN, win back much of it, but
+# each step costs more than twice the time (choose `time` in the figure), and they stay behind. In a large model the room that goes would be two thirds of a layer, or more (notebook 05).
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 6 · Spot the error
+#
+# **A.** A tutorial's mixture of experts looks for its tokens with two loops, over the k choices and over the E experts, and trains it with the task's loss alone.
+# What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-balance", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+try:
+    torch.manual_seed(0)
+    block = Block("moe", 16, 4, 10)
+    block(torch.randn(2, 5, 16))
+    block.aux_loss.backward()
+    print("a second loss with a gradient of its own:", any(p.grad is not None for p in block.parameters()))
+except NotImplementedError:
+    print("This cell lights up when Block is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-summary", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The balance loss is missing: nothing keeps the router from sending all tokens to a few experts (notebook 09). The two loops give the right sums, but call every
+# expert up to k times (notebook 08).
+#
+# **B.** The same tutorial ends with a table: *d_ff is 4 × d_model; activation GELU (modern) or ReLU (original); parameters ~2/3 of a layer; position-independent.*
+# Which of the four lines hold for a recent model? The cell counts two with the atlas of notebook 05.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-table", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+from ffnlab import atlas
+
+for name in ("GPT-2 small", "LLaMA-3 8B"):
+    model = next(model for model in atlas.MODELS if model.name == name)
+    parts = 4 if not model.gated else 6
+    print(f"{name}: d_ff / d_model = {model.d_ff / model.d_model:g}, {model.activation}, gated: {model.gated}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-head", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For the first the table holds. For the second d_ff is 3.5 · d_model, the activation is a SiLU that gates, and, with fewer key and value heads, the FFN has 81 % of a
+# layer (notebook 05). Only the last line holds for every model of this course.
+#
+# ## 7 · Quiz
+#
+# One point each. Put the letter in quotes.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_removed`
+#
+# You take the FFN out of every block of a trained recipe, and train again. What is lost for certain?
+#
+# - **A.** The differences between tokens: without FFN they grow equal with depth.
+# - **B.** Every bend: the model becomes linear, and can't learn random pairs at all.
+# - **C.** Parameters that each token uses by itself: at equal depth fewer pairs can be stored.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_removed", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_removed = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_removed = "C"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_removed", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_removed", quiz_removed)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_removed", quiz_removed)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_equal-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_equal`
+#
+# You move the switch from equal total to equal active parameters. What happens?
+#
+# - **A.** The mixture gets fewer parameters in total, since only half of its experts count.
+# - **B.** The mixture gets more parameters in total; what a token meets is then as much as in the plain FFN.
+# - **C.** All models change their size, since active parameters are counted in another way.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_equal", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_equal = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_equal = "B"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_equal", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_equal", quiz_equal)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_equal", quiz_equal)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_seeds-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Question `quiz_seeds`
+#
+# In an experiment like E8 one model knows 92 % of the pairs and another 75 %, with a spread of 2 % over seeds. What may you write?
+#
+# - **A.** “At these sizes and after these steps, the first stores more random pairs; the gap is far outside the spread over seeds.”
+# - **B.** “The first kind of FFN generalises better.”
+# - **C.** “One run of each would have been enough to know it.”
+
+# %% nbgrader={"grade": false, "grade_id": "quiz_seeds", "locked": false, "schema_version": 3, "solution": true, "task": false}
+quiz_seeds = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_seeds = "A"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-quiz_seeds", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+quiz("quiz_seeds", quiz_seeds)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("quiz_seeds", quiz_seeds)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M9-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 8 · In your own words
+#
+# *question M9 · 3 points, graded by your instructor · 6 minutes*
+#
+# What would happen if we removed the FFN entirely? Write down what you would have predicted before this notebook, then answer with numbers from it:
+#
+# 1. Do the tokens become equal? Which part of the block decides that?
+# 2. Can the model still memorise? Up to what?
+# 3. What exactly is lost, and could attention make up for it? At which price?
+#
+# Four to eight sentences. Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M9", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) No: after 24 blocks without FFN, with random weights, the tokens still differ clearly, because the **residual** carries each token's own
+# vector past attention. Without the residuals they are equal up to rounding after the same 24 blocks. So it is the residual that keeps the rank, not the FFN.
+# (2) It **still memorises small sets**: 144 random pairs, all or nearly all of them, with one block; embeddings, attention and scores are trained, too, and attention is not linear in its input.
+# At 576 pairs it knows a part, at 1,600 about a third. (3) What is lost is **cheap capacity that each token uses by itself**: an FFN of 2,030 parameters brings the 1,600 pairs far
+# above what one block of attention knows. Attention can make up for much of it: three blocks without FFN, as many parameters, know many more pairs than one, but a training step takes
+# more than twice as long as with an FFN, and at 1,600 pairs they stay behind.
+#
+# **Rubric.** One point each:
+#
+# - (1) the residual keeps the tokens apart, so no collapse follows from removing the FFN. “The FFN prevents collapse” gets nothing.
+# - (2) it still memorises small sets, with a number from the notebook. Half a point without a number. “It is linear” gets nothing.
+# - (3) what goes is capacity per token that is cheap in parameters or time, and stacked attention replaces a part of it. Half a point for one of the two.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "M10-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# *question M10, your report · 3 points, graded by your instructor · 10 minutes*
+#
+# Write a report of half a page on the comparison in section 3: a reader who has not seen it should be able to judge your claim.
+#
+# 1. What was compared, on what, with how many **seeds**, and **equal in what**? Why did you choose that?
+# 2. **One claim**, with mean and error bar of both sides, and whether the gap is outside the spread.
+# 3. One thing that this experiment **can't show**, and an experiment that could.
+#
+# Double-click the cell below to write.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "M10", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** *One pre-norm block of width 16 learned 1,600 random pairs by heart, 300 steps of Adam with one learning rate, three seeds each. SwiGLU and the ReLU FFN
+# have equally many parameters (2,016 and 2,029 in the FFN), total and active, which is why they can be compared without a choice; for the mixture we took equal total, since memory was our limit.
+# SwiGLU knows more of the pairs than the ReLU FFN (mean ± standard deviation of both from the figure); the gap is many times the spread. The experiment measures memory at one size and one recipe.
+# It can't show which one predicts text better: for that, both would have to be trained on text at several sizes, with a tuned learning rate each, and be compared on held-out text.*
+#
+# **Rubric.** One point each:
+#
+# - seeds are named, and **equal what**, with a reason. Half a point for one of the two.
+# - **one claim with error bars** on both sides, and a statement about gap against spread. Any claim that the figure supports is fine, also “no difference can be seen at 576 pairs”. A ranking without spread gets nothing.
+# - a limit that really holds (memory not generalisation, one size, one recipe, few seeds, CPU time), and an experiment that would address it. Half a point for one of the two.
+# <!-- ### END SOLUTION -->
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "summary-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 9 · The summary, and a checklist
+#
+# ```
+#     x ──┬──────────────────────────────► + ──┬────────────────────────────────► + ──► out    [B, T, d_model]
+#         └─► norm1 ─► attention (causal) ─┘    └─► norm2 ─► FFN ──────────────────┘
+#                      global: tokens meet                   local: each token alone
+#
+#     FFN:  [B, T, d_model] ─ Linear1 ─► [B, T, d_ff] ─ activation ─ dropout ─► [B, T, d_ff] ─ Linear2 ─► [B, T, d_model]
+# ```
+#
+# | | |
+# |---|---|
+# | d_ff | often 4 · d_model; 8/3 · d_model for a gated one of equal size; from 2 to 64 in published models |
+# | activation | ReLU (2017), GELU (GPT-2, BERT), SiLU as a gate (LLaMA, PaLM) |
+# | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; more with fewer key and value heads, far more in a mixture |
+# | positions | one network for all of them; each layer has its own |
+#
+# An FFN is right when you can tick all of these; each was a line of a check in notebook 02:
+#
+# - two linear layers, d_model → d_ff → d_model;
+# - an activation between them;
+# - dropout, if any, on the hidden layer, and only in training;
+# - the shape of the input comes out again, whatever its leading dimensions.
+#
+# And a block, when: two norms, each before its part; two residuals, from what was not normed; a causal mask before the softmax; a mixture's second loss handed out.
+#
+# ## 10 · The map
+#
+# | notebook | what you can do | your proof |
+# |---|---|---|
+# | 00 | open, check, hand in | `hello_shape` |
+# | 01 | say what attention can and can't do: hulls, linear in what, XOR, rank collapse | `attention_output`, `self_attention`, `superposition_error`, `xor_weights`, `rank1_residual`, `attention_only_collapse` |
+# | 02 | write the FFN as function and module, take its bend away, go deeper | `ffn_forward`, `ffn_trace`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
+# | 03 | bend: activations, dead units, kinks, the 1/n² law | `relu`, `gelu_exact`, `gelu_tanh`, `silu`, `dead_units`, `activation_sparsity`, `relu_interpolant`, `count_pieces` |
+# | 04 | one network, every position | `ffn_loop`, `ffn_as_conv1d`, `is_position_wise`, `residual_sublayer`, `bottleneck_rank` |
+# | 05 | count parameters and FLOPs, audit a published number | `count_ffn`, `count_attention`, `layer_share`, `audit_published`, `flops_per_token` |
+# | 06 | read keys and values, train and knock out facts | `memory_view`, `decompose_output`, `top_neurons`, `knockout`, `train_fact_ffn`, `activation_patterns` |
+# | 07 | gate, match widths, fuse | `glu_variant`, `GatedFFN`, `fuse_gate_up`, `swiglu_width`, `bilinear_square` |
+# | 08 | route and dispatch | `route`, `moe_reference`, `moe_loop`, `moe_sorted`, `moe_counts`, `router_gradient` |
+# | 09 | balance, capacity, shared experts | `load_balance_loss`, `z_loss`, `drop_mask`, `bias_update`, `diagnose_load`, `SharedExpertMoE` |
+# | 10 | put it all together, and compare honestly | `Block` |
+#
+# `progress()` below says which of them you have earned.
+#
+# ## You can now …
+#
+# - assemble a pre-norm block around any kind of feed-forward: `Block`;
+# - say what a block loses, and keeps, without its FFN: M9;
+# - compare kinds honestly, and say what the comparison can't show: M10.
+#
+# ## Going further
+#
+# - Dong, Cordonnier and Loukas 2021, *Attention is not all you need* (arXiv 2103.03404): what skip connections and MLPs do against collapse.
+# - Allen-Zhu and Li 2024, *Physics of Language Models: Part 3.3* (arXiv 2404.05405): how many bits a parameter stores, and what gating changes.
+# - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): the comparison at a size that matters, with its error bars.
+#
+# This is the last notebook. The next thing in a Transformer to take apart would be its norm.
+
+# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+progress()

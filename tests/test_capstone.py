@@ -1,0 +1,124 @@
+"""Notebook 10: its figures at every setting, with their numbers computed again, the parts it hands out, and the stored experiment."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import pytest
+import torch
+
+from ffnlab.experiments import capstone as experiment
+from ffnlab.figures import capstone as figures
+from ffnlab.picture import Picture
+from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
+
+SVG = "{http://www.w3.org/2000/svg}"
+WORDS = [words for _, words in figures.PAIRS]
+VIEWS = list(itertools.product(figures.MEASURES, figures.EQUAL, WORDS))
+DRAWINGS: Mapping[str, Callable[[], Picture]] = {str(view): partial(figures.dashboard, *view) for view in VIEWS} | {
+    kind: partial(figures.block, kind) for kind in figures.KINDS
+}
+
+
+@pytest.fixture(params=DRAWINGS, ids=str)
+def picture(request: pytest.FixtureRequest) -> Picture:
+    return DRAWINGS[str(request.param)]()
+
+
+def test_a_figure_stays_inside_its_card_and_says_its_message(picture: Picture) -> None:
+    root = ET.fromstring(picture.svg)
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    for element in root.iter():
+        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
+            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
+        for size in ("width", "height", "r"):
+            assert float(element.attrib.get(size, 0)) >= 0
+    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
+    assert len(picture.title) <= 57 and picture.sentence.endswith(".")
+
+
+def test_all_views_of_a_figure_are_equally_large() -> None:
+    for function, values in ((figures.dashboard, VIEWS), (figures.block, [(kind,) for kind in figures.KINDS])):
+        assert len({function(*value).size for value in values}) == 1
+
+
+def test_a_wrong_parameter_is_refused() -> None:
+    wrongs: tuple[Callable[[], Picture], ...] = (
+        lambda: figures.block("gelu"),
+        lambda: figures.dashboard("speed"),
+        lambda: figures.dashboard(words=3),
+    )
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match="no "):
+            wrong()
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_the_dashboards_sentence_has_the_mean_and_the_spread_of_the_stored_runs(words: int) -> None:
+    stored = experiment.load()["runs"]["relu"][str(words)]["accuracy"]
+    mean = 100 * sum(stored) / len(stored)
+    spread = math.sqrt(sum((100 * share - mean) ** 2 for share in stored) / (len(stored) - 1))
+    assert f"ReLU {mean:.1f} ± {spread:.1f}," in figures.dashboard("accuracy", words=words).sentence
+
+
+def test_the_switch_changes_the_mixture_alone() -> None:
+    total, active = (
+        re.findall(
+            r"(\w[\w ,]*?) ([\d,]+\d)(?=[,.](?: |$))",
+            figures.dashboard("total parameters", equal).sentence.split(": ")[1],
+        )
+        for equal in figures.EQUAL
+    )
+    assert total[:-1] == active[:-1] and total[-1] != active[-1]
+
+
+def test_the_stored_counts_are_those_of_the_blocks() -> None:
+    stored = experiment.load()
+    assert stored["counts"] == {name: experiment.counts(name) for name in experiment.MODELS}
+    assert stored["settings"]["seeds"] == list(experiment.SEEDS) and len(experiment.SEEDS) >= 3
+    equal = [stored["counts"][name]["total"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")]
+    assert max(equal) / min(equal) < 1.04
+    active = [stored["counts"][name]["active"] for name in ("relu", "swiglu", "moe, equal active")]
+    assert max(active) / min(active) < 1.04
+
+
+def test_a_stored_run_comes_out_again() -> None:
+    torch.manual_seed(0)
+    model = Reader(24, experiment.D_MODEL, experiment.blocks("relu"))
+    found = learn(model, *pairs(24, 0), steps=experiment.STEPS)
+    assert found["accuracy"] == pytest.approx(experiment.load()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
+
+
+def test_the_mixture_equals_a_loop_over_tokens() -> None:
+    torch.manual_seed(0)
+    moe, x = MoE(6, 10, n_experts=4, top_k=2), torch.randn(2, 5, 6)
+    y, balance = moe(x)
+    visits, likely = [0.0] * 4, torch.zeros(4)
+    for b, t in itertools.product(range(2), range(5)):
+        p = torch.softmax(moe.router(x[b, t]), -1)
+        likely = likely + p / 10
+        best = p.argsort(descending=True)[:2].tolist()
+        expected = sum(p[e] / p[best].sum() * moe.experts[e](x[b, t]) for e in best)
+        assert torch.allclose(y[b, t], expected, atol=1e-6)
+        for e in best:
+            visits[e] += 1 / 20
+    assert balance.item() == pytest.approx(
+        4 * sum(v * p for v, p in zip(visits, likely.tolist(), strict=True)), abs=1e-6
+    )
+    assert balance.requires_grad
+
+
+def test_the_parts_keep_the_shape() -> None:
+    x = torch.randn(3, 2, 6)
+    assert FFN(6, 10)(x).shape == SwiGLU(6, 10)(x).shape == MoE(6, 10)(x)[0].shape == x.shape
+
+
+def test_pairs_are_all_pairs_with_random_answers() -> None:
+    inputs, targets = pairs(5, 0)
+    assert len({tuple(pair) for pair in inputs.tolist()}) == 25 and 0 <= int(targets.min()) <= int(targets.max()) < 5
+    assert not torch.equal(targets, pairs(5, 1)[1])
