@@ -51,7 +51,7 @@ class MoE(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, n_experts: int = 4, top_k: int = 2) -> None:
         super().__init__()
-        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.router = nn.Linear(d_model, n_experts, False)
         self.experts = nn.ModuleList(SwiGLU(d_model, d_ff) for _ in range(n_experts))
         self.top_k = top_k
 
