@@ -38,13 +38,13 @@ RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 
 
-def class_of(folder: Path, students: int) -> Class:
-    """A class in which every second student is right; each one's cell takes a moment, so that there is a middle to die in."""
+def class_of(folder: Path, students: int, pause: float = 0.15) -> Class:
+    """A class in which every second student is right; each one's cell takes `pause` seconds, so that there is a middle to die in."""
     school = Class(folder)
     for number in range(students):
         home = school.submitted / f"student{number:03d}" / START
         home.mkdir(parents=True)
-        source = "import time\ntime.sleep(0.15)\n" + (WRONG if number % 2 else RIGHT)
+        source = f"import time\ntime.sleep({pause})\n" + (WRONG if number % 2 else RIGHT)
         (home / f"{START}.ipynb").write_text(json.dumps(answered(source)), encoding="utf-8")
     return school
 

@@ -1,0 +1,45 @@
+"""A large class: graded once although its conductor is killed in the middle, with memory that does not grow. Part of `make soak`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import needs_bubblewrap
+from test_survival import PROGRAM, START, assert_graded_once, class_of, lines_of
+
+from autograder import classroom
+from autograder.jail.limits import Limits
+
+pytestmark = [
+    needs_bubblewrap,
+    pytest.mark.skipif("AUTOGRADER_SOAK" not in os.environ, reason="`make soak` runs it: ten minutes"),
+    pytest.mark.timeout(3600),
+]
+STUDENTS = 1000
+MIB = 2**20
+
+
+def test_a_large_class_is_graded_once_and_memory_stays_flat(tmp_path: Path) -> None:
+    school = class_of(tmp_path, STUDENTS, pause=0.0)
+    first = subprocess.Popen([*PROGRAM, "grade", "--grading", str(tmp_path)], stdout=subprocess.DEVNULL)
+    while first.poll() is None and lines_of(school) < STUDENTS // 5:
+        time.sleep(0.1)
+    first.kill()
+    first.wait()
+    saved = lines_of(school)
+    assert STUDENTS // 5 <= saved < STUDENTS
+    seen: list[int] = []
+
+    def tell(done: classroom.Done, total: int) -> None:
+        if done.graded:
+            seen.append(psutil.Process().memory_info().rss)
+
+    summary = classroom.grade(school, START, Limits(), tell=tell)
+    assert abs(summary.unchanged - saved) <= 1 and summary.graded + summary.unchanged == STUDENTS
+    assert seen[-1] - seen[len(seen) // 4] < 16 * MIB, [f"{rss // MIB} MiB" for rss in seen[:: len(seen) // 10]]
+    assert_graded_once(school, STUDENTS)
