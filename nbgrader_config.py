@@ -41,3 +41,6 @@ c.ClearSolutions.text_stub = "*Write your answer here, in your own words.*"
 
 c.Execute.timeout = 300  # seconds a cell may take, as our own engine grants a whole submission
 c.ExecutePreprocessor.timeout = 300
+
+# Formgrader shows what students wrote in the instructor's browser: without scripts.
+c.HTMLExporter.sanitize_html = True

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import attacks
+import nbformat
 import psutil
 import pytest
 from attacks import EXERCISE, Attack
 from conftest import ROOT, needs_bubblewrap
+from nbconvert import HTMLExporter
 from test_inbox import answered
+from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import classroom, feedback, log
 from autograder.grade import Graded, grade_submission
@@ -118,3 +121,17 @@ def test_every_attack_has_a_sentence_and_a_twin_of_its_own() -> None:
     for name, (sentence, attack) in ALL.items():
         assert sentence and sentence[0].isupper(), name
         assert isinstance(attack, Attack) and (attack.twin_data() != attack.data()), name
+
+
+def test_formgrader_shows_no_script_of_a_student(jail: Jail) -> None:
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
+    _, attack = ALL["markup_in_outputs"]
+    done = grade_submission(START, attack.data(), jail, SEEDS)
+    notebook = feedback.graded_notebook(done)
+    evil = "<script>alert(5)</script><img src=x onerror=alert(6)>"
+    notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
+    page, _ = HTMLExporter(config=config, template_name="classic").from_notebook_node(notebook)  # type: ignore[no-untyped-call]
+    body = page[page.index("<body") :]
+    assert "alert(5)" in body, "the student's text is there"
+    for sign in ("<script>alert", "<img src=x onerror", "onerror=alert(2)>"):
+        assert sign not in body
