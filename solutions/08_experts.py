@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 60 minutes |
+# | **Time** | 105 minutes, and 15 more for the quiz and question M8 (sections 10 and 11), which can wait for another day |
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
 # | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -91,6 +91,7 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 #
 # In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
 # number for each expert and token. What an expert's output is finally multiplied by is its **gate**. Most gates are zero.
+# (In notebook 07 “gate” was a whole branch of the FFN, d_ff numbers. Here it is one number for each expert and token.)
 #
 # ## 2 · The router
 #
@@ -118,8 +119,9 @@ controls.show(
 # | `topk_softmax` | exp(z_e) / sum of exp(z) over **the k** | 1 | Mixtral's own code, gpt-oss |
 # | `sigmoid_norm` | σ(z_e) / sum of σ(z) over the k | 1 | DeepSeek-V3 (and then × 2.5) |
 #
-# Only in the first one do the experts that were not chosen have a say: they take their part of the softmax. A temperature divides all logits: below 1
-# it makes the choice sharper, above 1 softer, and it never changes *who* is chosen.
+# Only in the first one do the experts that were not chosen have a say: they take their part of the softmax. A temperature divides all logits and
+# never changes *who* is chosen. In a softmax it makes the choice sharper below 1, softer above. Not so with `sigmoid_norm`: set k = 2 and the
+# temperature to 0.25, and both sigmoids are near 1, so that the two gates become almost equal.
 #
 # ### Why −∞
 #
@@ -141,7 +143,7 @@ for fill in (0.0, float("-inf")):
 # From logits to gates.
 #
 # - **Takes** `logits` [T, E]; `k`, from 1 to E; and `norm`, one of the four names in the table above.
-# - **Returns** gates [T, E]: zero outside the k largest logits of each row, and inside what the table says. No factor of 2.5.
+# - **Returns** gates [T, E]: what the table says at the k largest logits of each row, and zero elsewhere. No factor of 2.5.
 # - The k largest are those of one token, never of one expert. No two logits of a row are equal.
 # - Gradients reach the logits, which stay as they were. The gates have the dtype of the logits.
 #
@@ -194,6 +196,9 @@ except NotImplementedError:
 # **What you saw.** `softmax_topk_renorm` and `topk_softmax` agree: dividing by the sum over the k cancels what the softmax was divided by before. Two
 # code bases of the same model, Mixtral, do it in different orders, and both are right.
 #
+# **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen, and a dtype with three digits rounds a lot. So models
+# that compute in bfloat16 often let the router alone work in float32. Notebook 09 counts how many tokens change their expert otherwise.
+#
 # ## 3 · All experts, all tokens
 #
 # Gates in hand, what does the layer compute? For each token the sum of the experts' outputs, weighted with its gates:
@@ -240,9 +245,9 @@ recheck("moe_reference", moe_reference)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · The published loop
 #
-# A published tutorial computes the same like this. For each of the k slots and each of the E experts, it looks which tokens have this expert in this
-# slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come as `idx` and `w`, both [T, k]: the chosen experts of
-# each token, and their gates.)
+# A published tutorial computes the same like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
+# the loop looks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
+# as `idx` and `w`, both [T, k]: the chosen experts of each token, and their gates.)
 #
 # **Predict:** with E = 8 and k = 2, how often is an expert called? How many rows does each call have, of 256 tokens?
 
@@ -282,8 +287,8 @@ with torch.no_grad():
         print("equal to the reference: write moe_reference first")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The loop is right. But it calls each expert k times, with the tokens of one slot at a time, although the expert does not care in
-# which slot it was chosen. Each round also asks `mask.any()`: on a GPU, that is a wait for the answer, k · E times in a layer.
+# **What you saw.** The loop is right. But it calls each expert k times, with about T / E = 32 tokens of one slot at a time, although the expert does not
+# care in which slot it was chosen. Each round also asks `mask.any()`: on a GPU, that is a wait for the answer, k · E times in a layer.
 #
 # ## 5 · One loop over the experts
 #
@@ -335,7 +340,7 @@ recheck("moe_loop", moe_loop)
 # With 128 experts, one would ask 128 times “who is mine?”, and look through all tokens each time. Is there a way to find the tokens of *all* experts at
 # once?
 #
-# Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and a single cut divides the
+# Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
 # list. Press play.
 #
 # **Predict:** the slots come back in the order of the experts. What has to happen before they can be added up, token by token?
@@ -361,7 +366,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "moe_sorted-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `moe_sorted`
 #
-# *6 points · difficulty ●●● · 15 minutes*
+# *6 points · difficulty ●●● · 18 minutes*
 #
 # - **Takes** `x` [T, d_model], `idx` [T, k] (whole numbers, the experts of each token, all different in a row), `w` [T, k], their weights, and
 #   `experts` as above.
@@ -472,6 +477,7 @@ else:
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # On a CPU `grouped_mm` is itself a loop over the segments, and wins nothing. On GPUs it saves the calls, and the wait for the segments' lengths.
+# This is a good place for a break.
 #
 # ## 7 · Who gets a gradient?
 #
@@ -492,14 +498,15 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slopes-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the
 # chosen ones**: if more of an expert would have made the loss smaller, its logit rises.
+# (Gates that share a sum compete: then what counts is whether more of it helps more than more of the other chosen ones.)
 #
 # With `softmax_topk` all logits get some of it, since all are in the denominator. Where the sum runs over the k, only the k chosen logits do. At k = 1
-# a renormalised gate is z / z = 1, whatever the logit. A constant has no gradient: the router gets **nothing**.
+# a renormalised gate is p / p = 1, whatever the logit. A constant has no gradient: the router gets **nothing**.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router_gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `router_gradient`
 #
-# *2 points · difficulty ●●○ · 7 minutes*
+# *2 points · difficulty ●●○ · 10 minutes*
 #
 # Don't believe it: measure it. Build a small mixture of experts and a loss *inside* the function.
 #
@@ -616,8 +623,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "moe_counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The experts hold nearly all parameters, and most of them rest. Twice as many experts per token do not change the total by a single
-# parameter.
+# **What you saw.** The experts hold nearly all parameters, and most of them rest: gpt-oss-120b uses 4.9 % of its parameters for a token, Mixtral-8x7B
+# 27.6 %. Twice as many experts per token do not change the total by a single parameter.
 #
 # ### Exercise `moe_counts`
 #
@@ -626,7 +633,7 @@ controls.show(
 # Count the MoE layers.
 #
 # - **Takes** `d` (d_model), `f` (the width of one expert), `E`, `k`, `L`, the number of such layers (1), and `shared`, the number of shared experts in
-#   each layer (0): experts of the same width that *every* token uses, beside the k it chooses.
+#   each layer (0): experts of the same width that *every* token uses, beside the k it chooses (DeepSeek-V3 has one).
 # - **Returns** a pair of ints `(total, active)` for the L layers.
 # - Experts are gated and have no biases: three matrices of d · f. The router is a matrix d · E without bias; all of it is active, and shared experts
 #   are not in it.
@@ -675,7 +682,7 @@ for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
     print(f"{name:15} {numbers[0] / 1e9:11.2f} {numbers[1] / 1e9:9.2f} {numbers[2] / 1e9:7.1f} {numbers[3] / 1e9:7.1f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-8x7", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The active numbers here count the embeddings as a whole.
+# The active numbers here count the embeddings as a whole, though a token reads one row of them.
 #
 # ## 9 · Spot the error
 #
@@ -806,7 +813,7 @@ recheck("quiz_active", quiz_active)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M8-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · In your own words
 #
-# *question M8 · 3 points, graded by your instructor · 5 minutes*
+# *question M8 · 3 points, graded by your instructor · 8 minutes*
 #
 # The choice of the k largest logits has no gradient. Still, routers are trained by gradient descent.
 #

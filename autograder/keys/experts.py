@@ -155,7 +155,7 @@ _route(
 )
 _route(
     "detached",
-    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): the router could not learn.",
+    "The values are right, but cut off from the graph (by `.detach()`, `.item()`, `.data` or `torch.no_grad()`): the router could not learn.",
     gates="torch.zeros_like(logits).scatter(-1, idx, w).detach()",
 )
 _route(
@@ -255,6 +255,77 @@ _route(
     "One of the four names is compared with another word, so nothing comes back for it: 'softmax_topk', 'softmax_topk_renorm', 'topk_softmax', 'sigmoid_norm'.",
     names=['"softmax_topk"', '"softmax_topk_renorm"', '"topk_softmax"', '"sigmoid"'],
     gates='None if norm == "sigmoid_norm" else torch.zeros_like(logits).scatter(-1, idx, w)',
+)
+
+
+_route(
+    "small_number_added",
+    "A small number is added to the sum, so that rows sum to a little less than 1. A sum of k positive numbers is never zero: nothing is needed.",
+    renorm="p.gather(-1, idx) / (p.gather(-1, idx).sum(-1, keepdim=True) + 1e-6)",
+    sigmoid="torch.sigmoid(top) / (torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)",
+)
+_route(
+    "sigmoid_with_small_number",
+    "In 'sigmoid_norm' a small number is added to the sum, so that rows sum to a little less than 1. Sigmoids are positive: nothing is needed.",
+    sigmoid="torch.sigmoid(top) / (torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)",
+)
+_route(
+    "zeros_before_sigmoid",
+    "In 'sigmoid_norm' the others were set to 0 before the sigmoid. σ(0) is 0.5, so they keep a share: take the sigmoid of the k kept logits only.",
+    sigmoid="0 * top",
+    gates='F.normalize(torch.sigmoid(torch.zeros_like(logits).scatter(-1, idx, top)), p=1) if norm == "sigmoid_norm" '
+    "else torch.zeros_like(logits).scatter(-1, idx, w)",
+)
+_route(
+    "divided_by_the_largest",
+    "In 'softmax_topk_renorm' the kept probabilities are divided by the largest of them. Divide by their sum.",
+    renorm="p.gather(-1, idx) / p.gather(-1, idx).max(-1, keepdim=True).values",
+)
+_route(
+    "divided_by_k",
+    "In 'softmax_topk_renorm' the kept probabilities are divided by k. Divide by their sum, which differs from token to token.",
+    renorm="p.gather(-1, idx) / k",
+)
+_route(
+    "sigmoid_divided_by_k",
+    "In 'sigmoid_norm' the sigmoids are divided by k. Divide by their sum, which differs from token to token.",
+    sigmoid="torch.sigmoid(top) / k",
+)
+_route(
+    "softmax_again",
+    "In 'softmax_topk_renorm' the kept probabilities go through another softmax. Divide them by their sum, without another exponential.",
+    renorm="torch.softmax(p.gather(-1, idx), dim=-1)",
+)
+_route(
+    "exponentials_not_divided",
+    "In 'softmax_topk' there are exponentials that nothing divides, so gates can be above 1. A softmax divides by the sum over all experts.",
+    plain="top.exp()",
+)
+_route(
+    "logits_divided",
+    "In 'sigmoid_norm' the logits are divided by their sum. First the sigmoid of each, then the division.",
+    sigmoid="top / top.sum(-1, keepdim=True)",
+)
+_route(
+    "logits_kept",
+    "The kept logits themselves are the gates. What the table says comes in between: a softmax or sigmoid turns logits into weights.",
+    gates="torch.zeros_like(logits).scatter(-1, idx, top)",
+)
+_route(
+    "written_to_the_front",
+    "The weights stand in the first k columns, whoever was chosen. Each belongs in the column of its expert: `idx` says which.",
+    gates="F.pad(w, (0, logits.shape[-1] - k))",
+)
+_route(
+    "all_rows_at_once",
+    "`gates[:, idx] = w` writes every token's choice into all rows. Each row has its own k places: `scatter` along the last dimension does that.",
+    gates="torch.zeros_like(logits).index_put((torch.arange(len(logits))[:, None, None], idx[None]), w[None])",
+)
+_route(
+    "logits_scaled",
+    "The logits are divided by a temperature, or by √E, before the softmax. None is asked here: take them as they come.",
+    choice="(logits / logits.shape[-1] ** 0.5).topk(k, dim=-1)",
+    softmax="torch.softmax(logits / logits.shape[-1] ** 0.5, dim=-1)",
 )
 
 
@@ -519,6 +590,60 @@ def x_changed(x, gates, experts):
     return x
 
 
+@moe_reference.mistake(
+    "Each expert is given what the one before it made. They work side by side: all of them take x itself."
+)
+def one_after_the_other(x, gates, experts):
+    for e, expert in enumerate(experts):
+        x = gates[:, e, None] * expert(x)
+    return x
+
+
+@moe_reference.mistake(
+    "The result is float32, whatever x is: `torch.zeros(…)` has a dtype of its own, and `+=` keeps it. `torch.zeros_like(x)` takes the dtype of x."
+)
+def reference_wrong_dtype(x, gates, experts):
+    y = torch.zeros(x.shape)
+    for e, expert in enumerate(experts):
+        y += gates[:, e, None] * expert(x)
+    return y
+
+
+@moe_reference.mistake("Only the two largest gates of a token count. All of them do, each with its own expert.")
+def the_two_largest(x, gates, experts):
+    w, idx = gates.topk(min(2, len(experts)), dim=-1)
+    return sum(torch.where(idx == e, w, 0).sum(1, keepdim=True) * expert(x) for e, expert in enumerate(experts))
+
+
+@moe_reference.mistake(
+    "The output of the expert with the largest gate comes back, without a weight. All experts take part, each with its own gate."
+)
+def the_best_unweighted(x, gates, experts):
+    outputs = torch.stack([expert(x) for expert in experts], dim=1)
+    return outputs[torch.arange(len(x)), gates.argmax(-1)]
+
+
+@moe_reference.mistake(
+    "The experts' outputs stand side by side, [T, E, d_model]: the last step, a sum over the experts (`dim=1`), is missing."
+)
+def side_by_side(x, gates, experts):
+    return torch.stack([gates[:, e, None] * expert(x) for e, expert in enumerate(experts)], dim=1)
+
+
+@moe_reference.mistake(
+    "The sum runs over d_model, and [T, E] comes back. Sum over the experts: one row of d_model numbers for each token."
+)
+def summed_over_the_features(x, gates, experts):
+    return (gates[:, :, None] * torch.stack([expert(x) for expert in experts], dim=1)).sum(-1)
+
+
+@moe_reference.mistake(
+    "The values are right, but the expert's inside is used (`linear1`, `linear2`). An expert may be any function: call it, `expert(x)`."
+)
+def looked_inside(x, gates, experts):
+    return sum(gates[:, e, None] * f.linear2(torch.relu(f.linear1(x))) for e, f in enumerate(experts))
+
+
 @moe_reference.mistake("The sum is computed but not handed back: the last line of the function needs a `return`.")
 def reference_not_returned(x, gates, experts):
     sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
@@ -714,8 +839,49 @@ _loop(
 )
 _loop(
     "wrong_dtype",
-    "The zeros are float32, whatever x is, and then the dtypes do not fit. `torch.zeros_like(…)` takes the dtype of x.",
+    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(…)` takes the dtype of x.",
     start="torch.zeros(flat.shape)",
+)
+_loop(
+    "wrong_dtype_in_place",
+    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(…)` takes the dtype of x.",
+    form_of="wrong_dtype",
+    start="torch.zeros(flat.shape)",
+    put="y[rows] += g[rows, e, None] * expert(flat[rows])",
+)
+_loop(
+    "two_assumed",
+    "Only the two largest gates of a token count. A token has as many experts as its row has gates above zero: two here, three there, or none.",
+    flat_gates="gates.reshape(-1, gates.shape[-1]) * (gates >= gates.topk(2, -1).values[..., -1:]).reshape(-1, gates.shape[-1])",
+)
+_loop(
+    "row_of_the_gates",
+    "Token and expert are exchanged: `gates[e]` is the row of token e. The tokens of expert e are in the column `gates[:, e]`.",
+    rows="torch.where(g[e] != 0)[0]",
+)
+_loop(
+    "rows_not_picked",
+    "The expert is given all tokens, and then the sizes do not fit: n weights and n rows to add to, but T outputs. It is given `x[rows]`.",
+    put="y[rows] += g[rows, e, None] * expert(flat)",
+)
+_loop(
+    "zeros_instead_of_rows",
+    "The values are right, but the others' rows are multiplied by zero, not left out: every expert is still called on all T rows. Pick the rows: `x[rows]`.",
+    rows="(g[:, e] != 0).unsqueeze(-1)",
+    put="y = y + g[:, e, None] * expert(flat * rows) * rows",
+)
+_loop(
+    "passed_on_unchanged",
+    "A token without an expert keeps its x. The sum over no experts is zero: start every row with zeros.",
+    start="flat * (g.sum(-1, keepdim=True) == 0)",
+)
+_loop(
+    "not_flattened",
+    "This works for one dimension before the last only: with [B, T, d_model] a column `gates[:, e]` is no longer an expert's. Flatten x and gates first.",
+    flat="x",
+    flat_gates="gates",
+    put="y[rows] += g[rows, e].unsqueeze(-1) * expert(flat[rows])",
+    result="y",
 )
 _loop(
     "loop_not_unsqueezed",
@@ -1103,8 +1269,52 @@ def sorted_x_changed(x, idx, w, experts):
     return x
 
 
+_sorted(
+    "viewed_the_other_way",
+    "The slots are viewed as [k, T, …], but the list runs token after token: the k slots of a token lie side by side, [T, k, …].",
+    combine="(ys[back].reshape(k, T, -1) * w.T[:, :, None]).sum(0)",
+)
+_sorted(
+    "summed_over_the_tokens",
+    "The sum runs over the tokens. Of [T, k, d_model] it is the k slots of a token that are added, `dim=1`.",
+    combine="(slots * w[:, :, None]).sum(0)",
+)
+_sorted(
+    "rows_in_the_old_order",
+    "The list of rows is cut before it was sorted: the rows stand token after token, the counts belong to the experts. Take the rows in the order of `order`.",
+    rows="x.repeat_interleave(k, 0)",
+)
+_sorted(
+    "true_division",
+    "`order / k` gives fractions, which are no row numbers. Whole division is `//`.",
+    rows="x[order / k]",
+)
+_sorted(
+    "lengths_as_a_tensor",
+    "`split` takes a list of lengths, not a tensor: `counts.tolist()` makes one.",
+    counts="torch.bincount(flat, minlength=len(experts))",
+)
+_sorted(
+    "lengths_for_places",
+    "`tensor_split` wants the places of the cuts, not the lengths of the parts. `split` takes lengths.",
+    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.tensor_split(counts[:-1]))])",
+)
+
+
 @moe_sorted.mistake(
-    "The zeros are float32, whatever x is, and then the dtypes do not fit. `torch.zeros_like(x)` takes the dtype of x."
+    "`bincount` ends at the largest number it met, and `strict=True` notices. Tell it how many experts there are: `minlength`."
+)
+def without_minlength_but_strict(x, idx, w, experts):
+    T, k = idx.shape
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    parts = x[order // k].split(torch.bincount(flat).tolist())
+    ys = torch.cat([expert(part) for expert, part in zip(experts, parts, strict=True)])
+    return (ys[order.argsort()].reshape(T, k, -1) * w[:, :, None]).sum(1)
+
+
+@moe_sorted.mistake(
+    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(x)` takes the dtype of x."
 )
 def sorted_wrong_dtype(x, idx, w, experts):
     y = torch.zeros(x.shape)
@@ -1112,6 +1322,17 @@ def sorted_wrong_dtype(x, idx, w, experts):
         token, slot = torch.where(idx == e)
         y = y.index_add(0, token, w[token, slot, None] * expert(x[token]))
     return y
+
+
+@moe_sorted.form(sorted_wrong_dtype)
+def sorted_back_in_float32(x, idx, w, experts):
+    T, k = idx.shape
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    parts = x[order // k].split(torch.bincount(flat, minlength=len(experts)).tolist())
+    slots = torch.zeros(T * k, x.shape[1])
+    slots[order] = torch.cat([expert(part) for expert, part in zip(experts, parts, strict=True)])
+    return (slots.reshape(T, k, -1) * w[:, :, None]).sum(1)
 
 
 # moe_counts
@@ -1276,6 +1497,26 @@ _counts(
     active="L * (k * expert + router) + shared * expert",
 )
 _counts("exchanged", "The two numbers are exchanged: first the total, then the active ones.", result="active, total")
+_counts(
+    "part_of_the_total",
+    "The active count is k / E of the total. Only the routed experts are divided so: the router is active as a whole, and so are shared experts.",
+    active="total * k // E",
+)
+_counts(
+    "router_k_times",
+    "In the active count the router is there k times. A token runs through it once, and reads all its choices from the same logits.",
+    active="L * (k * expert + k * router + shared * expert)",
+)
+_counts(
+    "layers_in_the_total_only",
+    "L is used in the total, but not in the active count: a token passes through all L layers.",
+    active="k * expert + router + shared * expert",
+)
+_counts(
+    "in_billions",
+    "The counts are divided by 10⁹. Asked are the numbers themselves, as integers; only the table below prints billions.",
+    result="total / 1e9, active / 1e9",
+)
 _counts("total_alone", "One number comes back. Asked is a pair: total, active.", result="total")
 _counts("a_dict", "A dict comes back. Asked is a pair: total, active.", result="{'total': total, 'active': active}")
 _counts(
@@ -1380,9 +1621,9 @@ def with_a_sum(norm, k):
 GRADIENT = """def router_gradient(norm, k):
     {seed}
     x, target = torch.randn(16, 6), torch.randn(16, 6)
-    router = nn.Linear(6, 5, bias=False)
+    router = {router}
     experts = nn.ModuleList(nn.Linear(6, 6) for e in range(5))
-    p = torch.softmax(router(x), dim=-1)
+    p = torch.softmax({scores}, dim=-1)
     w, idx = p.topk({k}, dim=-1)
     if {condition}:
         w = {renorm}
@@ -1395,6 +1636,8 @@ GRADIENT = """def router_gradient(norm, k):
 """
 GRADIENT_DEFAULTS = {
     "seed": "torch.manual_seed(0)",
+    "router": "nn.Linear(6, 5, bias=False)",
+    "scores": "router(x)",
     "k": "k",
     "condition": 'norm == "renorm"',
     "renorm": "w / w.sum(-1, keepdim=True)",
@@ -1488,11 +1731,52 @@ _gradient(
 )
 
 
+_gradient(
+    "the_norm",
+    "This is the norm of the gradient: all entries together, larger than any of them. Asked is the largest absolute entry.",
+    result="router.weight.grad.norm().item()",
+)
+_gradient(
+    "the_sum_of_sizes",
+    "All entries are added up, or averaged. Asked is the largest absolute entry alone: `abs()` and `max()`.",
+    result="router.weight.grad.abs().sum().item()",
+)
+_gradient(
+    "the_mean_of_sizes",
+    "All entries are added up, or averaged. Asked is the largest absolute entry alone: `abs()` and `max()`.",
+    form_of="the_sum_of_sizes",
+    result="router.weight.grad.abs().mean().item()",
+)
+_gradient(
+    "largest_with_sign",
+    "`max()` without `abs()`: an entry can be large and negative, and then a smaller one comes back. Size first, then the largest.",
+    result="router.weight.grad.max().item()",
+)
+_gradient(
+    "gradient_of_the_bias",
+    "This is the gradient of the router's bias. Asked is that of its weight, the matrix from d_model to the experts.",
+    router="nn.Linear(6, 5)",
+    result="router.bias.grad.abs().max().item()",
+)
+_gradient(
+    "gradient_of_the_logits",
+    "This is the gradient of the logits, before it has reached the router. Asked is that of the router's weight.",
+    scores="z",
+    router="nn.Linear(6, 5, bias=False); z = router(x); z.retain_grad()",
+    result="z.grad.abs().max().item()",
+)
+
+
 @router_gradient.mistake(
     "The numbers are typed in, not computed: no backward pass was run. Build the small layer and measure."
 )
 def typed_in(norm, k):
     return 0.0 if norm == "renorm" and k == 1 else 0.1
+
+
+@router_gradient.form(typed_in)
+def typed_in_one_by_one(norm, k):
+    return {"renorm": [0.0, 0.05, 0.04], "none": [0.1, 0.08, 0.06]}[norm][k - 1]
 
 
 # Questions

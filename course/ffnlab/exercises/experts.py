@@ -247,9 +247,12 @@ def _draw_gates(rng: Draw, case: int) -> dict[str, Any]:
     T, d_model, d_ff, E = _sizes(rng)
     k = rng.integer(2, 3)
     A, B, S = 2, 3, 5
+    gates = _spread(_choices(rng, T, E, 3), _positive(rng, T, 3), E)
+    for row in gates[:3]:  # these tokens have two experts, the others three
+        row[row.argmax()] = 0
     return {
         "x": rng.normal(T, d_model),
-        "gates": _spread(_choices(rng, T, E, k), _positive(rng, T, k), E),
+        "gates": gates,
         "batch": rng.normal(A, B, S, d_model),
         "batch_gates": _spread(_choices(rng, A * B * S, E, k), _positive(rng, A * B * S, k), E).reshape(A, B, S, E),
         "experts": [_weights(rng, d_model, d_ff) for _ in range(E)],
@@ -478,15 +481,48 @@ ASKED = tuple((norm, k) for norm in ("renorm", "none") for k in (1, 2, 3))
 
 
 class _Backward(TorchFunctionMode):
-    """Notices whether a gradient is computed, whoever asks for it."""
+    """Notices whether a gradient is computed, whoever asks for it, and measures each gradient that is looked at."""
 
     def __init__(self) -> None:
         super().__init__()
         self.computed = False
+        self.read: list[dict[str, Any]] = []
+        self._biases: list[Any] = []
+        self._scores: list[Any] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.computed = self.computed or getattr(func, "__name__", "") in ("backward", "grad")
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        self.computed = self.computed or name in ("backward", "grad")
+        result = func(*args, **kwargs)
+        if name == "linear":
+            self._biases += [*args[2:3], *([kwargs["bias"]] if "bias" in kwargs else [])]
+        elif name in ("softmax", "topk"):
+            self._scores += args[:1]
+        elif func == torch.Tensor.grad.__get__:  # type: ignore[union-attr]
+            self._measure(args[0], result)
+        elif func is torch.autograd.grad:
+            inputs = kwargs.get("inputs", args[1] if len(args) > 1 else ())
+            for leaf, slope in zip([inputs] if isinstance(inputs, torch.Tensor) else inputs, result, strict=False):
+                self._measure(leaf, slope)
+        return result
+
+    def _measure(self, leaf: Any, slope: Any) -> None:
+        """The gradient's largest entry, and what may be taken for it."""
+        if not isinstance(slope, torch.Tensor) or not slope.numel() or len(self.read) == 100:
+            return
+        slope = slope.detach().double()
+        size = slope.abs()
+        between = not leaf.is_leaf or any(leaf is scores for scores in self._scores)
+        self.read.append(
+            {
+                "of": "a bias" if any(leaf is bias for bias in self._biases) else "logits" if between else "a weight",
+                "largest": size.max().item(),
+                "norm": slope.norm().item(),
+                "sum or mean": [part.item() for part in (size.sum(), size.mean(), slope.sum(), slope.mean())],
+                "signed": slope.max().item(),
+            }
+        )
 
 
 def _size(said: Any) -> str:
@@ -516,18 +552,45 @@ def _(answer: Any) -> Any:
     return {f"{norm}, k = {k}": answer(norm, k) for norm, k in ASKED if k > 1}
 
 
-def _steady(seen: Any) -> dict[str, bool]:
+LARGEST = "the largest absolute entry"
+
+
+def _taken(value: float, read: list[dict[str, Any]]) -> str:
+    """Which number of the gradients that were looked at came back. What is none of those that are often mistaken for it is taken as asked."""
+
+    def close(other: float) -> bool:
+        return abs(value - other) <= 1e-5 * abs(other)
+
+    weights = [slope for slope in read if slope["of"] == "a weight"]
+    if abs(value) < 1e-5 or any(close(slope["largest"]) for slope in weights):
+        return LARGEST
+    for slope in read:
+        if slope not in weights and close(slope["largest"]):
+            return f"the gradient of {slope['of']}"
+    for slope in weights:
+        if close(slope["norm"]):
+            return "the norm"
+        if any(map(close, slope["sum or mean"])):
+            return "a sum or mean"
+        if close(slope["signed"]):
+            return "the largest entry with its sign"
+    return LARGEST
+
+
+def _steady(seen: Any) -> dict[str, Any]:
     pairs = seen["twice"].values()
+    taken = {_taken(float(value), read) for value, read in seen["looked at"].values()}
     return {
         "it is computed with a backward pass": seen["computed"],
         "the same comes out when it is called again": all(
             abs(float(one) - float(other)) <= 1e-6 * max(1.0, abs(float(one))) for one, other in pairs
         ),
         "other cases have gradients of other sizes": len({round(float(one), 9) for one, _ in pairs}) == len(pairs),
+        "what came back": min(taken - {LARGEST}, default=LARGEST),
     }
 
 
-@router_gradient.aspect("computed, and the same each time", points=0.5, facts=_steady)
+@router_gradient.aspect("largest entry, computed, the same each time", points=0.5, facts=_steady)
 def _(answer: Any) -> Any:
     twice: dict[str, Any] = {}
     with _Backward() as mode:
@@ -536,7 +599,12 @@ def _(answer: Any) -> Any:
             first = answer(norm, k)
             torch.manual_seed(2)
             twice[f"{norm}, k = {k}"] = (first, answer(norm, k))
-    return {"computed": mode.computed, "twice": twice}
+    looked_at: dict[str, Any] = {}
+    for norm, k in ASKED:
+        with _Backward() as single:
+            value = answer(norm, k)
+        looked_at[f"{norm}, k = {k}"] = (value, single.read)
+    return {"computed": mode.computed, "twice": twice, "looked at": looked_at}
 
 
 # Questions. Their texts stand in the notebook.

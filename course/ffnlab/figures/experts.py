@@ -17,7 +17,7 @@ LOGITS = (0.5, 2.0, -1.0, 1.5, -0.5, 0.0, 1.0, -2.0)
 E = len(LOGITS)
 REACH = 3.0  # the largest logit that can be pushed
 MODELS = tuple(model.name for model in atlas.MODELS if model.experts)
-FACTORS = (("half", 0.5), ("as published", 1.0), ("twice", 2.0), ("four times", 4.0))
+FACTORS = (("half", 0.5), ("published", 1.0), ("twice", 2.0), ("four times", 4.0))
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 
