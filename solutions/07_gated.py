@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 60 minutes |
+# | **Time** | 75 minutes, and 15 more for the quiz and question M7 (sections 10 and 11), which can wait for another day |
 # | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
 # | **Points** | 18 for code, 4 for the quiz, 3 for an answer in your own words |
 #
@@ -72,8 +72,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The product is zero where **either** line is zero, and in between it is a parabola. With gate = up it is a square and never goes below
-# zero. With a gate of slope 0 it is a straight line again: a gate that does not look at x is only one more weight.
+# **What you saw.** The product is a curve, a parabola, and it is zero where **either** line is zero. With gate = up it is a square and never goes below
+# zero. Give the gate the slope 0, and the product is a straight line again: a gate that does not look at x is only one more weight.
 #
 # So nothing was bent, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
 
@@ -129,16 +129,15 @@ recheck("bilinear_square", bilinear_square)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-compare-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# How good is that, compared with kinks? The cell builds the best-known interpolation of notebook 03, n ReLU units for n pieces on [−1, 1], and takes
-# your unit. It measures both inside the interval and at x = 10.
+# How good is that, compared with kinks? The cell computes what the ReLU networks of notebook 03 compute, n units for n straight pieces on [−1, 1], and asks
+# your unit. It measures both inside the interval and at x = 10, where 100 would be right.
 
 
 # %% nbgrader={"grade": false, "grade_id": "square-compare", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 def by_kinks(x, n):
-    nodes = torch.linspace(-1, 1, n + 1, dtype=torch.float64)
-    slopes = nodes[1:] + nodes[:-1]  # of x² between two nodes
-    changes = slopes.diff(prepend=torch.zeros(1, dtype=torch.float64))
-    return 1 + torch.relu(x - nodes[:-1]) @ changes[:, None]
+    """n straight pieces through points of x²; the last piece goes straight on."""
+    left = -1 + 2 * ((x + 1) * n / 2).floor().clamp(0, n - 1) / n  # where x's piece begins
+    return left**2 + (2 * left + 2 / n) * (x - left)
 
 
 inside = torch.linspace(-1, 1, 2001, dtype=torch.float64)[:, None]
@@ -152,17 +151,17 @@ try:
     Wg, Wu, Wd = (W.double() for W in bilinear_square())
     unit = [((x @ Wg) * (x @ Wu)) @ Wd for x in (inside, far)]
     print(
-        f" 1 gated unit, yours  error inside {(unit[0] - inside**2).abs().max():.6f}, at x = 10 it says {unit[1].item():.1f}"
+        f"{len(Wd):2} gated, yours        error inside {(unit[0] - inside**2).abs().max():.6f}, at x = 10 it says {unit[1].item():.1f}"
     )
 except (NotImplementedError, TypeError):
     print("for the last line solve bilinear_square first")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One unit with three weights, no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a sum of
+# One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a sum of
 # products of two readings of x: a polynomial of degree 2. It can't even do |x|, which takes ReLU two units. More layers raise the degree: two in a row reach
 # 4, three reach 8. Each tool is exact on its own kind of function, and both are only a start: what matters is what training makes of them.
 #
-# The network of size 1 hides one thing. In d_model dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). “Is it cold” times “is
+# With d_model = 1 one thing stays hidden. In more dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). “Is it cold” times “is
 # it water” is a soft **and**, in one unit, without a threshold.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -174,16 +173,16 @@ except (NotImplementedError, TypeError):
 #
 # $$\mathrm{FFN}(x) = \big(\mathrm{act}(x\,W_g) \odot (x\,W_u)\big)\,W_d$$
 #
-# | kind | act | for a large positive gate | for a large negative gate |
+# | kind | act | the unit gives, for a large positive gate | for a large negative gate |
 # |---|---|---|---|
-# | `glu` | sigmoid | passes up as it is | closed |
-# | `bilinear` | none | passes up, gate times | passes up, gate times, with the sign turned |
-# | `reglu` | ReLU | passes up, gate times | closed, exactly |
-# | `geglu` | GELU, the erf form | passes up, gate times | closed |
-# | `swiglu` | SiLU, also called Swish | passes up, gate times | closed |
+# | `glu` | sigmoid | up, as it is | nearly nothing |
+# | `bilinear` | none | gate · up | gate · up |
+# | `reglu` | ReLU | gate · up | 0, exactly |
+# | `geglu` | GELU, the erf form | nearly gate · up | nearly nothing |
+# | `swiglu` | SiLU, also called Swish | nearly gate · up | nearly nothing |
 #
-# **Predict:** the same two lines as before, now with an activation on the gate. On which side of the gate's zero does the product stay as it was? And where
-# does `sigmoid` differ from the others?
+# **Predict:** the same two lines as before, now with an activation on the gate. On which side of the gate's zero does the product stay as it was? And how
+# does the sigmoid differ from the others?
 
 # %% nbgrader={"grade": false, "grade_id": "bent-gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -197,11 +196,12 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bent-gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The dotted line is the gate before it is bent. With ReLU the unit is silent on one side and half a parabola on the other, with a kink in
-# between. GELU and SiLU do the same without the kink. The sigmoid does not grow: far on the open side the product is the line up itself.
+# **What you saw.** The dotted line is the gate before it is bent. Where it is positive, the product with ReLU is the parabola of before; where it is
+# negative, the unit is silent; between the two is a kink. GELU and SiLU have no kink and are not quite silent: with SiLU the product at t = −1.5 is 0.67.
+# The sigmoid does not grow: far on the open side the product is the line up itself.
 #
-# **Only the gate is bent.** Up stays straight, so that while the gate is open a gradient reaches x undamped. The cell asks whether it matters which of the
-# two is bent: it swaps `Wg` and `Wu`.
+# **Only the gate is bent.** Up stays straight, so that through an open gate a gradient reaches x without being damped by a bend. Does it matter which of
+# the two is bent? The cell bends up in place of the gate.
 
 # %% nbgrader={"grade": false, "grade_id": "swap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
@@ -214,11 +214,11 @@ for name, act in (
     ("none", lambda h: h),
 ):
     difference = (act(g) * u - g * act(u)).abs()
-    print(f"{name:8} bending the other branch changes the product by {difference.mean():.2f} on average")
+    print(f"{name:8} bending up instead changes the product by {difference.mean():.2f} on average")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "glu_variant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Only the bilinear unit does not care. For all others, always say **which branch gets the activation**. Names do not tell: what is called gate here is `w1`
-# in LLaMA's code, `gate_proj` in Hugging Face's, and some papers call the straight branch the gate.
+# in LLaMA's code, `gate_proj` in Hugging Face's, and some libraries call the straight branch the gate.
 #
 # ### Exercise `glu_variant`
 #
@@ -272,29 +272,32 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** For large gates `reglu`, `geglu` and `swiglu` are alike: zero on one side, a parabola on the other. `bilinear` is the same on both sides:
-# it is x². `glu` grows like a line. Turning both signs mirrors the picture, and changes nothing for `bilinear`.
+# **What you saw.** `bilinear` alone gives the same for x and −x: with both weights 1 it is x². `reglu`, `geglu` and `swiglu` follow it on one side and go to
+# zero on the other, `swiglu` last. `glu` grows like a line. Turning both signs mirrors the picture, and changes nothing for `bilinear`.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "llama-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · As LLaMA does it
 #
-# “Used in PaLM and LLaMA”, tutorials say of the gated FFN. Which gate, and in which models? The atlas of notebook 05 knows. Two things to look for: who has
-# GELU in the gate, and what are the widths?
+# “Used in PaLM and LLaMA”, tutorials say of the gated FFN. Which gate, and in which models? The atlas, `ffnlab`'s list of published models, knows. Look for those
+# that have GELU in the gate, and for those that have no gate.
 
 # %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 rows = {}
 for m in atlas.MODELS + atlas.ENCODER_DECODERS:
     kind = f"gated, {m.activation}" if m.gated else f"plain, {m.activation}"
-    rows.setdefault(kind, []).append(m.name)
+    rows.setdefault(kind, []).append(m.name[: max(m.name.rfind(" "), m.name.rfind("-"))])  # the name without the size
 for kind, names in sorted(rows.items()):
-    print(f"{kind:22} {len(names):2} models: {', '.join(names[:5])}{', …' if len(names) > 5 else ''}")
+    families = list(dict.fromkeys(names))
+    print(f"{kind}, {len(names)} models")
+    for first in range(0, len(families), 8):
+        print("   ", ", ".join(families[first : first + 8]))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "models-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# SiLU in the gate, that is SwiGLU, has become the habit: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
+# SiLU in the gate, that is SwiGLU, has become the habit: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
 # SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. And the plain ones are
 # the older ones: GPT-NeoX is among them.
 #
-# In these models the matrices are called `gate_proj`, `up_proj` and `down_proj`, and nearly none of them has a bias.
+# Hugging Face's code for LLaMA, Mistral, Qwen and Gemma calls the three matrices `gate_proj`, `up_proj` and `down_proj`. None of the three has a bias.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "GatedFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `GatedFFN`
@@ -366,14 +369,15 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "matched-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** At 4·d_model the gated FFN is half as large again: 12·d² weights against 8·d². Three matrices of width f are as large as two of width 4·d
-# when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. (Work follows the weights: 2 FLOPs each. Equal weights are equal cost, but for the product.)
+# when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. (The work follows: 2 FLOPs for each weight and token. So equal weights
+# mean equal work, apart from multiplying gate with up, which is little.)
 #
-# 8/3 of a power of two is never a whole number. LLaMA cuts it and then rounds up to a multiple, because processors multiply matrices in blocks, and chips
-# share them out in equal parts. In full:
+# 8/3 of a power of two is never a whole number. LLaMA cuts it and then rounds up to a multiple of 256, say: processors multiply matrices in blocks, and
+# several chips share a matrix in equal parts. In full:
 #
 # 1. 8/3 of d_model, cut to a whole number;
 # 2. times a factor `mult`, cut again (1 in LLaMA-1; later models make the FFN wider);
-# 3. up to the next multiple of `multiple_of`, unless it is one.
+# 3. rounded up to a multiple of `multiple_of`; a number that is one already stays.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "swiglu_width-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `swiglu_width`
@@ -421,7 +425,7 @@ for (ratio, share), names in sorted(shares.items()):
     print(f"{ratio:4.2f} · d_model, {share:4.2f} of the plain FFN: {', '.join(names)}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "widths-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# LLaMA-1 and T5 1.1 base stay near 1; most others do not: 1.3 times in LLaMA-2 70B and LLaMA-3, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal
+# LLaMA-1 and T5 v1.1 base stay near 1; most others do not: 1.3 times in LLaMA-2 70B and LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal
 # parameters” are two decisions. Whoever compares two models compares both.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fused-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -439,7 +443,7 @@ print("sigmoid(2) · 0 =", torch.sigmoid(halves[0]).item() * 0)
 print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fuse_gate_up-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The second half. In LLaMA-like code the gate is usually the **first**. A fused matrix with its halves the wrong way round loads without any complaint and
+# The second half gets it. In LLaMA-like code the gate is usually the **first**. A fused matrix with its halves the wrong way round loads without any complaint and
 # computes another function. The order is part of a model's file format. (gpt-oss even stores gate and up alternately, row by row.)
 #
 # ### Exercise `fuse_gate_up`
@@ -481,7 +485,7 @@ recheck("fuse_gate_up", fuse_gate_up)
 # the limit**, where differences show. Five seeds; in each seed all nine get the same facts.
 #
 # **Predict** the order: will the gated ones, with a third fewer units, know more or less than the plain ones? And `bilinear`, the one without any
-# activation? The `identity` is there to show what a linear map can do. (About half a minute.)
+# activation? The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)
 
 # %% nbgrader={"grade": false, "grade_id": "train-contest", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 BENDS = {"identity": lambda h: h, "ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
@@ -541,8 +545,8 @@ print(f"gated ahead of plain in {wins} of {len(GATES) * len(BENDS) * 5} comparis
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Among the plain ones the order is that of notebook 03: ReLU, GELU, SiLU know 56 %, 62 % and 69 % on average, with standard deviations of 3
 # to 4 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
-# the same facts: the gated one is ahead, in all 100 comparisons. It has a third fewer units. And it does not even need an activation: the product does what
-# the bend does, and more.
+# the same facts: the gated one is ahead, in all 100 comparisons. It has a third fewer units. And it does not even need an activation: on this task the
+# product does what the bend does, and more.
 #
 # Move the slider back to the first steps, where the answer is not so clear. (On another processor the percentages move by a point or two.)
 #
@@ -614,8 +618,9 @@ print(f"GEGLU against SwiGLU: {gap / deviation:.1f}")
 #
 # **What it does not show.**
 #
-# - That GEGLU is better than SwiGLU, or the other way round: 0.2 deviations apart. LLaMA took the one, T5 1.1 the other.
-# - Which plain activation is best. GELU leads after 65,536 steps, by 2.0 deviations; at 524,288 ReLU has the lowest number.
+# - That GEGLU is better than SwiGLU, or the other way round: 0.2 deviations apart. LLaMA took SwiGLU, T5 v1.1 GEGLU.
+# - Which plain activation is best. GELU leads after 65,536 steps, by 1.98 deviations from ReLU and 1.89 from Swish; after 524,288 steps
+#   ReLU has the lowest number.
 # - How sure the last column is. **No deviation is published for it**: each number is one run. The gated are 0.014 to 0.050 below the plain, the plain 0.002
 #   to 0.006 apart. If the long runs scattered like the short ones, the first would mean something for most pairs, and the second nothing. But that is an if.
 # - Why. Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
@@ -781,8 +786,8 @@ recheck("quiz_table", quiz_table)
 # %% [markdown] nbgrader={"grade": true, "grade_id": "M7", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) After 524,288 steps ReLU has 1.677, GELU 1.679, Swish 1.683: ReLU is the best of the three, and all lie within 0.006, about as much
-# as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led with 1.983 to 1.997, a difference of 0.014, which is two standard deviations
-# of such a difference (√(0.005² + 0.005²) = 0.007). So the advantage of GELU, if it was one, did not last: the table gives no reason for the first change. (2)
+# as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led with 1.983 to 1.997, a difference of 0.014, which is 1.98 standard deviations
+# of such a difference (√(0.005² + 0.005²) = 0.0071), just short of two. So the advantage of GELU, if it was one, did not last: the table gives no reason for the first change. (2)
 # **Gated against plain.** For example ReLU 1.997 against GEGLU 1.942: 0.055 apart, with a deviation of √(0.005² + 0.004²) = 0.0064: 8.6 standard deviations. Or GELU
 # against Bilinear: 0.023 with 0.0071, 3.3 deviations. (3) The last column has **no standard deviation**: each number is one run. GEGLU and SwiGLU are 0.003
 # apart there and 0.002 after the short runs, where SwiGLU alone scatters by 0.010. To claim anything one would have to train both several times to the end, with

@@ -100,6 +100,11 @@ def number(cell: str) -> int:
     return int(cell.replace(",", ""))
 
 
+def llama_width(d_model: int, multiple_of: int = 256, mult: float = 1.0) -> int:
+    """LLaMA's rule (meta-llama/llama, model.py), which is an exercise: 8/3 of d_model, times `mult`, up to a multiple."""
+    return -(-int(mult * int(8 * d_model / 3)) // multiple_of) * multiple_of
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
@@ -196,11 +201,17 @@ def test_the_formulas_count_what_torch_counts() -> None:
 
 
 def test_llamas_widths_follow_from_its_rule() -> None:
-    published = {4096: 11008, 5120: 13824, 6656: 17920, 8192: 22016}
-    assert {d: atlas.llama_width(d) for d in published} == published
-    assert atlas.llama_width(8192, 4096, 1.3) == 28672
-    assert atlas.llama_width(4096, 1024, 1.3) == 14336
-    assert atlas.llama_width(16384, 4096, 1.2) == 53248
+    for name, rule in (
+        ("LLaMA-1/2 7B", ()),
+        ("LLaMA-1/2 13B", ()),
+        ("LLaMA-1 33B", ()),
+        ("LLaMA-1 65B", ()),
+        ("LLaMA-2 70B", (4096, 1.3)),
+        ("LLaMA-3 8B", (1024, 1.3)),
+        ("LLaMA-3.1 405B", (4096, 1.2)),
+    ):
+        model = atlas.find(name)
+        assert model.d_ff == llama_width(model.d_model, *rule), name
 
 
 def test_flops_per_token_are_twice_the_weights_and_the_mixing_grows_with_T() -> None:

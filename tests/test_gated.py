@@ -162,7 +162,7 @@ def test_family_waits_for_the_students_function() -> None:
 @pytest.mark.parametrize("d", gated.WIDTHS[:2])
 @pytest.mark.parametrize("ratio", [ratio for _, ratio in gated.RATIOS])
 def test_matched_counts_what_torch_counts(d: int, ratio: float) -> None:
-    f = gated.width(d, ratio, 64)
+    f = 64 * math.ceil(math.floor(ratio * d + 1e-9) / 64)
     three = (nn.Linear(d, f, bias=False), nn.Linear(d, f, bias=False), nn.Linear(f, d, bias=False))
     count = sum(layer.weight.numel() for layer in three)
     drawn = gated.matched(d, ratio, 64)
@@ -171,9 +171,18 @@ def test_matched_counts_what_torch_counts(d: int, ratio: float) -> None:
 
 
 def test_matched_finds_the_widths_of_published_models() -> None:
-    for d, m in ((4096, 256), (5120, 256), (6656, 256), (8192, 256)):
-        assert gated.width(d, 8 / 3, m) == atlas.llama_width(d, m)
+    for name in ("LLaMA-1/2 7B", "LLaMA-1/2 13B", "LLaMA-1 33B", "LLaMA-1 65B"):
+        model = atlas.find(name)
+        assert numbers(gated.matched(model.d_model, 8 / 3, 256).title)[0] == model.d_ff
     assert "as good as equal" in gated.matched(4096, 8 / 3, 1).sentence
+
+
+def test_matched_says_what_happened_to_the_width() -> None:
+    assert "cut to a whole number" in gated.matched(4096, 8 / 3, 1).sentence
+    assert "rounded up to a multiple of 256" in gated.matched(4096, 8 / 3, 256).sentence
+    for multiple in (1, 256):
+        untouched = gated.matched(4096, 4.0, multiple).sentence
+        assert "cut" not in untouched and "rounded" not in untouched
     assert "150.0 %" in gated.matched().title
 
 
@@ -194,6 +203,11 @@ def test_the_table_says_how_many_deviations_two_rows_are_apart(first: str, secon
     drawn = gated.table(65_536, first, second)
     assert numbers(drawn.title)[-1] == pytest.approx(deviations, abs=0.051)
     assert ("more than two" in drawn.sentence) == (deviations > 2)
+
+
+def test_just_under_two_deviations_is_not_written_as_two() -> None:
+    drawn = gated.table(65_536, "GELU", "ReLU")
+    assert drawn.title.endswith("1.98 deviations") and "less than two" in drawn.sentence
 
 
 def test_every_gated_row_but_glu_is_outside_the_noise_of_every_plain_one() -> None:

@@ -81,13 +81,14 @@ _square(
 )
 _square(
     "parts_cancel_each_other",
-    "The output is 0 for every x: the parts of two units cancel. The weights 1 and −1 look both ways, as one does for ReLU; without a "
-    "bend one unit does it all.",
+    "The output is 0 for every x. Either a whole matrix is zero, or the parts of two units cancel: the weights 1 and −1 look both ways, as "
+    "one does for ReLU. Without a bend one unit does it all.",
     "return torch.tensor([[1.0, -1.0]]), torch.ones(1, 2), torch.ones(2, 1)",
 )
 _square(
     "zeros",
-    "All outputs are 0 because a matrix is zero. `torch.zeros` makes the shape; the numbers are still to be chosen.",
+    "The output is 0 for every x. Either a whole matrix is zero, or the parts of two units cancel: the weights 1 and −1 look both ways, as "
+    "one does for ReLU. Without a bend one unit does it all.",
     "return torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)",
     form_of="parts_cancel_each_other",
 )
@@ -139,8 +140,8 @@ _square(
     "Wg = Wu = Wd = torch.ones(1, 1)",
 )
 _square(
-    "two_x",
-    "The slope of x² was returned, or a function, instead of weights. Asked are the three matrices of a unit that computes x².",
+    "a_function",
+    "A function was returned instead of weights. Asked are the three matrices of a unit that computes x².",
     "return lambda x: x * x",
 )
 _square(
@@ -152,6 +153,55 @@ _square(
     "columns_for_rows",
     "Wg and Wu stand upright. Here they are [1, f], used as `x @ Wg`; nn.Linear stores the transposes.",
     "return torch.ones(2, 1), torch.ones(2, 1), torch.full((1, 2), 0.5)",
+)
+
+_square(
+    "whole_numbers_without_tensors",
+    "The weights are plain Python numbers. Wrap each into a matrix: a tensor of one row and one column.",
+    "return 1, 1, 1",
+    form_of="plain_numbers",
+)
+_square(
+    "three_layers",
+    "Three nn.Linear came back. They start with random weights; the exercise asks for the matrices alone, with numbers that you choose.",
+    "return nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)",
+)
+_square(
+    "one_tensor",
+    "One tensor came back, with all the numbers in it. Return three matrices, separated by commas.",
+    "return torch.ones(3, 1, 1)",
+)
+_square(
+    "a_dict",
+    "The three matrices are in a dict. Return them in the order Wg, Wu, Wd, separated by commas.",
+    'return {"Wg": torch.ones(1, 1), "Wu": torch.ones(1, 1), "Wd": torch.ones(1, 1)}',
+)
+_square(
+    "one_bracket_too_many",
+    "There is a pair of brackets, or a size, too many. A matrix has two dimensions: a row and a column of it.",
+    "return torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.ones(1, 1, 1)",
+)
+_square(
+    "d_model_is_two",
+    "The matrices are made for tokens of several numbers. Here x is a single number, d_model = 1: Wg and Wu have one row, Wd has one column.",
+    "return torch.eye(2), torch.eye(2), torch.eye(2)",
+)
+_square(
+    "all_twos",
+    "The parabola is four or eight times too steep. The three numbers of the unit have to multiply to 1.",
+    "return torch.full((1, 1), 2.0), torch.full((1, 1), 2.0), torch.full((1, 1), 2.0)",
+)
+_square(
+    "two_twos",
+    "The parabola is four or eight times too steep. The three numbers of the unit have to multiply to 1.",
+    "return torch.full((1, 1), 2.0), torch.full((1, 1), 2.0), torch.ones(1, 1)",
+    form_of="all_twos",
+)
+bilinear_square.typed(
+    "mistake",
+    "takes_x",
+    "The function asks for an x. It takes nothing: it returns weights, and the check multiplies its own x with them.",
+    "def bilinear_square(x):\n    return x * x\n",
 )
 
 # glu_variant
@@ -399,7 +449,7 @@ _glu(
 )
 _glu(
     "weights_transposed",
-    "A weight is transposed. Here all three are used as `x @ W`: Wg and Wu are [d_model, d_ff], Wd is [d_ff, d_model]. nn.Linear stores the transposes.",
+    "A weight is transposed. Here all are used as `x @ W`: Wg and Wu are [d_model, d_ff], Wd is [d_ff, d_model]. nn.Linear stores the transposes.",
     before="gate, up = x @ Wg.T, x @ Wu.T",
 )
 _glu(
@@ -460,6 +510,131 @@ _glu(
     "nothing_returned",
     "The output is computed but not handed back: the last line needs a `return`.",
     result="None",
+)
+
+_glu(
+    "geglu_with_silu",
+    "'geglu' bends the gate with SiLU. Its G stands for GELU; SiLU belongs to 'swiglu'.",
+    acts=_acts(geglu="F.silu"),
+)
+_glu(
+    "geglu_with_relu",
+    "'geglu' bends the gate with ReLU. Its G stands for GELU; ReLU belongs to 'reglu'.",
+    acts=_acts(geglu="torch.relu"),
+)
+_glu(
+    "swiglu_with_gelu",
+    "'swiglu' bends the gate with GELU. Its Sw stands for Swish, which is SiLU; GELU belongs to 'geglu'.",
+    acts=_acts(swiglu="F.gelu"),
+)
+_glu(
+    "swiglu_with_1_702",
+    "'swiglu' has a factor of 1.702 in its sigmoid. That is gpt-oss's own; SiLU is x·sigmoid(x), without a factor.",
+    acts=_acts(swiglu="lambda h: h * torch.sigmoid(1.702 * h)"),
+)
+_glu(
+    "reglu_with_a_sigmoid",
+    "'reglu' bends the gate with the sigmoid. Its Re stands for ReLU; the sigmoid belongs to 'glu'.",
+    acts=_acts(reglu="torch.sigmoid"),
+)
+_glu(
+    "bilinear_with_a_sigmoid",
+    "'bilinear' bends the gate with the sigmoid. Bilinear means no activation at all: the gate stays as it is.",
+    acts=_acts(bilinear="torch.sigmoid"),
+)
+_glu(
+    "bilinear_without_the_gate",
+    "'bilinear' leaves the gate out: the output is up alone, through Wd. No activation means that the gate stays as it is; it is still multiplied.",
+    acts=_acts(bilinear="torch.ones_like"),
+)
+_glu(
+    "f_glu_as_an_activation",
+    "F.glu is no activation: it cuts what it gets in half and multiplies the halves. For 'glu' the gate goes through the sigmoid, and nothing else.",
+    acts=_acts(glu="F.glu"),
+)
+_glu(
+    "up_plus_one",
+    "1 is added to up. gpt-oss does that; the formula here multiplies the gate with up as it is.",
+    result="(act(gate) * (up + 1)) @ Wd",
+)
+_glu(
+    "gate_plus_one",
+    "1 is added to the bent gate, so that up passes even where the gate is closed. Multiply with the gate as it is.",
+    result="((1 + act(gate)) * up) @ Wd",
+)
+_glu(
+    "down_before_the_product",
+    "Wd is applied to up alone, and the gate multiplied with the result. First the product of the two branches, in brackets, then Wd.",
+    result="act(gate) * (up @ Wd)",
+)
+_glu(
+    "down_transposed",
+    "Wd is transposed. It is [d_ff, d_model] already, as `hidden @ Wd` wants it; nn.Linear would store the transpose.",
+    result="(act(gate) * up) @ Wd.T",
+)
+_glu(
+    "output_without_gradient",
+    "No gradient reaches anything: the output is cut off. `no_grad()`, `detach()`, `.numpy()` and a new `torch.tensor(...)` all do this.",
+    result="((act(gate) * up) @ Wd).detach()",
+)
+_glu(
+    "all_in_no_grad",
+    "No gradient reaches anything: the output is cut off. `no_grad()`, `detach()`, `.numpy()` and a new `torch.tensor(...)` all do this.",
+    form_of="output_without_gradient",
+    before="with torch.no_grad(): output = (act(x @ Wg) * (x @ Wu)) @ Wd",
+    result="output",
+)
+_glu(
+    "weights_copied_into_layers",
+    "x gets a gradient, the matrices get none: they were copied, with `.data`, `detach()` or into a new layer. Use Wg, Wu and Wd themselves.",
+    before="gate, up, Wd = x @ Wg.data, x @ Wu.data, Wd.data",
+)
+_glu(
+    "gate_weight_copied",
+    "No gradient reaches Wg: it was copied, with `.data`, `detach()` or into a new layer. Use Wg itself.",
+    before="gate, up = x @ Wg.detach(), x @ Wu",
+)
+_glu(
+    "up_weight_copied",
+    "No gradient reaches Wu: it was copied, with `.data`, `detach()` or into a new layer. Use Wu itself.",
+    before="gate, up = x @ Wg, x @ Wu.detach()",
+)
+_glu(
+    "always_float32",
+    "The output is always float32. It should have the dtype of x: leave out `.float()`.",
+    before="gate, up, Wd = x.float() @ Wg.float(), x.float() @ Wu.float(), Wd.float()",
+)
+_glu(
+    "squeezed",
+    "Dimensions of size 1 disappear: `squeeze()` removes all of them, also a sequence of one token. Leave the shape as it is.",
+    result="((act(gate) * up) @ Wd).squeeze()",
+)
+_glu(
+    "viewed",
+    "`.view` can't flatten an x whose numbers do not lie in order. `.reshape` can, and `x @ W` needs neither.",
+    before="shape = x.shape; x = x.view(-1, x.shape[-1]); gate, up = x @ Wg, x @ Wu",
+    result="((act(gate) * up) @ Wd).view(shape)",
+)
+_glu(
+    "no_else",
+    "For an unknown kind no branch fits, so a variable is used that was never set: Python's UnboundLocalError. Add an `else` that raises ValueError.",
+    acts="list(" + GLU["acts"] + ".items())",
+    refuse="""for name, function in acts:
+        if kind == name:
+            chosen = function""",
+    act="chosen",
+)
+_glu(
+    "a_bare_exception",
+    "An unknown kind raises Exception, which says nothing about what is wrong. For an argument with a wrong value Python has ValueError.",
+    refuse="""if kind not in acts:
+        raise Exception(f"unknown kind {kind}")""",
+)
+_glu(
+    "a_type_error",
+    "An unknown kind raises TypeError. That is for a wrong type; a text that is none of the five is a wrong value: ValueError.",
+    refuse="""if kind not in acts:
+        raise TypeError(f"unknown kind {kind}")""",
 )
 
 # GatedFFN
@@ -613,8 +788,8 @@ _class(
 )
 _class(
     "names_of_the_llama_code",
-    "The layers are called w1, w2 and w3, as in LLaMA's own code. The exercise asks for `gate_proj`, `up_proj` and `down_proj`, so that weights "
-    "can be copied in.",
+    "The layers have other names, such as w1, w2 and w3 in LLaMA's own code. The exercise asks for `gate_proj`, `up_proj` and `down_proj`, so "
+    "that weights can be copied in.",
     layers="""self.w1 = nn.Linear(d_model, d_ff, bias=False)
         self.w3 = nn.Linear(d_model, d_ff, bias=False)
         self.w2 = nn.Linear(d_ff, d_model, bias=False)""",
@@ -729,13 +904,14 @@ _class(
 )
 _class(
     "unknown_becomes_gelu",
-    "Everything that is not 'silu' becomes GELU, as in a published tutorial: with the typo 'sulu' a whole training run would use the wrong "
-    "function. Raise ValueError.",
+    "An unknown name passes without an error: with the typo 'sulu' a whole training run would use another function, as in a published tutorial, "
+    "where it becomes GELU. Errors are raised, neither returned nor printed: raise ValueError.",
     settle='self.activation = F.silu if activation == "silu" else F.gelu',
 )
 _class(
     "unknown_becomes_silu",
-    "Everything that is not 'gelu' becomes SiLU: a typo goes unnoticed. Two names are known; for any other raise ValueError.",
+    "An unknown name passes without an error: with the typo 'sulu' a whole training run would use another function, as in a published tutorial, "
+    "where it becomes GELU. Errors are raised, neither returned nor printed: raise ValueError.",
     form_of="unknown_becomes_gelu",
     settle='self.activation = F.gelu if activation == "gelu" else F.silu',
 )
@@ -823,7 +999,8 @@ _class(
 )
 _class(
     "dropout_probability_ignored",
-    "The argument `dropout` is never handed on: nn.Dropout() without an argument drops half, whatever one asks for.",
+    "The argument `dropout` is never handed on. nn.Dropout() without an argument drops half, and a number typed in drops that, whatever one "
+    "asks for.",
     drop="self.dropout = nn.Dropout()",
 )
 _class(
@@ -838,6 +1015,75 @@ _class(
     forward="""with torch.no_grad():
             gate = self.activation(self.gate_proj(x))
         return self.down_proj(self.dropout(gate * self.up_proj(x)))""",
+)
+
+BARE = {"gate": "self.gate_proj = nn.Linear(d_model, d_ff", "up": "self.up_proj = nn.Linear(d_model, d_ff"}
+for _branches in (("gate",), ("up",), ("gate", "up")):
+    _layers = DEFAULTS["layers"]
+    for _branch in _branches:
+        _layers = _layers.replace(BARE[_branch] + ", bias=False", BARE[_branch])
+    _class(
+        f"{'_and_'.join(_branches)}_with_a_bias",
+        f"{' and '.join(f'{_branch}_proj' for _branch in _branches)} still {'has a bias' if len(_branches) == 1 else 'have biases'}, which nn.Linear "
+        "adds unless told otherwise. All three layers are without: bias=False.",
+        layers=_layers,
+    )
+_class(
+    "norm_inside",
+    "There is a norm inside, with parameters of its own. It is the block's business, in front of this module.",
+    layers=DEFAULTS["layers"] + "\n        self.norm = nn.LayerNorm(d_model)",
+    forward="""x = self.norm(x)
+        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))""",
+)
+_class(
+    "gate_missing",
+    "gate_proj is missing: with up_proj and down_proj alone this is a plain FFN. Make a third layer, from d_model to d_ff.",
+    layers="""self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
+    forward="return self.down_proj(self.dropout(self.activation(self.up_proj(x))))",
+)
+_class(
+    "module_classes",
+    "The activation is a class, such as nn.SiLU, where one of its objects is needed: nn.SiLU() with brackets, or the function F.silu.",
+    functions='{"silu": nn.SiLU, "gelu": nn.GELU}',
+)
+_class(
+    "a_third_name",
+    "'relu' is accepted as well. The exercise knows two names, 'silu' and 'gelu'; for any other raise ValueError.",
+    functions='{"silu": F.silu, "gelu": F.gelu, "relu": F.relu}',
+)
+_class(
+    "getattr_without_asking",
+    "The name is looked up in torch.nn.functional: 'sulu' ends in an AttributeError, and names such as 'dropout' pass. Only two are known: compare with them.",
+    settle="self.activation = getattr(F, activation)",
+)
+_class(
+    "found_nothing",
+    "For an unknown name the activation is None, and calling it fails much later, far from the typo. Look for the name in `__init__`, and raise ValueError.",
+    settle="self.activation = functions.get(activation)",
+)
+_class(
+    "no_else",
+    "For an unknown name no activation is set, and calling the module fails much later, far from the typo. Add an `else` that raises ValueError.",
+    settle="""if activation in functions:
+            self.activation = functions[activation]""",
+)
+_class(
+    "matrix_product_of_the_branches",
+    "The two branches are multiplied as matrices. Each number of the gate meets one number of up: write `*`, not `@`.",
+    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) @ self.up_proj(x)))",
+)
+_class(
+    "up_reads_the_gate",
+    "up_proj gets what the gate gives, as if the layers stood in a row. Both read the same x, side by side.",
+    forward="""gate = self.activation(self.gate_proj(x))
+        return self.down_proj(self.dropout(gate * self.up_proj(gate)))""",
+)
+_class(
+    "three_dimensions_expected",
+    "The shape of x is expected to be [B, T, d_model]. x may be one token or have more dimensions: nn.Linear takes them all.",
+    forward="""B, T, d = x.shape
+        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))""",
 )
 
 # swiglu_width
@@ -1034,6 +1280,63 @@ _width(
     result="print(math.ceil(hidden / multiple_of) * multiple_of)",
 )
 
+_width(
+    "thirds_cut_first",
+    "d is divided by 3 and cut before it is multiplied. First 8·d, then the third, then the cut.",
+    width="hidden = d // 3 * 8",
+)
+_width(
+    "third_of_four_d_cut_first",
+    "4·d is divided by 3 and cut before it is doubled. First 8·d, then the third, then the cut.",
+    width="hidden = 4 * d // 3 * 2",
+)
+_width(
+    "fraction_cut",
+    "8/3 itself is cut to a whole number, 2. Cut the product with d, not the fraction.",
+    width="hidden = 8 // 3 * d",
+)
+_width(
+    "two_thirds_cut_to_zero",
+    "2/3 itself is cut to a whole number, 0. Cut the product with 4·d, not the fraction.",
+    width="hidden = int(2 / 3) * 4 * d",
+)
+_width(
+    "mult_first",
+    "d is multiplied with `mult` before 8/3 is taken. LLaMA takes 8/3 of d and cuts, then multiplies and cuts again; with multiple_of=1 one sees it.",
+    width="hidden = int(8 * int(mult * d) / 3)",
+    stretch="",
+)
+_width(
+    "second_cut_rounds",
+    "After `mult` the width is rounded to the nearest whole number. LLaMA cuts it off, as `int` does; with multiple_of=1 one sees the difference.",
+    stretch="hidden = round(mult * hidden)",
+)
+_width(
+    "rounded_up_twice",
+    "The width goes up to a multiple before `mult` and again after it. Stretch first; round once, at the end.",
+    stretch="hidden = int(mult * math.ceil(hidden / multiple_of) * multiple_of)",
+)
+_width(
+    "boxes_counted",
+    "That is how many multiples fit, not the width. Multiply their number with `multiple_of`.",
+    result="return math.ceil(hidden / multiple_of)",
+)
+_width(
+    "multiple_added",
+    "`multiple_of` is added to the width. Only what is missing to the next multiple may be added.",
+    result="return hidden + multiple_of",
+)
+_width(
+    "rest_added",
+    "`hidden % multiple_of` is what the width has over the multiple below. Missing to the one above is the other part: `multiple_of` minus that.",
+    result="return hidden + hidden % multiple_of",
+)
+_width(
+    "three_d",
+    "The width starts from 3·d. Three matrices together match two of width 4·d when each is 8/3·d wide.",
+    width="hidden = 3 * d",
+)
+
 # fuse_gate_up
 
 fuse_gate_up = Key(exercises.fuse_gate_up)
@@ -1196,6 +1499,47 @@ _fuse(
     "nothing_returned",
     "The weight is made, but not handed back: the last line needs a `return`.",
     "fused = torch.cat([gate_weight, up_weight], dim=0)",
+)
+
+_fuse(
+    "up_twice",
+    "Up's rows stand there twice, and the gate is missing.",
+    "return torch.cat([up_weight, up_weight], dim=0)",
+)
+_fuse(
+    "without_brackets",
+    "torch.cat wants its tensors in one list or tuple: `torch.cat([first, second], dim=...)`.",
+    "return torch.cat(gate_weight, up_weight)",
+)
+_fuse(
+    "averaged",
+    "The weights are averaged. A mean can't be taken apart again: lay the rows one below the other.",
+    "return (gate_weight + up_weight) / 2",
+)
+_fuse(
+    "stacked_at_the_end",
+    "The weights are stacked along a new last dimension, [d_ff, d_model, 2]. The weight of one layer has two dimensions: lay them one below the other.",
+    "return torch.stack([gate_weight, up_weight], dim=-1)",
+)
+_fuse(
+    "a_list_of_rows",
+    "The rows come back in a Python list. One tensor was asked for; torch.stack makes one of them.",
+    "return [*gate_weight, *up_weight]",
+)
+_fuse(
+    "activated",
+    "The activation is applied to the gate's weight. It bends what the gate gives for an x, later; the weights stay as they are.",
+    "return torch.cat([F.silu(gate_weight), up_weight], dim=0)",
+)
+_fuse(
+    "half_of_each",
+    "Half of each weight's rows is missing: together they should have 2·d_ff rows. It is the result that is cut in two, not the weights.",
+    "half = len(gate_weight) // 2\n    return torch.cat([gate_weight[:half], up_weight[:half]], dim=0)",
+)
+_fuse(
+    "by_way_of_numpy",
+    "`.numpy()` leaves PyTorch: a weight that is learned refuses it, and no gradient would come back. torch.cat does the same with tensors.",
+    "rows = [*gate_weight.numpy(), *up_weight.numpy()]\n    return torch.stack([torch.from_numpy(row) for row in rows])",
 )
 
 # Questions

@@ -200,11 +200,6 @@ def flops_per_token(model: Model, T: int) -> dict[str, int]:
     }
 
 
-def llama_width(d_model: int, multiple_of: int = 256, mult: float = 1.0) -> int:
-    """LLaMA's width of a gated FFN: 8/3 of d_model, times `mult`, rounded up to a multiple (meta-llama/llama, model.py)."""
-    return -(-int(mult * int(8 * d_model / 3)) // multiple_of) * multiple_of
-
-
 def _gpt(name: str, d_model: int, n_layers: int, n_heads: int, positions: int, activation: str = "GELU-tanh") -> Model:
     """GPT-2's form: biases everywhere, LayerNorm, learned positions, one table of embeddings for input and output."""
     return Model(

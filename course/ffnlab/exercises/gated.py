@@ -87,14 +87,17 @@ def _matrices(result: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         raise NotAsAsked(f"{len(result)} values came back; three matrices (Wg, Wu, Wd) were expected")
     for name, part in zip(("Wg", "Wu", "Wd"), result, strict=True):
         if not isinstance(part, torch.Tensor):
-            raise NotAsAsked(f"{name} is a {type(part).__name__}, not a tensor")
+            raise NotAsAsked(f"for {name} {described(part)} instead of a tensor")
         if not part.is_floating_point():
-            raise NotAsAsked(f"{name} holds whole numbers ({str(part.dtype).removeprefix('torch.')}), not floats")
+            raise NotAsAsked(f"{name} holds {str(part.dtype).removeprefix('torch.')}, not floats")
     Wg, Wu, Wd = result
     for name, part in (("Wg", Wg), ("Wu", Wu), ("Wd", Wd)):
         if part.ndim != 2:
-            raise NotAsAsked(f"{name} is not a matrix: it has the shape {list(part.shape)}")
+            few = "fewer" if part.ndim < 2 else "more"
+            raise NotAsAsked(f"{name} is not a matrix: its shape {list(part.shape)} has {few} than two dimensions")
     f = Wg.shape[1]
+    if Wg.shape == Wu.shape and len(Wg) > 1 and f > 1:
+        raise NotAsAsked(f"Wg and Wu have the shape {list(Wg.shape)} instead of [1, f]: d_model is 1")
     for name, part, shape, words in (
         ("Wg", Wg, (1, f), "1, f"),
         ("Wu", Wu, (1, f), "1, f"),
@@ -327,7 +330,7 @@ def _(answer: Any, Wg: Any, **_: Any) -> Any:
         f"making it with activation='{name}' raises": raised(
             lambda name=name: made.append(answer(*Wg.shape, activation=name))  # type: ignore[misc]
         )
-        for name in ("sulu", "dropout")
+        for name in ("sulu", "dropout", "relu")
     }
     x = torch.ones(2, Wg.shape[0])
     later = raised(lambda: _module(made[0])(x)) if made else "it is never called"
@@ -345,14 +348,22 @@ def _llamas(rng: Draw, case: int) -> dict[str, Any]:
     shown = [n for n in range(1001, 3000) if n % 3]  # 8/3 of it is not a whole number
     cut = [n for n in shown if int(1.3 * (8 * n // 3)) != int(1.3 * 8 * n / 3)]  # cutting twice is not cutting once
     same = [n for n in shown if n not in cut]
+    low = [n for n in cut if round(1.3 * (8 * n // 3)) == int(1.3 * (8 * n // 3))]  # but rounding is cutting
+    multiple, mult = rng.one_of((1024, 4096)), rng.one_of((1.2, 1.3, 1.4))
+
+    def coarse(n: int) -> bool:
+        """Whether rounding up before `mult` shows, with and without a second time."""
+        early = int(mult * (math.ceil(8 * n // 3 / multiple) * multiple))
+        return math.ceil(early / multiple) > math.ceil(int(mult * (8 * n // 3)) / multiple) and early % multiple > 0
+
     return {
         "up": rng.one_of(up),
         "down": rng.one_of(down),
         "exact": 96 * rng.integer(3, 60),
-        "fine": [rng.one_of(numbers) for numbers in (cut, same) for _ in range(4)],
-        "coarse": rng.one_of(down) * 4,
-        "multiple": rng.one_of((1024, 4096)),
-        "mult": rng.one_of((1.2, 1.3, 1.4)),
+        "fine": [rng.one_of(numbers) for numbers in (cut, low, same) for _ in range(4)],
+        "coarse": rng.one_of([4 * n for n in down if coarse(4 * n)]),
+        "multiple": multiple,
+        "mult": mult,
     }
 
 

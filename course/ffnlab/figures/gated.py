@@ -73,15 +73,15 @@ class Contest(NamedTuple):
     gated: tuple[str, ...]
 
 
-def _key(left: float, top: float, entries: Sequence[tuple[str, str, str]]) -> str:
-    """A legend: (words, colour, dash), one below the other."""
+def _key(left: float, base: float, entries: Sequence[tuple[str, str, str]]) -> str:
+    """A legend in one row, above the plot, where no curve crosses it: (words, colour, dash)."""
     parts = []
-    for n, (words, colour, dash) in enumerate(entries):
-        y = top + 20 * n
+    for words, colour, dash in entries:
         parts += [
-            svg.line(left, y - 4, left + 32, y - 4, stroke=colour, width=2.4, dash=dash),
-            svg.text(left + 40, y, words, size=13, halo=True),
+            svg.line(left, base - 4, left + 32, base - 4, stroke=colour, width=2.4, dash=dash),
+            svg.text(left + 40, base, words, size=13),
         ]
+        left += 62 + 8 * len(words)
     return "".join(parts)
 
 
@@ -127,7 +127,7 @@ def gate(
         f"Gate {_line(gate_slope, gate_height)}, {f'bent by {activation}' if activation != 'none' else 'not bent'}; "
         f"up {_line(up_slope, up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {closed}."
     )
-    frame = Frame(66, 336, (-SPAN, SPAN), (-4, 8))
+    frame = Frame(86, 336, (-SPAN, SPAN), (-4, 8))
     places = [-SPAN + 2 * SPAN * i / 240 for i in range(241)]
     walked = [(place, *parts(place)) for place in places]
     at, _ = frame.at(t, 0)
@@ -144,7 +144,7 @@ def gate(
         if frame.holds(t, value):
             shapes.append(svg.circle(*frame.at(t, value), 4.5, fill=colour, stroke=style.PAPER, stroke_width=1.5))
     key = [(name, GATE, "7 4"), ("up", UP, "2 4"), ("their product", PRODUCT, "")]
-    shapes.append(_key(LEFT + 210, frame.top + 12, key))
+    shapes.append(_key(LEFT, frame.top - 20, key))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
 
@@ -180,7 +180,7 @@ def family(variant: Variant, kind: str = "swiglu", gate: float = 1.0, up: float 
         f"One unit with gate weight {svg.label(gate)} and up weight {svg.label(up)}, computed by your function: {kind} gives "
         f"{low} at x = −2; the other four there: {others}."
     )
-    frame = Frame(66, 336, (-SPAN, SPAN), (-5, 10))
+    frame = Frame(86, 336, (-SPAN, SPAN), (-5, 10))
     shapes = [frame.axes(_ticks(*range(-3, 4)), _ticks(-4, -2, 0, 2, 4, 6, 8, 10), "x", "output")]
     for name in sorted(drawn, key=lambda name: name == kind):
         chosen = name == kind
@@ -190,40 +190,30 @@ def family(variant: Variant, kind: str = "swiglu", gate: float = 1.0, up: float 
         value = drawn[kind][places.index(place)]
         if frame.holds(place, value):
             shapes.append(svg.circle(*frame.at(place, value), 4.5, fill=PRODUCT, stroke=style.PAPER, stroke_width=1.5))
-    key = [
-        (
-            f"{name}: {'no activation' if bend == 'none' else bend}",
-            PRODUCT if name == kind else style.MUTED,
-            LOOKS[name],
-        )
-        for name, bend in KINDS.items()
-    ]
-    shapes.append(_key(LEFT + 180, frame.top + 12, key))
+    key = [(name, PRODUCT if name == kind else style.MUTED, LOOKS[name]) for name in KINDS]
+    shapes.append(_key(LEFT + 40, frame.top - 26, key))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
-
-
-def width(d_model: int, ratio: float, multiple: int) -> int:
-    """ratio · d_model, cut to a whole number and then up to a multiple."""
-    boxes, rest = divmod(int(ratio * d_model + 1e-9), multiple)
-    return (boxes + (rest > 0)) * multiple
 
 
 def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Picture:
     """A plain FFN of width 4 · d_model as two rectangles, a gated one of another width as three, and the sum of each as a bar."""
     if d_model < 1 or multiple < 1 or not 1 <= ratio <= 8:
         raise ValueError("d_model and the multiple must be positive, and the ratio from 1 to 8")
-    f = width(d_model, ratio, multiple)
+    asked = ratio * d_model + 1e-9
+    f = math.ceil(int(asked) / multiple) * multiple
     plain, gated = 2 * d_model * 4 * d_model, 3 * d_model * f
     share = 100 * gated / plain
     title = f"Gated, d_ff = {f:,}: {share:.1f} % of the plain FFN"
-    rounded = "cut to a whole number" if multiple == 1 else f"rounded up to a multiple of {multiple}"
+    rounded = f"rounded up to a multiple of {multiple}" if f > asked else ""
+    if asked - f > 1e-6:
+        rounded = "cut to a whole number"
     verdict = (
         "as good as equal"
         if abs(gated / plain - 1) < 0.002
         else f"{abs(gated - plain):,} {'more' if gated > plain else 'fewer'}"
     )
     sentence = (
-        f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {f:,} = {f / d_model:.3f} · d_model, {rounded}: "
+        f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {f:,} = {f / d_model:.3f} · d_model{rounded and f', {rounded}'}: "
         f"three matrices, {gated:,} weights, {verdict}."
     )
     left, unit, tall, full = svg.MARGIN, 52.0, 26.0, svg.WIDTH - 2 * svg.MARGIN
@@ -244,7 +234,7 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
             )
 
     block(78, f"plain, d_ff = {4 * d_model:,}", ("W1", "W2"), 4 * d_model, UP)
-    block(176, f"gated, d_ff = {f:,} ({rounded})", ("gate", "up", "down"), f, GATE)
+    block(176, f"gated, d_ff = {f:,}{rounded and f' ({rounded})'}", ("gate", "up", "down"), f, GATE)
     top, scale = 304.0, full / (3.02 * plain)
     shapes.append(svg.text(left, top - 10, "all weights", size=14, bold=True))
     for n, (name, count, colour) in enumerate((("plain", plain, UP), ("gated", gated, GATE))):
@@ -280,7 +270,7 @@ def table(steps: int = 65_536, first: str = "ReLU", second: str = "GELU") -> Pic
         sentence = f"{said}: this is one and the same row. Choose another one to compare it with."
     elif short:
         gap, deviation = apart(first, second)
-        title = f"{first}, {second}: {distance:.3f} apart, {gap / deviation:.1f} deviations"
+        title = f"{first}, {second}: {distance:.3f} apart, {gap / deviation:.2f} deviations"
         inside = (
             "less than two of these"
             if gap < 2 * deviation
