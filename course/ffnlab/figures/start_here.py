@@ -18,8 +18,8 @@ STEPS = (
     ("One network, every position", 60),
     ("Where the parameters live", 55),
     ("What the FFN stores", 60),
-    ("Gated FFNs", 60),
-    ("Mixture of Experts I: route and dispatch", 60),
+    ("Gated FFNs", 75),
+    ("Mixture of Experts I: route and dispatch", 105),
     ("Mixture of Experts II: balance and capacity", 45),
     ("Capstone: one block, four kinds of feed-forward", 40),
 )  # title and minutes of notebook 00, 01, …
