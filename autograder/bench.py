@@ -188,7 +188,7 @@ def _cluster(home: Path, workers: int) -> Iterator[str]:
         UserError: Dask is not installed.
     """
     try:
-        from distributed import Client
+        from dask.distributed import Client
     except ImportError:
         raise UserError("Dask is not installed") from None
     file = home / "scheduler.json"

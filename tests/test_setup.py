@@ -36,14 +36,13 @@ def project(folder: Path) -> dict[str, Any]:
 
 
 def requirements(folder: Path, *extras: str) -> dict[str, Requirement]:
-    """What a package asks for, by name; `ffnlab` itself, which is not on an index, left out."""
+    """What a package asks for, by name; the two of this project, which are not on an index, left out."""
     declared = project(folder)["project"]
     lines = list(declared["dependencies"])
     for extra in extras:
         lines += declared["optional-dependencies"][extra]
     found = {canonicalize_name(line.name): line for line in map(Requirement, lines)}
-    found.pop(canonicalize_name("ffnlab"), None)
-    return {str(name): line for name, line in found.items()}
+    return {str(name): line for name, line in found.items() if name not in ("ffnlab", "autograder")}
 
 
 def pins(file: Path) -> dict[str, str]:
@@ -72,7 +71,7 @@ def test_conda_installs_this_projects_two_packages_with_pip() -> None:
     assert {"pip": ["-e ./course", "-e ."]} in environment["dependencies"]
 
 
-@pytest.mark.parametrize(("folder", "extras"), [(COURSE, ()), (ROOT, ("test",))], ids=["ffnlab", "autograder"])
+@pytest.mark.parametrize(("folder", "extras"), [(COURSE, ()), (ROOT, ("test", "dask", "postgresql"))], ids=["ffnlab", "autograder"])
 def test_every_direct_dependency_is_pinned_within_its_range(folder: Path, extras: tuple[str, ...]) -> None:
     pinned = pins(folder / "constraints.txt")
     for name, requirement in requirements(folder, *extras).items():
@@ -150,7 +149,7 @@ def test_start_uses_the_standard_library_only() -> None:
 def test_what_a_package_imports_it_declares(folder: Path) -> None:
     declared = set(requirements(COURSE))
     if folder.name == "autograder":
-        declared |= set(requirements(ROOT))  # it needs ffnlab, so it may use what ffnlab brings
+        declared |= set(requirements(ROOT, "dask", "postgresql"))  # it needs ffnlab, so it may use what ffnlab brings
     distributions = importlib.metadata.packages_distributions()
     ours = {"ffnlab", "autograder", "__future__"} | sys.stdlib_module_names
     for file in sources(folder):
@@ -286,6 +285,7 @@ def test_a_missing_system_package_is_named_with_what_is_skipped(bare_system: Pat
     assert result.stdout.splitlines() == [
         "bubblewrap is missing; skipped without it: grading in the jail, and its tests",
         "chromium is missing; skipped without it: the tests in a browser",
+        "postgresql is missing; skipped without it: the tests with a PostgreSQL gradebook",
     ]
 
 
@@ -295,7 +295,7 @@ def test_root_gets_missing_system_packages_installed(bare_system: Path, tmp_path
     program(bare_system, "apt-get", f'echo "$@" >> {tmp_path}/calls')
     run("make", "--no-print-directory", "system", PATH=str(bare_system))
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert calls == ["-qq update", "-qq install -y chromium"]
+    assert calls == ["-qq update", "-qq install -y chromium", "-qq install -y postgresql"]
 
 
 def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) -> None:

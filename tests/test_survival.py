@@ -176,7 +176,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
         for _ in range(2):
             started.append(subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], **quiet))
         address = json.loads(file.read_text())["address"]
-        from distributed import Client
+        from dask.distributed import Client
 
         with Client(address) as client:
             client.wait_for_workers(2, timeout=120)
