@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 45 minutes |
+# | **Time** | 85 minutes, and 10 more for the quiz and question M11 (sections 9 and 10), which can wait for another day |
 # | **You need** | `08_experts` |
 # | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -65,8 +65,8 @@ class FFN(nn.Module):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · A planted collapse
 #
-# From notebook 08 you need two lines. A router gives each token a **logit** for each of E experts; softmax makes **probabilities** p of them. The k most probable experts
-# are chosen, `idx` [T, k], and their outputs are added, each weighted with its probability.
+# From notebook 08 you need two lines. A router gives each of T tokens a **logit** for each of E experts; softmax makes **probabilities** p of them. The k most probable experts
+# are chosen, `idx` [T, k], and their outputs are added, each weighted with its probability. One entry of `idx` is a **slot**: T tokens have k·T slots.
 #
 # The toy for this notebook has eight clusters of tokens, equally frequent. In each cluster another linear map is to be learned. There are eight experts and k = 1, so the ideal is one expert for
 # each cluster. Nothing in the task prefers an expert. **We plant a preference**: a head start, added to the logit of expert 0 before training. It is an ordinary bias, and training may undo it.
@@ -77,7 +77,7 @@ class FFN(nn.Module):
 controls.show(figures.load, head_start=controls.slider("head start", 0, 3, 1, 3), alpha=0.0, u=0.0)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With a head start of 3 or 2, expert 0 gets everything, and keeps it. With 1, one or two experts are left in effect. Without one nothing collapses onto a single expert: the load is uneven, three to
+# **What you saw.** With a head start of 3 or 2, expert 0 gets everything, and keeps it. With 1, hardly more than two experts are left in effect. Without one nothing collapses onto a single expert: the load is uneven, three to
 # five experts share the work, and the others get nothing.
 #
 # Why does training not repair it? Only chosen experts get a gradient. Expert 0 has the tokens, so it learns, so its output helps, so its probability is raised for more tokens. The others stay as they were
@@ -156,7 +156,7 @@ except NotImplementedError:
 #
 # With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
 #
-# **Predict:** ten tokens, three experts, k = 1. Some tokens are undecided and choose expert 0 with 0.34. The others choose expert 1 with 0.51. Can the loss be smaller than 1? When?
+# **Predict:** ten tokens, three experts, k = 1. Some tokens are undecided and choose expert 0 with 0.34. The others choose expert 1 with 0.51, and give expert 0 nothing. Can the loss be smaller than 1? Move the first slider; the second one changes the 0.34.
 
 # %% nbgrader={"grade": false, "grade_id": "products", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -172,11 +172,11 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "load_balance_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `load_balance_loss`
 #
-# *5 points · difficulty ●●○ · 7 minutes*
+# *5 points · difficulty ●●○ · 8 minutes*
 #
 # Write L.
 #
-# - **Takes** `logits` [T, E] of the router, and `idx` [T, k], the experts that were chosen: whole numbers from 0 to E − 1, all different within a row.
+# - **Takes** `logits` [T, E] of the router, which may be as large as 10,000, and `idx` [T, k], the experts that were chosen: whole numbers from 0 to E − 1, all different within a row.
 # - **Counts** what is in `idx`, which need not be the k largest logits. Some experts may have no slot at all.
 # - **Returns** a tensor without dimensions, in the dtype of `logits`, with a gradient to `logits` through P. No factor α, and nothing is cut off at 1.
 # - `logits` and `idx` stay as they were.
@@ -233,7 +233,7 @@ except NotImplementedError:
 #
 # Softmax does not see the size of the logits, only their differences: add 100 to all of them, and the probabilities stay. So nothing in the task's loss stops them from drifting. Does it matter?
 #
-# **Predict:** the logits are stored in bfloat16, which keeps about 3 digits. How many of 1000 tokens choose another expert than before, if all logits were shifted by 0, 10, 100?
+# **Predict:** the logits are stored in bfloat16, which keeps about 3 digits. All logits are shifted by 0, 10, 100 or 1000, then rounded to it. For how many of 1000 tokens does the rounding change the choice?
 
 # %% nbgrader={"grade": false, "grade_id": "drift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for shift in (0, 10, 100, 1000):
@@ -249,7 +249,7 @@ for shift in (0, 10, 100, 1000):
 #
 # $$L_z = \frac1T \sum_{t=1}^{T} \Bigl(\ln \sum_{e=1}^{E} e^{z_{te}}\Bigr)^2$$
 #
-# Its weight is 0.001 there. It is smallest where the inner logarithm is 0. For equal logits that is not at z = 0, where it is ln E, but at z = −ln E.
+# In ST-MoE its weight is 0.001. The loss is 0, its smallest value, where the inner logarithm is 0. If all E logits are equal, that is not at z = 0, where the logarithm is ln E, but at z = −ln E.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "z_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `z_loss`
@@ -280,7 +280,7 @@ recheck("z_loss", z_loss)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "z-see-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Predict:** which of the two columns changes, when all logits are shifted? Where is the second one smallest?
+# **Predict:** which of the two columns changes, when all logits are shifted? At which of the five shifts is the z-loss smallest?
 
 # %% nbgrader={"grade": false, "grade_id": "z-see", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 logits = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
@@ -292,6 +292,8 @@ except NotImplementedError:
     print("This cell lights up when z_loss is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Softmax does not notice the shift, the z-loss does. It is smallest at −2, near −ln 8 ≈ −2.08.
+#
 # ## 4 · Capacity
 #
 # On real hardware each expert gets a buffer of fixed size: its **capacity**, usually a factor times the even share,
@@ -312,13 +314,13 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-intro", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Factor 1 has exactly as many places as slots, up to rounding. An even router fills them all. With the uneven one some wait at a full expert while places at others stay empty. Second choices go first, since all first
-# choices were served before them. And late tokens go before early ones: with k = 1 and factor 0.5 none of the last four finds a place, for no other reason than where they stand.
+# **What you saw.** Factor 1 has exactly as many places as slots, up to rounding. An even router fills them all. With the uneven one some wait at a full expert while places at others stay empty. Second choices are hit first, since all first
+# choices were served before them; and late tokens before early ones: with k = 1 and factor 0.5 none of the last four finds a place, for no other reason than where they stand.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `drop_mask`
 #
-# *5 points · difficulty ●●● · 8 minutes*
+# *5 points · difficulty ●●● · 10 minutes*
 #
 # Say for every slot whether it is kept.
 #
@@ -388,14 +390,14 @@ except NotImplementedError:
     print("This cell lights up when drop_mask is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Even a fair router drops some tokens at factor 1, by chance; 1.25 is nearly enough for it. Against a router with a favourite, a factor of 2 is not enough, and takes twice the places. Balance comes first, capacity second.
+# **What you saw.** Even a fair router drops some tokens at factor 1, by chance; with 1.25, none here. Against a router with a favourite, a factor of 2 is not enough, and takes twice the places. Balance comes first, capacity second.
 #
 # Newer systems do without: MegaBlocks (Gale et al. 2022) and the grouped products of notebook 08 take any number of tokens for each expert. They are called **dropless**. Balance still matters there: the fullest expert
 # is the one all others wait for.
 #
 # ## 5 · Balance without a loss
 #
-# The balance loss pulls at the router with the same gradient that should teach it the task. Wang et al. 2024 do without. Each expert gets a **bias** b for the **choice** alone: the k largest of score + b are chosen, but
+# The balance loss pulls at the router with the same gradient that should teach it the task. Wang et al. 2024 do without. Each expert gets a **bias** b for the **choice** alone. Call the router's probabilities **scores**: the k largest of score + b are chosen, but
 # the weights come from the scores without b. No gradient reaches b. After each step it is moved by hand: down for experts with too many tokens, up for those with too few.
 #
 # **Predict:** expert 4 is third. How much bias does it take to get in? What happens to the weight of expert 0 then? Tick the box to see what goes wrong if the bias enters the weights, too.
@@ -408,7 +410,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-intro", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The bias decides **who** works, not how much their word counts. Among the same two experts a larger bias changes nothing. In the weights it would change the output of the model with every update.
+# **What you saw.** A bias of 0.1 brings expert 4 in. Expert 0 then has a weaker partner, and its weight rises from 0.54 to 0.62. The bias decides **who** works, not how much their word counts: among the same two experts a larger bias changes nothing. In the weights it would change the output of the model with every update.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `bias_update`
@@ -507,7 +509,7 @@ for alpha, head_start, u in (
 # %% [markdown] nbgrader={"grade": false, "grade_id": "SharedExpertMoE-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `SharedExpertMoE`
 #
-# *3 points · difficulty ●●○ · 7 minutes*
+# *3 points · difficulty ●●○ · 9 minutes*
 #
 # Write the layer. It maps [..., d_model] to [..., d_model].
 #
@@ -576,7 +578,7 @@ for m in (1, 2, 4):
 #
 # Three statements from published pages. For each: find the error, then run the cell.
 #
-# **A.** “The load-balancing loss reaches its minimum, 1, exactly if the load is even.” The cell gives every expert the same preference in the logits except expert 0, which is liked, and lets a selection bias correct for it, a little too much.
+# **A.** “The load-balancing loss reaches its minimum, 1, exactly if the load is even.” In the cell all experts are alike except expert 0, which the logits like. A selection bias corrects for that: not at all, just enough, too much.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-minimum", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 try:
@@ -606,7 +608,7 @@ for k in (1, 2, 4):
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-k-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# k, not 1: the same α then weighs k times as much. A widely used library did so until an issue was filed. Read the code before you copy an α from a paper.
+# k, not 1: the same α then weighs k times as much. A widely used library did so for years (transformers, issue 43688). Read the code before you copy an α from a paper.
 #
 # **C.** An implementation of the Switch Transformer lets a dropped token pass by having the layer **return x** for it, “as the residual connection would”. The block then computes x + layer(norm(x)).
 

@@ -108,6 +108,7 @@ DIAGNOSE_DEFAULTS = {
 
 
 def _diagnose(name, message, form_of="", **changes):
+    message = message or next(kept.message for kept in diagnose_load.mistakes if kept.name == form_of)
     diagnose_load.typed("mistake", name, message, DIAGNOSE.format(**(DIAGNOSE_DEFAULTS | changes)), form_of)
 
 
@@ -127,10 +128,11 @@ _diagnose(
     dead="int((counts < counts.mean()).sum())",
 )
 _diagnose(
-    "dead_below_one_percent",
+    "nearly_dead",
     "`dead` counts experts with few tokens as well. Only a count of exactly 0 is dead.",
     dead="int((p < 0.06).sum())",
 )
+_diagnose("dead_below_a_hundredth", "", form_of="nearly_dead", dead="int((p < 0.01).sum())")
 _diagnose(
     "alive_counted",
     "`dead` is the number of experts that got tokens: compare with == 0, not > 0.",
@@ -218,6 +220,35 @@ diagnose_load.typed(
 )
 
 
+_diagnose(
+    "rounded",
+    "The numbers are rounded to two digits after the point. Return them as they are; rounding belongs to the print.",
+    fullest="round((counts.max() / counts.mean()).item(), 2)",
+    effective="round(entropy.exp().item(), 2)",
+)
+
+
+@diagnose_load.mistake("`mean` is asked of whole numbers, which PyTorch refuses. Make the counts floats first.")
+def mean_of_whole_numbers(counts):
+    p = counts / counts.sum()
+    return {
+        "max_over_mean": float(counts.max() / counts.mean()),
+        "dead": int((counts == 0).sum()),
+        "effective": float(torch.special.entr(p).sum().exp()),
+    }
+
+
+@diagnose_load.form(mean_of_whole_numbers)
+def mean_of_whole_numbers_in_tensors(counts):
+    p = counts / counts.sum()
+    p = p[p > 0]
+    return {
+        "max_over_mean": counts.max() / counts.mean(),
+        "dead": (counts == 0).sum(),
+        "effective": torch.exp(-(p * p.log()).sum()),
+    }
+
+
 @diagnose_load.mistake(
     "The three numbers come back without their names. Return a dict: max_over_mean, dead, effective."
 )
@@ -279,6 +310,16 @@ def by_matmul(logits, idx):
     T, E = logits.shape
     counts = torch.stack([(idx == e).sum() for e in range(E)])
     return (logits.softmax(-1) @ counts.to(logits)).sum() * E / (idx.numel() * T)
+
+
+@load_balance_loss.right("one expert after the other; a count over a count is float32, whatever the logits are")
+def by_expert_loop(logits, idx):
+    P = torch.softmax(logits, dim=-1).mean(dim=0)
+    loss = 0
+    for e in range(logits.shape[1]):
+        f = (idx == e).sum() / idx.numel()
+        loss = loss + f * P[e]
+    return logits.shape[1] * loss
 
 
 @load_balance_loss.right("histc, and log_softmax")
@@ -390,6 +431,28 @@ _balance(
     "probabilities_of_chosen_only",
     "P contains the probabilities of the chosen experts only. It is the mean of the whole softmax, also of experts that were not chosen.",
     P="torch.zeros_like(p).scatter(1, idx, p.gather(1, idx)).mean(dim=0)",
+)
+_balance(
+    "softmax_overflows",
+    "`exp` of a large logit is infinite, and infinite over infinite is NaN. `softmax` takes the largest logit out first.",
+    p="torch.exp(logits) / torch.exp(logits).sum(dim=-1, keepdim=True)",
+)
+_balance(
+    "softmax_of_the_chosen",
+    "The softmax runs over the chosen experts only, so that their probabilities add up to 1. P is the mean of the whole softmax, over all E experts.",
+    P="torch.zeros_like(p).scatter(1, idx, logits.gather(1, idx).softmax(-1)).mean(dim=0)",
+)
+_balance(
+    "E_from_idx",
+    "E is taken from the largest number in `idx`. The last experts may have got no token: E is the number of columns of the logits.",
+    counts="torch.bincount(idx.flatten())",
+    result="len(f) * (f * P[: len(f)]).sum()",
+)
+_balance(
+    "float_times_double",
+    "f is float32 whatever the logits are, and a product with `@` or `dot` wants both in one dtype: bring f to that of the logits.",
+    f="counts.float() / (k * T)",
+    result="E * (f @ P)",
 )
 _balance(
     "no_softmax",
@@ -541,6 +604,21 @@ _z(
     lse="torch.log(torch.exp(logits).sum(-1))",
 )
 _z(
+    "decimal_logarithm",
+    "The logarithm to the base 10 is taken. The one in the formula is natural, and `exp` of large logits overflows besides: use `torch.logsumexp`.",
+    lse="torch.log10(torch.exp(logits).sum(-1))",
+)
+_z(
+    "logarithm_missing",
+    "The sum of the exponentials is squared without its logarithm. `torch.logsumexp` is both in one.",
+    lse="torch.exp(logits).sum(-1)",
+)
+_z(
+    "log_softmax_for_logsumexp",
+    "This squares the log-probabilities (`log_softmax`), E numbers a token, in which the size of the logits is lost. `logsumexp` is one number a token.",
+    lse="torch.log_softmax(logits, dim=-1)",
+)
+_z(
     "not_squared",
     "The square is missing: a negative logsumexp would be rewarded for going further down.",
     result="lse.mean()",
@@ -642,7 +720,7 @@ def by_running_sum(idx, E, capacity):
     return (place <= capacity).reshape(k, T).T
 
 
-@drop_mask.right("expert by expert, with the places of its assignments")
+@drop_mask.right("expert by expert, with the places of its slots")
 def by_expert(idx, E, capacity):
     slots = idx.t().contiguous().view(-1)
     keep = torch.zeros(slots.shape, dtype=torch.bool)
@@ -709,12 +787,12 @@ def _drop(name, message, form_of="", **changes):
 
 _drop(
     "one_too_many",
-    "Each expert keeps one assignment more than its capacity. Does your count start at 0 or at 1?",
+    "Each expert keeps one slot more than its capacity. Does your count start at 0 or at 1?",
     keep="place <= capacity + 1",
 )
 _drop(
     "one_too_few",
-    "Each expert keeps one assignment fewer than its capacity. Does your count start at 0 or at 1?",
+    "Each expert keeps one slot fewer than its capacity. Does your count start at 0 or at 1?",
     keep="place < capacity",
 )
 _drop(
@@ -731,7 +809,7 @@ _drop(
 )
 _drop(
     "keeps_the_last",
-    "Each expert keeps its last assignments and drops the first. Who comes first is served first.",
+    "Each expert keeps its last slots and drops the first. Who comes first is served first.",
     order="idx.T.reshape(-1).flip(0)",
     result="keep.flip(0).reshape(k, T).T",
 )
@@ -759,17 +837,17 @@ _drop(
 _drop("flat_result", "The mask is one long row. Fold it back to the shape of idx.", result="keep")
 _drop(
     "running_sum_over_experts",
-    "The running sum goes over the experts, along the wrong dimension: it should run down the list of assignments.",
+    "The running sum goes over the experts, along the wrong dimension: it should run down the list of slots.",
     place="(hot.cumsum(1) * hot).sum(1)",
 )
 _drop(
     "all_experts_together",
-    "The capacity is shared by all experts. Each expert has its own: count the assignments of each one separately.",
+    "The capacity is shared by all experts. Each expert has its own: count the slots of each one separately.",
     place="torch.arange(1, len(order) + 1)",
 )
 _drop(
     "too_full_drops_all",
-    "An expert with too many assignments drops all of them. It keeps its first `capacity`.",
+    "An expert with too many slots drops all of them. It keeps its first `capacity`.",
     place="hot.sum(0)[order]",
 )
 _drop(
@@ -820,7 +898,7 @@ def a_capacity_for_each_slot(idx, E, capacity):
 
 
 @drop_mask.mistake(
-    "Only slot 0 is looked at; what later slots ask for is kept in any case. Their assignments take room as well."
+    "Only slot 0 is looked at; what later slots ask for is kept in any case. Their slots take room as well."
 )
 def later_slots_all_kept(idx, E, capacity):
     used = [0] * E
@@ -876,6 +954,53 @@ def idx_overwritten(idx, E, capacity):
                 idx[t, s] = -1
             used[e] += 1
     return idx >= 0
+
+
+@drop_mask.mistake(
+    "A slot whose expert is full is sent on to another expert that has room. Here it is dropped: there is no second round."
+)
+def sent_on(idx, E, capacity):
+    used = [0] * E
+    keep = torch.zeros_like(idx, dtype=torch.bool)
+    for s in range(idx.shape[1]):
+        for t, e in enumerate(idx[:, s].tolist()):
+            if used[e] >= capacity:
+                with_room = [other for other in range(E) if used[other] < capacity]
+                if not with_room:
+                    continue
+                e = with_room[0]
+            used[e] += 1
+            keep[t, s] = True
+    return keep
+
+
+@drop_mask.mistake(
+    "The loop ends (`break`) at the first slot that finds its expert full. Later slots may want another expert, which has room: go on with them."
+)
+def stops_at_the_first_drop(idx, E, capacity):
+    used = [0] * E
+    keep = torch.zeros_like(idx, dtype=torch.bool)
+    for s in range(idx.shape[1]):
+        for t, e in enumerate(idx[:, s].tolist()):
+            if used[e] >= capacity:
+                break
+            used[e] += 1
+            keep[t, s] = True
+    return keep
+
+
+@drop_mask.mistake("The place of each slot in its expert's queue comes back. Compare it with the capacity.")
+def places_for_kept(idx, E, capacity):
+    T, k = idx.shape
+    hot = F.one_hot(idx.T.reshape(-1), E)
+    return ((hot.cumsum(0) * hot).sum(1) - 1).reshape(k, T).T
+
+
+@drop_mask.form(places_for_kept)
+def places_from_one(idx, E, capacity):
+    T, k = idx.shape
+    hot = F.one_hot(idx.T.reshape(-1), E)
+    return (hot.cumsum(0) * hot).sum(1).reshape(k, T).T
 
 
 @drop_mask.mistake("A list of lists comes back. Make a tensor of it.")
@@ -1069,6 +1194,17 @@ _bias(
     result="(b + u * torch.sign(load.mean() - load)).float()",
 )
 _bias(
+    "in_float64",
+    "The result is float64 whatever b is. It has the dtype of b.",
+    load="counts.double()",
+    result="(b + u * torch.sign(load.mean() - load)).double()",
+)
+_bias(
+    "u_fixed",
+    "The step is 0.001, whatever u is: multiply the sign by u.",
+    result="b + 0.001 * torch.sign(load.mean() - load)",
+)
+_bias(
     "dtype_of_counts",
     "With counts in float64 the result is float64, though b is float32. Bring the counts to the dtype of b.",
     load="counts if counts.is_floating_point() else counts.to(b.dtype)",
@@ -1082,6 +1218,19 @@ def in_place(b, counts, u):
     with torch.no_grad():
         b += u * torch.sign(counts.to(b.dtype).mean() - counts.to(b.dtype))
     return b.detach()
+
+
+@bias_update.form(in_place)
+def in_place_and_b_returned(b, counts, u):
+    with torch.no_grad():
+        b += u * torch.sign(counts.to(b.dtype).mean() - counts.to(b.dtype))
+    return b
+
+
+@bias_update.form(in_place)
+def in_place_with_the_graph(b, counts, u):
+    b += u * torch.sign(counts.to(b.dtype).mean() - counts.to(b.dtype))
+    return b
 
 
 @bias_update.mistake(
@@ -1116,7 +1265,7 @@ class TokenByToken(nn.Module):
         rows = []
         for token in x.reshape(-1, x.shape[-1]):
             logits = self.router(token)
-            best = sorted(range(len(self.experts)), key=lambda e: -float(logits[e]))[: self.top_k]
+            best = sorted(range(len(self.experts)), key=lambda e: -logits[e].item())[: self.top_k]
             total = sum(torch.exp(logits[e]) for e in best)
             row = self.shared(token)
             for e in best:
@@ -1230,6 +1379,7 @@ MOE_DEFAULTS = {
 
 
 def _shared(name, message, form_of="", **changes):
+    message = message or next(kept.message for kept in SharedExpertMoE.mistakes if kept.name == form_of)
     SharedExpertMoE.typed("mistake", name, message, MOE.format(**(MOE_DEFAULTS | changes)), form_of)
 
 
@@ -1323,6 +1473,38 @@ _shared(
     p="logits.softmax(0)",
 )
 _shared(
+    "softmax_over_the_first_dimension",
+    "",
+    form_of="softmax_over_the_tokens",
+    flat="x",
+    p="logits.softmax(0)",
+    add="out + gates[..., e : e + 1] * self.experts[e](flat)",
+)
+_shared(
+    "divided_by_the_sum_of_all",
+    "The weights are divided by their sum over all tokens. Each token's own top_k weights add up to 1: sum(-1, keepdim=True).",
+    value="value / value.sum()",
+)
+_shared(
+    "the_rest_for_the_shared",
+    "The shared expert gets what the chosen probabilities leave of 1. It stands outside the routing: add it with weight 1.",
+    value="value",
+    out="(1 - value.sum(-1, keepdim=True)) * self.shared(flat)",
+)
+_shared(
+    "slot_for_expert",
+    "The number of the slot is used as the number of the expert, so only the first top_k experts ever work. topk says which expert a slot means.",
+    value="value / value.sum(-1, keepdim=True)",
+    add="out + (value[:, e : e + 1] * self.experts[e](flat) if e < self.top_k else 0)",
+)
+_shared(
+    "overwritten_by_the_next",
+    "Where a token has two experts, the second overwrites what the first wrote (`y[token] = …`). Add to it.",
+    out="torch.zeros_like(flat)",
+    add="torch.where(gates[:, e : e + 1] > 0, gates[:, e : e + 1] * self.experts[e](flat), out)",
+    result="(out + self.shared(flat)).reshape(x.shape)",
+)
+_shared(
     "smallest_chosen",
     "The experts with the smallest probabilities are chosen.",
     top="p.topk(self.top_k, dim=-1, largest=False)",
@@ -1356,6 +1538,26 @@ _shared(
     "experts_in_a_plain_list",
     "The experts stand in a plain Python list, so `parameters()` does not find them, and no optimiser would. Use nn.ModuleList.",
     experts="[FFN(d_model, d_ff) for _ in range(n_experts)]",
+)
+_shared(
+    "plain_list_on_unflattened_x",
+    "",
+    form_of="experts_in_a_plain_list",
+    experts="[FFN(d_model, d_ff) for _ in range(n_experts)]",
+    flat="x",
+    add="out + gates[..., e : e + 1] * self.experts[e](flat)",
+)
+_shared(
+    "one_expert_fewer",
+    "There are n_experts − 1 routed experts. The shared one is not counted: it comes on top of n_experts.",
+    router="nn.Linear(d_model, n_experts - 1, bias=False)",
+    experts="nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts - 1)])",
+)
+_shared(
+    "one_expert_fewer_than_rows",
+    "",
+    form_of="one_expert_fewer",
+    experts="nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts - 1)])",
 )
 _shared(
     "router_with_bias",

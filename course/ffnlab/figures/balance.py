@@ -247,7 +247,7 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
                         x + pitch / 2,
                         y + 19.5,
                         TOKENS[t],
-                        size=9.5,
+                        size=9.5 if len(TOKENS[t]) < 6 else 8.5,
                         anchor="middle",
                         fill=style.MUTED if n >= room else style.INK,
                     ),
@@ -345,7 +345,14 @@ def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
             start, end = sorted((left + scale * score, left + scale * max(score + bias, 0)))
             shapes.append(
                 svg.rect(
-                    start, y + 2, end - start, 26, stroke=style.NEGATIVE, stroke_width=2, dash="4 3", fill=style.PAPER
+                    start,
+                    y + 2,
+                    end - start,
+                    26,
+                    stroke=style.NEGATIVE,
+                    stroke_width=2,
+                    dash="4 3",
+                    fill=style.PAPER if bias > 0 else "none",
                 )
             )
         at = left + scale * max(score, sums[e]) + 8
