@@ -250,11 +250,14 @@ def matrix(
     problems: Annotated[bool, typer.Option("--problems", help="Only rows that are not as they must be.")] = False,
 ) -> None:
     """Print exercise × kept answer → points and message, on public and on hidden draws. Exit status 1 where one is not as it must be."""
+    import torch
+
     from autograder import build as builder
     from autograder import draws, judge, keys, report
     from autograder import matrix as matrices
     from ffnlab import exercises
 
+    torch.set_num_threads(1)  # the tensors are small
     console = Console(width=None if sys.stdout.isatty() else 160)
     names = exercise or list(exercises.every())
     found: list[matrices.Row] = []

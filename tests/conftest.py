@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 
+torch.set_num_threads(1)  # the tensors are small, and tests run in two processes
 ROOT = Path(__file__).resolve().parent.parent
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")

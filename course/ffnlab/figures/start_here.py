@@ -20,7 +20,7 @@ STEPS = (
     ("What the FFN stores", 60),
     ("Gated FFNs", 75),
     ("Mixture of Experts I: route and dispatch", 105),
-    ("Mixture of Experts II: balance and capacity", 45),
+    ("Mixture of Experts II: balance and capacity", 85),
     ("Capstone: one block, four kinds of feed-forward", 40),
 )  # title and minutes of notebook 00, 01, …
 SENTENCES = (TOKENS, OTHER_TOKENS)
