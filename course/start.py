@@ -6,6 +6,7 @@ newer is needed, on Linux, macOS or Windows. `make lab` calls this file too.
 
 import argparse
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,9 @@ if sys.version_info < OLDEST:  # stands before all that an older Python can't re
 
 COURSE = Path(__file__).resolve().parent
 FIRST_NOTEBOOK = "00_start_here/00_start_here.ipynb"
+QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of the notebook
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
 
 
 class CannotStart(Exception):
@@ -98,6 +102,9 @@ def set_up(environment: Path, torch_index: str | None) -> str:
     if torch_index:
         run([*install, "--no-deps", "--index-url", torch_index, "torch"], failed)
     run([*install, "-e", str(COURSE)], failed)
+    settings = environment / "share" / "jupyter" / "lab" / "settings"
+    settings.mkdir(parents=True, exist_ok=True)
+    (settings / "overrides.json").write_text(json.dumps(QUIET), encoding="utf-8")
     done.write_text(fingerprint(), encoding="utf-8")
     return python
 

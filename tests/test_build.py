@@ -150,3 +150,10 @@ def test_generated_notebooks_say_that_they_are_generated() -> None:
     for name in NAMES:
         notebook = json.loads(house.release(name).read_text(encoding="utf-8"))
         assert notebook["metadata"]["ffnlab"]["generated"].startswith("from solutions/")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_course_map_says_the_same_minutes_as_the_header(name: str) -> None:
+    header = nbformat.read(house.release(name), as_version=4).cells[0].source
+    minutes = re.search(r"\| \*\*Time\*\* \| (\d+) minutes", header)
+    assert minutes and int(minutes[1]) == STEPS[int(name[:2])][1]
