@@ -15,6 +15,7 @@ import pytest
 from autograder import build, house, judge, keys
 from autograder.house import UserError
 from ffnlab import answers, exercises
+from ffnlab.figures.start_here import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = house.assignments()
