@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -16,8 +17,9 @@ from typing import Any
 
 import nbformat
 import sqlalchemy as sa
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Grade, Gradebook
 from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
+from sqlalchemy.orm import Session
 
 import autograder
 from autograder.draws import key_version
@@ -86,6 +88,7 @@ class Book:
         warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")
         try:
             self._gradebook = Gradebook(school.db_url)
+            self._names: dict[str, dict[str, str]] = {}
             _metadata.create_all(self._gradebook.engine)
         except ImportError as error:
             raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
@@ -103,6 +106,7 @@ class Book:
         path = solution(assignment)
         if not path.is_file():
             raise UserError(f"{path} is missing: run `make build` first")
+        self._names.pop(assignment, None)
         self._gradebook.update_or_create_assignment(assignment)
         notebook = nbformat.read(path, as_version=4)
         resources: dict[str, Any] = {
@@ -135,27 +139,34 @@ class Book:
                 yield _attempt(row)
 
     def enter(self, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
-        """One submission's scores, comments and history, in one transaction."""
-        book, assignment = self._gradebook, graded.assignment
-        try:
-            book.update_or_create_student(student)
+        """One submission's scores, comments and history, in one transaction.
+
+        Raises:
+            UserError: the gradebook knows other cells than the notebook has.
+        """
+        assignment = graded.assignment
+        names = self._cell_names(assignment)
+        with self._one_transaction() as session:
+            self._gradebook.update_or_create_student(student)
             moment = {} if timestamp is None else {"timestamp": timestamp}
-            book.update_or_create_submission(assignment, student, **moment)
+            entry = self._gradebook.update_or_create_submission(assignment, student, **moment)
+            (notebook,) = entry.notebooks
+            grades = {names[grade.cell_id]: grade for grade in notebook.grades}
+            comments = {names[comment.cell_id]: comment for comment in notebook.comments}
             attempted = {cell.name: not cell.untouched for cell in graded.cells if cell.kind is Kind.MANUAL}
-            for name, verdict in graded.verdicts.items():
-                grade = book.find_grade(f"check-{name}", assignment, assignment, student)
-                held = verdict.outcome is Outcome.NOT_GRADED
-                grade.auto_score = None if held else verdict.points
-                grade.needs_manual_grade = held or grade.manual_score is not None
-                comment = book.find_comment(name, assignment, assignment, student)
-                comment.auto_comment = None if verdict.outcome is Outcome.EARNED else verdict.message
-            for name, answered in attempted.items():
-                grade = book.find_grade(name, assignment, assignment, student)
-                grade.auto_score = None if answered else 0.0
-                grade.needs_manual_grade = answered or grade.manual_score is not None
-                comment = book.find_comment(name, assignment, assignment, student)
-                comment.auto_comment = None if answered else "No response."
-            book.db.execute(
+            try:
+                for name, verdict in graded.verdicts.items():
+                    held = verdict.outcome is Outcome.NOT_GRADED
+                    _score(grades[f"check-{name}"], None if held else verdict.points)
+                    comments[name].auto_comment = None if verdict.outcome is Outcome.EARNED else verdict.message
+                for name, answered in attempted.items():
+                    _score(grades[name], None if answered else 0.0)
+                    comments[name].auto_comment = None if answered else "No response."
+            except KeyError as missing:
+                raise UserError(
+                    f"the gradebook does not know {assignment} as it is now ({missing} is missing): run `make build`"
+                ) from None
+            session.execute(
                 ATTEMPTS.insert().values(
                     assignment=assignment,
                     student=student,
@@ -173,15 +184,32 @@ class Book:
                     ),
                 )
             )
-            book.db.commit()
-        except MissingEntry as error:
-            book.db.rollback()
-            raise UserError(
-                f"the gradebook does not know {assignment} as it is now ({error}): run `make build`"
-            ) from None
+
+    def _cell_names(self, assignment: str) -> dict[str, str]:
+        """By their ids, the names of an assignment's cells."""
+        if assignment not in self._names:
+            self._names[assignment] = {
+                cell.id: cell.name
+                for notebook in self._gradebook.find_assignment(assignment).notebooks
+                for cell in (*notebook.grade_cells, *notebook.solution_cells)
+            }
+        return self._names[assignment]
+
+    @contextlib.contextmanager
+    def _one_transaction(self) -> Iterator[Session]:
+        """nbgrader's methods commit one by one; here they flush, and all is committed at the end or not at all."""
+        session = self._gradebook.db()
+        commit = session.commit
+        session.commit, session.expire_on_commit = session.flush, False
+        try:
+            yield session
+            commit()
         except BaseException:
-            book.db.rollback()
+            session.rollback()
             raise
+        finally:
+            del session.commit
+            session.expire_on_commit = True
 
     def scores(self, assignment: str) -> dict[str, dict[str, float | None]]:
         """Every student's automatic scores as nbgrader holds them, by the grade cell's name."""
@@ -191,6 +219,12 @@ class Book:
             }
             for submission in self._gradebook.assignment_submissions(assignment)
         }
+
+
+def _score(grade: Grade, points: float | None) -> None:
+    """Enter what the autograder gives; None, or a score by hand that stands already, waits for a person."""
+    grade.auto_score = points
+    grade.needs_manual_grade = points is None or grade.manual_score is not None
 
 
 def _attempt(row: Any) -> Attempt:

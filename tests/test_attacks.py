@@ -127,7 +127,7 @@ def test_formgrader_shows_no_script_of_a_student(jail: Jail) -> None:
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
     _, attack = ALL["markup_in_outputs"]
     done = grade_submission(START, attack.data(), jail, SEEDS)
-    notebook = feedback.graded_notebook(done)
+    notebook = nbformat.from_dict(feedback.graded_notebook(done))
     evil = "<script>alert(5)</script><img src=x onerror=alert(6)>"
     notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
     page, _ = HTMLExporter(config=config, template_name="classic").from_notebook_node(notebook)  # type: ignore[no-untyped-call]

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from conftest import needs_bubblewrap
 from test_inbox import answered, blank, place
@@ -218,6 +219,12 @@ def test_the_log_has_a_line_a_submission(school: Class, done: dict[str, classroo
         assert one.graded
         (first, *_) = [line.split("  ") for line in lines if line.split("  ")[1] == student]
         assert first[2:4] == [FFN, f"{one.graded.points:g}/{one.graded.max_points:g}"]
+
+
+def test_the_graded_notebook_is_a_valid_one(school: Class, done: dict[str, classroom.Done]) -> None:
+    for student in done:
+        path = school.autograded / student / FFN / f"{FFN}.ipynb"
+        nbformat.validate(nbformat.read(path, as_version=4))
 
 
 def test_every_student_gets_a_page_with_the_named_mistakes(school: Class, done: dict[str, classroom.Done]) -> None:

@@ -71,7 +71,9 @@ def test_conda_installs_this_projects_two_packages_with_pip() -> None:
     assert {"pip": ["-e ./course", "-e ."]} in environment["dependencies"]
 
 
-@pytest.mark.parametrize(("folder", "extras"), [(COURSE, ()), (ROOT, ("test", "dask", "postgresql"))], ids=["ffnlab", "autograder"])
+@pytest.mark.parametrize(
+    ("folder", "extras"), [(COURSE, ()), (ROOT, ("test", "dask", "postgresql"))], ids=["ffnlab", "autograder"]
+)
 def test_every_direct_dependency_is_pinned_within_its_range(folder: Path, extras: tuple[str, ...]) -> None:
     pinned = pins(folder / "constraints.txt")
     for name, requirement in requirements(folder, *extras).items():
