@@ -18,13 +18,12 @@
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 60 minutes, and 10 more for the quiz and question M6 |
+# | **Time** | 70 minutes, and 10 more for the quiz and question M6 (sections 10 and 11), which can wait for another day |
 # | **You need** | `02_feed_forward`; a training loop seen once |
 # | **Points** | 22 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
-# knows
-# 512 facts, find the neurons that hold one of them, and take these away. At the end, **you will be able to …**
+# knows hundreds of facts, find the neurons that hold one of them, and take these away. At the end, **you will be able to …**
 #
 # | | tested by |
 # |---|---|
@@ -50,6 +49,7 @@ from ffnlab.figures import memory as figures
 from ffnlab.train import bar
 
 style.use()
+torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
 
 class FFN(nn.Module):
@@ -67,13 +67,12 @@ class FFN(nn.Module):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Key, coefficient, value
 #
-# *What does Balago like?* The FFN of this notebook knows the answer, for 512 invented people. A question is a vector of 32 random numbers, an answer
-# one of
-# 64 other vectors, and nothing connects them but the FFN's 128 hidden neurons, which learned all 512 facts.
+# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. We trained it ahead. A question is a vector of 32 random
+# numbers, an answer is one of 64 other random vectors, and nothing connects the two but the FFN's 128 hidden neurons.
 #
-# The figure shows one neuron. On the left are the 32 weights that lead into it, in the middle the people for whom it fires most, on the right the
-# answers
-# that it pushes most when it fires.
+# A neuron **fires** for a question if what it adds up is larger than zero, so that ReLU lets it through. The figure shows one neuron. On the left are
+# the 32 weights that lead into it, in the middle the eight people for whom it fires most, on the right the eight answers that it pushes most: those
+# along which its weights in the second layer point.
 #
 # **Predict:** if this neuron were *the* memory of one fact, for how many of the 512 questions would it fire? And would the answers of the people in the
 # middle stand on the right?
@@ -91,10 +90,22 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # | **value** | what it writes, times the coefficient | a vector of d_model weights | `linear2.weight[:, j]` |
 #
 # This looks like attention, with keys and values that are learned and not computed from tokens. But there is no softmax: the coefficients need not add
-# up to
-# 1, and many are large at the same time. Each neuron here fires for about half of the questions. It is not the memory of one fact. Still, key and value
-# belong together: over all
-# 128 neurons, 2.4 of the 8 people in the middle have an answer on the right, on average. Chance would give 1.
+# up to 1, and many are large at the same time.
+#
+# One neuron is an anecdote. The next cell looks at all 128.
+
+# %% nbgrader={"grade": false, "grade_id": "neuron-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+(E, U, y), store = fact_stores.store()
+h = torch.relu(E @ store.keys.T + store.b1)  # [512, 128]
+print(f"each neuron fires for {(h > 0).sum(0).min()} to {(h > 0).sum(0).max()} of the 512 questions")
+people = y[h.topk(8, dim=0).indices]  # [8, 128], the answers of the eight people of each neuron
+pushed = (store.values @ U.T).topk(8).indices  # [128, 8], the eight answers that each neuron pushes most
+right = (people.T[:, :, None] == pushed[:, None, :]).any(2).sum(1).float().mean()
+print(f"of 8 people, {right:.1f} on average have an answer that is among the 8; chance would give {8 * 8 / 64:.0f}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-all-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Each neuron fires for a third to two thirds of the questions, so none is the memory of one fact. Still, key and value belong together: the people that a neuron
+# answers to have the answers that it pushes more often than chance would have it.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "memory_view-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `memory_view`
@@ -133,13 +144,12 @@ recheck("memory_view", memory_view)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "growing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · A sum of what the neurons write
 #
-# The output is what all neurons write together:
+# Neuron j *writes* its coefficient times its value. The output is what all neurons write together, and the bias b2:
 #
 # $$\mathrm{FFN}(x) = b_2 + \sum_j h_j \cdot \mathrm{value}_j, \qquad h_j = \mathrm{act}(x \cdot \mathrm{key}_j + b_{1,j})$$
 #
-# Below, the neurons write one after the other, the one that pushes the right answer most comes first. The bars are the scores of the answers, (x +
-# output) · answer.
-# The highest score is what the FFN says.
+# Below, the neurons write one after the other; the one that pushes the right answer most comes first. The bars are the scores of the answers,
+# (x + output) · answer, where x is the question: a residual connection, as in a Transformer. The answer with the highest score is what the FFN says.
 #
 # **Predict:** about 64 of the 128 neurons fire for a fact. How many of them have to write until the right answer is ahead? Does it stay ahead?
 
@@ -151,9 +161,9 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Of about 64 neurons that fire, the few strongest put the right answer ahead. Those at the end of the order push the other way: they
-# fire for this fact and
-# write for others. With all 128 the answer is right, with a margin.
+# **What you saw.** Of about 64 neurons that fire, the strongest one to sixteen put the right answer ahead, depending on the fact. Then its lead grows
+# to far more than it need be. In the middle of the order stand the silent neurons: nothing moves. Those at the end push the other way: they fire for
+# this fact and write for others. With all 128 the answer is right, with a margin.
 #
 # ### Exercise `decompose_output`
 #
@@ -201,10 +211,9 @@ except NotImplementedError:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "train_fact_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Store facts
 #
-# How do facts get into the weights? Nobody puts them there one by one. The questions `E` [N, d_model] and the answers `U` [C, d_model] are random and
-# stay fixed; `y` [N] says
-# which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and cross-entropy with gradient steps does the
-# rest.
+# How do facts get into the weights? Nobody puts them there one by one. The N questions `E` [N, d_model] and the C possible answers `U` [C, d_model] are
+# random and stay fixed; `y` [N] says which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and
+# cross-entropy with gradient steps does the rest.
 #
 # **Predict:** 256 facts, 40 hidden neurons. Will an FFN know half of them, nearly all, or all?
 #
@@ -215,12 +224,12 @@ except NotImplementedError:
 # Train an FFN that knows facts.
 #
 # - **Takes** `E` [N, d_model], `U` [C, d_model], both float32, `y` [N] of whole numbers below C, the width `d_ff`, and a number of steps.
-# - **Returns** the trained `nn.Module`: two linear layers with a hidden layer of width `d_ff` and a bend between. It maps [N, d_model] to [N, d_model].
+# - **Returns** the trained `nn.Module`: two linear layers with a hidden layer of width `d_ff`, and a bend between them only. It maps [N, d_model] to
+#   [N, d_model].
 # - A fact n is known if the largest score is that of `y[n]`. The check accepts the scores `(E + module(E)) @ U.T` and `module(E) @ U.T`. At least 99 %
-#   of 256
-#   facts have to be known, with d_model = 32, 64 answers, d_ff = 40 and 300 steps.
-# - An optimiser takes at most `steps` steps, each on all facts or on some. Adam with a learning rate of 0.01 is enough.
-# - Only the module is trained: `E`, `U` and `y` stay as they were. The check takes two or three seconds.
+#   of 256 facts have to be known, with d_model = 32, 64 answers, d_ff = 40 and 300 steps.
+# - One of PyTorch's optimisers takes at most `steps` steps, each on all facts or on some: a batch is a step. Adam with a learning rate of 0.01 is enough.
+# - Only the module is trained: `E`, `U` and `y` stay as they were. The check takes a second or two.
 #
 #
 # Stuck? Run `hint("train_fact_ffn")` in a cell of your own.
@@ -267,12 +276,10 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** A staircase. Twice the facts need about twice the neurons: at this size the capacity grows in proportion to d_ff, with roughly 16
-# facts for each neuron of
-# 64 weights. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. It is why a model's d_ff/d_model ratio
-# of 2, 4 or 8 matters:
-# with d_model = 32 these are the columns 64, 128 and (not run) 256.
+# facts for each neuron, which has 64 weights. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. It is
+# why a model's ratio d_ff/d_model of 2, 4 or 8 matters: with d_model = 32 these are the columns 64, 128 and (not run) 256.
 #
-# Do you believe the table? The cell trains one row of it again, with *your* `train_fact_ffn`, on other facts.
+# Do you believe the table? The next cell trains one row of it again, with *your* `train_fact_ffn`, on other facts.
 
 
 # %% nbgrader={"grade": false, "grade_id": "sweep", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -298,8 +305,10 @@ except NotImplementedError:
 # ## 5 · Which neurons know it?
 #
 # A fact is known because the output points towards its answer. Each neuron adds h_j · value_j to the output. So it helps if it fires (h_j is large)
-# *and* its value
-# points the right way. What it adds along a direction is h_j · (value_j · direction), a number with a sign.
+# *and* its value points the right way. What it adds along a direction, here the vector of the right answer, is its **contribution**,
+# h_j · (value_j · direction): a number with a sign.
+#
+# **Predict:** would the neurons that fire most do as well?
 #
 # ### Exercise `top_neurons`
 #
@@ -320,8 +329,8 @@ except NotImplementedError:
 def top_neurons(ffn, x, direction, k):
     """The k neurons that add most to the output of x along the direction: an integer tensor [k]."""
     ### BEGIN SOLUTION
-    contributions = decompose_output(ffn, x) @ direction  # [d_ff]
-    return contributions.topk(k).indices
+    written = ffn.activation(ffn.linear1(x))[:, None] * ffn.linear2.weight.T  # [d_ff, d_model]
+    return (written @ direction).topk(k).indices
     ### END SOLUTION
     raise NotImplementedError
 
@@ -337,12 +346,11 @@ recheck("top_neurons", top_neurons)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knock-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Knock them out
 #
-# Now the experiment. Take the strongest neurons of one fact, set their coefficients to zero, and ask the store all 512 questions again. In grey you see
-# the scores as they were.
+# Now the experiment. Take the m strongest neurons of one fact, those with the largest contributions to its answer, set their coefficients to zero, and
+# ask the store all 512 questions again. In grey you see the scores as they were.
 #
 # **Predict:** if one neuron held one fact, m = 1 would delete it and nothing else. If every fact were spread over all neurons, m = 8 would hardly
-# matter. What happens?
-# What if the m neurons are chosen at random among those that fire?
+# matter. What happens? What if the m neurons are chosen at random among those that fire?
 
 # %% nbgrader={"grade": false, "grade_id": "knock", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -390,9 +398,9 @@ recheck("knockout", knockout)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One fact is an anecdote. The cell trains three stores of 512 facts and asks *your* functions about every fourth fact: is it lost without its m
-# strongest neurons, and how many of the
-# other 511 go with it? The last column knocks out m random neurons among those that fire.
+# One fact is an anecdote. The next cell trains three stores of 512 facts and asks *your* functions about every fourth fact: is it lost without its m
+# strongest neurons, and what share of the other 511 goes with it? The last column knocks out m random neurons among those that fire. It takes about
+# ten seconds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "lost", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -444,9 +452,8 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # - **It is not clean either.** The eight neurons that delete one fact take 10 to 11 % of the others along. Every neuron works for many facts.
 #
 # 512 facts in 128 neurons: there are more things to remember than neurons, so each neuron has to take part in several. This is called
-# **superposition**. The directions of the
-# facts are not orthogonal, they only overlap little; the bend and the margin between scores cope with the rest. It is also why a neuron often has no
-# clean meaning, though some do.
+# **superposition**. The directions of the facts are not orthogonal, they only overlap little; the bend and the margin between scores cope with the
+# rest. It is one reason why a neuron often has no clean meaning.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "activation_patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · Patterns
@@ -461,8 +468,7 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 #
 # - **Takes** `ffn` (ReLU) and tokens `X` [N, d_model].
 # - **Returns** a tensor [N, d_ff] of zeros and ones, of any integer or float dtype (True and False will do): entry (n, j) is 1 if neuron j fires for
-#   token n, that is if what
-#   it adds up, with its bias, is larger than 0. Exactly 0 is not firing.
+#   token n, that is, if what it adds up, with its bias, is larger than 0. Exactly 0 is not firing.
 # - `ffn` and `X` stay as they were.
 #
 #
@@ -501,15 +507,14 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** (No lines? Write `activation_patterns`.) Two things that one might not expect:
 #
-# 1. The pattern does not give the answer away. Two facts with the same answer agree on hardly more neurons than any two facts: each question has a
-#    pattern of its own. The questions here are
-#    random vectors; for words with something in common this may differ.
+# 1. The pattern does not give the answer away. Two facts with the same answer agree on hardly more neurons than any two facts, and two coins agree
+#    half of the time as well: each question has a pattern of its own. The questions here are random vectors; for words with something in common this
+#    may differ.
 # 2. Half of the neurons fire, before training and after. **The sparsity of large models does not show at this size.** In trained Transformers it does,
 #    and section 9 has numbers.
 #
-# What one can predict is the start. If the sums of a neuron are normal with spread σ around a bias b, it fires with probability Φ(b/σ) (notebook 03).
-# The cell sets all biases
-# of a random layer by hand and compares.
+# What one can predict is the start. If what a neuron adds up is normally distributed, with standard deviation σ around its bias b, it fires with
+# probability Φ(b/σ), where Φ is the bell curve's area up to a point (notebook 03). The cell sets all biases of a random layer by hand and compares.
 
 # %% nbgrader={"grade": false, "grade_id": "law", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 g = torch.Generator().manual_seed(0)
@@ -526,12 +531,12 @@ for b in (0.0, -0.67, -1.28, -2.0):
 #
 # | for | against, or limits |
 # |---|---|
-# | Geva et al. 2021: keys answer to patterns in text that people can name, values push certain next words | Niu et al. 2024: the knowledge-neuron thesis is “at best an oversimplification” |
-# | Dai et al. 2022: *knowledge neurons*, whose activation goes with a fact being expressed | Hase et al. 2023: where a fact is *localised* does not predict where it is best *edited* |
-# | Meng et al. 2022 (ROME): facts can be edited in the MLPs of middle layers | Allen-Zhu and Li 2024: about 2 bits of knowledge per parameter, for models as a whole |
+# | Geva et al. 2021: in a trained language model, keys answer to patterns in text that people can name, and values push the words that tend to come next | Niu et al. 2024 changed how such models use grammar with the same editing methods, and call the thesis that FFN weights store facts “at best, an oversimplification” |
+# | Dai et al. 2022 found *knowledge neurons* in BERT: the more active they are, the more a fact is expressed | Hase et al. 2023: where a fact is *localised* does not predict where it is best *edited* |
+# | Meng et al. 2022 (ROME) traced facts to the FFNs of middle layers in GPT models, and changed facts by changing one FFN's weights | Allen-Zhu and Li 2024: about 2 bits of knowledge per parameter, counted over the whole model, not over its FFNs |
 #
-# Can attention store facts, without any FFN? **Predict**, then run it: 512 facts of two tokens each (64 subjects × 8 relations), one attention layer,
-# trained embeddings.
+# Can attention store facts, without any FFN? **Predict**, then run it: 512 facts of two tokens each (64 subjects × 8 relations, as in “Debaba, likes”),
+# one attention layer, trained embeddings.
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention-only", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -547,8 +552,9 @@ def attention_only(seed, d=32, heads=4):
     for _ in range(300):
         x = torch.stack([subjects(subject), relations(relation)], dim=1)  # [512, 2, d]
         scores = read_out((x + attention(x, x, x, need_weights=False)[0])[:, -1])
+        loss = F.cross_entropy(scores, y)
         adam.zero_grad()
-        F.cross_entropy(scores, y).backward()
+        loss.backward()
         adam.step()
     return (scores.argmax(1) == y).float().mean().item()
 
@@ -556,13 +562,12 @@ def attention_only(seed, d=32, heads=4):
 print("attention alone knows", ", ".join(f"{attention_only(seed):.0%}" for seed in bar(3, "attention alone")))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-labels", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# It knows all of them, for each of three seeds. So “attention cannot store facts” is false. Attention's scores bend, and embeddings are weights as
-# well. What remains true: a
-# large part of the parameters is in the FFNs, and many of the mechanisms of recall that people found are there.
+# It knows all of them, for each of three seeds. So “attention cannot store facts” is false. Attention's softmax bends, and embeddings are weights as
+# well. What remains true: a large part of the parameters is in the FFNs, and mechanisms of recall were found there.
 #
 # ## 9 · Spot the error
 #
-# Three statements from published pages. For each: find the error, then run the cell.
+# Three statements as published pages make them. For each: find the error, then run the cell.
 #
 # **A.** A tutorial explains the FFN as a memory: “Linear1: keys. Hidden: values. Linear2: output.”
 
@@ -584,8 +589,7 @@ print(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-sparse", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # What is stored cannot change from token to token. The hidden numbers do: they are **coefficients**, one number for each memory. The **values** are
-# vectors, and stand in
-# `linear2`. Keys in Linear1 is right.
+# vectors, and stand in `linear2`. That the keys stand in Linear1 is right.
 #
 # **B.** A lesson says that ReLU makes the hidden layer sparse: “50–90 % of neurons output zero”.
 
@@ -599,13 +603,11 @@ print(f"GELU instead: {(h == 0).float().mean():.0%} zeros")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-vast", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For random weights it is 50 %, and in this notebook's stores it stays there. Trained large ReLU Transformers are **far sparser** than the range says:
-# on average 3.0 % of the entries
-# are not zero in T5-Base and 6.3 % in ViT-B/16 (Li et al. 2023, arXiv 2210.06313). And models with GELU or SiLU have hardly any exact zeros. No single
-# range covers these cases.
+# on average 3.0 % of the entries are not zero in T5-Base and 6.3 % in ViT-B/16 (Li et al. 2023, arXiv 2210.06313). And models with GELU or SiLU have
+# hardly any exact zeros. No single range covers these cases.
 #
 # **C.** “FFNs are the memory: they store the vast majority of the model's knowledge, and each neuron encodes a fact.” You have both experiments: which
-# cell speaks against the first half,
-# which against the second? The cell below adds a third number: how often neurons are shared.
+# cell speaks against the first half, which against the second? The cell below adds a third number: how often neurons are shared.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-vast-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 with torch.no_grad():
@@ -616,8 +618,8 @@ with torch.no_grad():
         print(f"and a neuron fires for {(h > 0).sum(0).float().mean():.0f} facts on average")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_value-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Against the first half: attention alone knew the facts of section 8. Against the second: the knock-outs of section 6. With fewer neurons than facts,
-# each has to serve several.
+# Against the first half: attention alone knew the facts of section 8, so facts can be stored without an FFN. Against
+# the second: the knock-outs of section 6. With fewer neurons than facts, each has to serve several.
 #
 # ## 10 · Quiz
 #

@@ -157,6 +157,32 @@ def transposed_in_place(ffn):
     return ffn.linear1.weight, ffn.linear2.weight
 
 
+@memory_view.mistake(
+    "The keys came back twice. The values are other weights: those that lead away from the hidden layer, in `linear2`."
+)
+def keys_twice(ffn):
+    return ffn.linear1.weight, ffn.linear1.weight
+
+
+@memory_view.mistake(
+    "The two tensors were stacked into one. Return them side by side, as a pair: `return keys, values`."
+)
+def stacked(ffn):
+    return torch.stack([ffn.linear1.weight, ffn.linear2.weight.T])
+
+
+@memory_view.mistake(
+    "A list with a pair for every neuron came back. One pair is asked, of two tensors that hold all neurons: row j belongs to neuron j."
+)
+def a_pair_for_each(ffn):
+    return [(ffn.linear1.weight[j], ffn.linear2.weight[:, j]) for j in range(len(ffn.linear1.bias))]
+
+
+@memory_view.mistake("The biases came back with them, or instead of them. Keys and values are rows of weights only.")
+def biases_alone(ffn):
+    return ffn.linear1.bias, ffn.linear2.bias
+
+
 # decompose_output
 
 decompose_output = Key(exercises.decompose_output)
@@ -340,6 +366,43 @@ def multiplied_in_place(ffn, x):
         return ffn.linear2.weight.mul_(h).T
 
 
+@decompose_output.mistake(
+    "Every neuron that fires writes its whole value here. The coefficient is not 1 or 0: it is how strongly the neuron fires."
+)
+def fires_or_not(ffn, x):
+    return (ffn.linear1(x) > 0).to(x.dtype)[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
+    "The coefficients were divided by their sum. They need not add up to 1: take what ReLU leaves."
+)
+def divided_by_the_sum(ffn, x):
+    h = torch.relu(ffn.linear1(x))
+    return (h / h.sum())[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake("The bias b1 was added after the activation. It belongs inside: act(x · key_j + b1_j).")
+def b1_after_the_activation(ffn, x):
+    return (torch.relu(ffn.linear1.weight @ x) + ffn.linear1.bias)[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
+    "The rows were filled into a float32 tensor: `torch.zeros` needs `dtype=x.dtype`, or it rounds float64 numbers."
+)
+def rounded_to_float32(ffn, x):
+    rows = torch.zeros(len(ffn.linear1.bias), len(x))
+    h = torch.relu(ffn.linear1(x))
+    for j in range(len(h)):
+        rows[j] = h[j] * ffn.linear2.weight[:, j]
+    return rows
+
+
+@decompose_output.mistake("There is one row too many: b2 stands below the neurons. The rows are the neurons' only.")
+def b2_as_a_row(ffn, x):
+    rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+    return torch.cat([rows, ffn.linear2.bias[None]])
+
+
 # top_neurons
 
 top_neurons = Key(exercises.top_neurons)
@@ -502,6 +565,39 @@ def argmax(ffn, x, direction, k):
 def in_place(ffn, x, direction, k):
     direction /= direction.norm()
     return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k).indices
+
+
+@top_neurons.form(off_by_one)
+def without_the_last(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argsort()[-k:-1]
+
+
+@top_neurons.mistake("One neuron too many came back: a slice `[:k + 1]` has k + 1 entries.")
+def one_too_many(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k + 1).indices
+
+
+@top_neurons.mistake(
+    "The direction was not used: these are the neurons whose rows have the largest sums. Multiply by `direction` before you sum."
+)
+def sums_of_rows(ffn, x, direction, k):
+    rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+    return rows.sum(dim=1).topk(k).indices
+
+
+@top_neurons.mistake(
+    "The result is a column [k, 1]. The product with `direction` is to be a vector [d_ff]: `rows @ direction`, without a new axis."
+)
+def a_column(ffn, x, direction, k):
+    rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
+    return (rows @ direction[:, None]).topk(k, dim=0).indices
+
+
+@top_neurons.mistake(
+    "The direction went into the FFN as if it were the token. x decides which neurons fire, the direction where their values should point."
+)
+def direction_as_token(ffn, x, direction, k):
+    return torch.relu(ffn.linear1(direction)).topk(k).indices
 
 
 # knockout
@@ -825,6 +921,44 @@ def residual(ffn, idx):
     return WithResidual()
 
 
+@knockout.mistake(
+    "A weight that learns must not be changed in place while gradients are recorded: do it under `with torch.no_grad():`, or on `.data`."
+)
+def without_no_grad(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight[:, idx] = 0
+    return other
+
+
+@knockout.mistake(
+    "It fails for a single token: `h[:, idx]` needs two dimensions. `h[..., idx]` takes any number of them."
+)
+def two_dimensions_only(ffn, idx):
+    class Knocked(nn.Module):
+        def forward(self, x):
+            h = ffn.activation(ffn.linear1(x)).clone()
+            h[:, idx] = 0
+            return ffn.linear2(h)
+
+    return Knocked()
+
+
+@knockout.mistake(
+    "Other neurons are silent than those in `idx`: the first ones, as many as `idx` is long. `idx` holds their numbers."
+)
+def the_first_ones(ffn, idx):
+    other = copy.deepcopy(ffn)
+    other.linear2.weight.data[:, : len(idx)] = 0
+    return other
+
+
+@knockout.mistake("The weights came back, as a dict. Load them into a copy of `ffn`, and return that module.")
+def a_state_dict(ffn, idx):
+    state = copy.deepcopy(ffn.state_dict())
+    state["linear2.weight"][:, idx] = 0
+    return state
+
+
 # train_fact_ffn
 
 train_fact_ffn = Key(exercises.train_fact_ffn)
@@ -914,17 +1048,87 @@ ADAM = "opt = torch.optim.Adam(ffn.parameters(), lr=0.01)\n"
 STEP = "    loss.backward()\n    opt.step()"
 LOOP = "for _ in range(steps):\n    opt.zero_grad()\n    loss = F.cross_entropy((E + ffn(E)) @ U.T, y)\n" + STEP
 
+FFN_LAYERS = "ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))\n"
+
+TOO_SLOW = (
+    "It learns, but too slowly: after all steps most facts are still unknown. The steps are too small, or each looks at one fact only. "
+    "Adam with 0.01, on all facts at once, is fast enough."
+)
+
 _store(
     "learning_rate_1",
-    "The steps are far too large: the weights run away and the outputs become huge. For Adam 0.01 is a good learning rate here.",
+    "The steps are far too large: the weights run away and the outputs become large. For Adam 0.01 is a good learning rate here.",
     LOOP,
-    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))\nopt = torch.optim.Adam(ffn.parameters(), lr=1.0)",
+    layers=FFN_LAYERS + "opt = torch.optim.Adam(ffn.parameters(), lr=1.0)",
 )
 _store(
     "steps_too_small",
-    "It learns, but too slowly: after all steps most facts are still unknown. A larger learning rate, or Adam with 0.01 in place of SGD, helps.",
+    TOO_SLOW,
     LOOP,
-    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))\nopt = torch.optim.SGD(ffn.parameters(), lr=0.01)",
+    layers=FFN_LAYERS + "opt = torch.optim.SGD(ffn.parameters(), lr=0.01)",
+)
+_store(
+    "one_fact_at_a_time",
+    TOO_SLOW,
+    ADAM
+    + "for step in range(steps):\n    n = step % len(E)\n    opt.zero_grad()\n"
+    + "    loss = F.cross_entropy((E[n : n + 1] + ffn(E[n : n + 1])) @ U.T, y[n : n + 1])\n"
+    + STEP,
+    form_of="steps_too_small",
+)
+_store(
+    "adam_with_small_steps",
+    TOO_SLOW,
+    LOOP,
+    layers=FFN_LAYERS + "opt = torch.optim.Adam(ffn.parameters(), lr=0.0005)",
+    form_of="steps_too_small",
+)
+_store(
+    "towards_the_vectors",
+    "Most facts are known, but not all: this is what comes of a squared error between the outputs and the vectors `U[y]`. The right score need only be the "
+    "largest, and that is what the cross-entropy of the scores asks for.",
+    ADAM + LOOP.replace("F.cross_entropy((E + ffn(E)) @ U.T, y)", "F.mse_loss(ffn(E), U[y])"),
+)
+_store(
+    "softmax_twice",
+    "The scores went through a softmax before the cross-entropy, which applies one itself: the gradients nearly vanish. Hand it the scores as they are.",
+    ADAM + LOOP.replace("(E + ffn(E)) @ U.T", "((E + ffn(E)) @ U.T).softmax(dim=1)"),
+)
+_store(
+    "runs_away",
+    "The outputs run away without end. That happens if the loss has no lower bound: a minus before it, or the cross-entropy of the outputs with the vectors "
+    "`U[y]`, where scores and the numbers `y` belong; or if gradients are never cleared.",
+    ADAM + LOOP.replace("F.cross_entropy((E + ffn(E)) @ U.T, y)", "F.cross_entropy(E + ffn(E), U[y])"),
+)
+_store(
+    "one_step",
+    "The loop ends after one step, or takes its step after the loop: look at how far `optimiser.step()` and `return` are indented.",
+    ADAM + LOOP + "\n    return ffn",
+)
+_store(
+    "another_module",
+    "The module that came back is not the one that the optimiser trains: one of the two is made inside the loop, or made again at the end. "
+    "Make both once, before the loop.",
+    "for _ in range(steps):\n    " + FFN_LAYERS + "    opt = torch.optim.Adam(ffn.parameters(), lr=0.01)\n"
+    "    F.cross_entropy((E + ffn(E)) @ U.T, y).backward()\n    opt.step()\n"
+    "ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))",
+)
+_store(
+    "one_layer_trained",
+    "The optimiser has only some of the module's parameters; the others stay random. Give it `ffn.parameters()`, all of them.",
+    "opt = torch.optim.Adam(ffn[2].parameters(), lr=0.01)\n" + LOOP,
+)
+_store(
+    "relu_after_the_second",
+    "There is a bend after the second layer as well: no output can be negative. The FFN bends once, between its layers.",
+    ADAM + LOOP,
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]), nn.ReLU())",
+)
+_store(
+    "three_layers",
+    "There are more weights than two layers of width `d_ff` have: a third layer, perhaps. One hidden layer is asked.",
+    ADAM + LOOP,
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))",
 )
 _store(
     "trains_u",
@@ -943,15 +1147,14 @@ _store(
 )
 _store(
     "twice_as_many_steps",
-    "The loop takes more steps than `steps` says; two loops inside each other, perhaps. All facts at once are one step.",
+    "More steps than `steps` says: one too many (`range(steps + 1)`), or a second loop inside, in which each batch is a step of its own.",
     ADAM
     + "for _ in range(steps):\n    for half in (slice(None, None, 2), slice(1, None, 2)):\n        opt.zero_grad()\n"
     + "        loss = F.cross_entropy((E[half] + ffn(E[half])) @ U.T, y[half])\n        loss.backward()\n        opt.step()",
-    form_of="steps_ignored",
 )
 _store(
     "width_ignored",
-    "The hidden layer is 4·d_model wide, whatever `d_ff` says.",
+    "The width of the hidden layer is fixed in the code, or 4·d_model, whatever `d_ff` says.",
     ADAM + LOOP,
     layers="d = E.shape[1]\nffn = nn.Sequential(nn.Linear(d, 4 * d), nn.ReLU(), nn.Linear(4 * d, d))",
 )
@@ -962,7 +1165,7 @@ _store(
 )
 _store(
     "without_backward",
-    "An optimiser takes its steps, but there are no gradients to follow: `loss.backward()` is missing.",
+    "An optimiser takes its steps, but there are no gradients to follow: `loss.backward()` is missing, or `zero_grad()` stands between it and the step.",
     ADAM + LOOP.replace("    loss.backward()\n", ""),
 )
 _store(
@@ -985,7 +1188,7 @@ _store(
 )
 _store(
     "no_activation",
-    "There is no bend between the two layers: together they are one matrix, and that holds only about half of the facts.",
+    "There is no bend between the two layers: together they are one matrix, however many neurons there are.",
     ADAM + LOOP,
     layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.Linear(d_ff, E.shape[1]))",
 )
@@ -1158,6 +1361,33 @@ def x_changed(ffn, X):
     pattern = (ffn.linear1(X) > 0).int()
     X.clamp_(min=0)
     return pattern
+
+
+@activation_patterns.mistake(
+    "Only neurons above the mean count as firing here. Each neuron is compared with 0, on its own."
+)
+def above_the_mean(ffn, X):
+    h = torch.relu(ffn.linear1(X))
+    return (h > h.mean()).int()
+
+
+@activation_patterns.mistake(
+    "A neuron that gets exactly 0 has the entry ½ here. It does not fire, so its entry is 0: compare with `>`."
+)
+def half_at_zero(ffn, X):
+    return (1 + ffn.linear1(X).sign()) / 2
+
+
+@activation_patterns.mistake(
+    "The coefficients were cut off at 1, or rounded. However strongly a neuron fires, its entry is 1."
+)
+def cut_at_one(ffn, X):
+    return ffn.linear1(X).clamp(0, 1)
+
+
+@activation_patterns.mistake("Each row has a single 1, at the strongest neuron. Every neuron that fires has one.")
+def one_hot(ffn, X):
+    return F.one_hot(ffn.linear1(X).argmax(dim=1), len(ffn.linear1.bias))
 
 
 # Questions

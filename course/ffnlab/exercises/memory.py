@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -321,7 +322,7 @@ def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
             "y": torch.tensor([rng.integer(0, C - 1) for _ in range(N)]),
         }
 
-    return {"facts": facts(256, 32, 64), "few": facts(20, 9, 12)}
+    return {"facts": facts(256, 32, 64), "few": facts(200, 9, 12)}
 
 
 train_fact_ffn = Exercise(
@@ -341,13 +342,42 @@ train_fact_ffn = Exercise(
 STEPS = 300
 
 
+class _Watch:
+    """What optimisers do while an answer trains: how many steps they take, which parameters they have, whether there are gradients."""
+
+    def __init__(self) -> None:
+        self.steps, self.gradients = 0, False
+        self.had: set[int] = set()
+
+    def __call__(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
+        parameters = [p for group in optimiser.param_groups for p in group["params"]]
+        self.steps += 1
+        self.gradients = self.gradients or any(p.grad is not None and bool(p.grad.any()) for p in parameters)
+        self.had = {id(p) for p in parameters}
+
+    def found(self, module: nn.Module, steps: int) -> str:
+        """What was wrong with the training of `module` in `steps` steps, in words; empty if all of it was trained."""
+        if self.steps == 0:
+            return "no optimiser took a step"
+        if not self.gradients:
+            return "no step of the optimiser had a gradient to follow"
+        if self.steps < steps // 2:
+            return f"of {steps} steps it took {self.steps}"
+        having = sum(id(p) in self.had for p in module.parameters())
+        if having == 0:
+            return "the optimiser had other parameters than those of this module"
+        if having < len(list(module.parameters())):
+            return "the optimiser had only some of its parameters"
+        return ""
+
+
 @contextlib.contextmanager
-def _counted() -> Iterator[list[int]]:
-    """Counts the optimiser steps that are taken inside, whoever takes them."""
-    taken: list[int] = []
-    hook = register_optimizer_step_pre_hook(lambda *arguments: taken.append(1))
+def _watched() -> Iterator[_Watch]:
+    """Watches the optimisers that work inside, whoever made them."""
+    watch = _Watch()
+    hook = register_optimizer_step_pre_hook(watch)
     try:
-        yield taken
+        yield watch
     finally:
         hook.remove()
 
@@ -360,31 +390,56 @@ def _trained(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int)
 
 
 def _how_it_went(seen: Any) -> Any:
-    """Whether the facts are known; where they are not, what the outputs look like."""
+    """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
     E, U, y, out = (seen[name] for name in ("E", "U", "y", "out"))
     if out.shape != E.shape:
         raise ValueError("module(E) should have the shape of E")
-    right = max(((given @ U.T).argmax(1) == y for given in (out, E + out)), key=torch.count_nonzero)
+    if not seen["bends"]:
+        return {"the trained module": "it has no bend: a straight line in, a straight line out"}
+    right, scores = max(
+        (((given @ U.T).argmax(1) == y, given @ U.T) for given in (out, E + out)), key=lambda pair: int(pair[0].sum())
+    )
     known = float(right.float().mean())
     if known >= ENOUGH:
-        return {"of the facts, the module knows": "99 % or more"}
+        return {"the trained module": "it knows 99 % of the facts or more"}
+    if seen["training"]:
+        return {"the trained module": f"too few facts are known: {seen['training']}"}
     share = next(words for limit, words in SHARES if known < limit)
     if float(right[: len(y) // 2].float().mean()) >= ENOUGH:
-        share = "all of the first half only"
-    size = next(words for limit, words in SIZES if not float(out.abs().max()) >= limit)
-    return {"of the facts, the module knows": f"{share}; it writes {size}"}
+        share = "the first half"
+    others = scores.masked_fill(F.one_hot(y, len(U)).bool(), -torch.inf).amax(1)
+    gap = float((scores[torch.arange(len(y)), y] - others).abs().median())  # of the right answer and the best other one
+    apart = next(words for limit, words in GAPS if not gap >= limit)
+    size = next(words for limit, words in SIZES if not float(out.square().mean().sqrt()) >= limit)
+    return {"the trained module": f"it knows {share} of the facts; its outputs are {size}, the best scores lie {apart}"}
 
 
-SHARES = ((0.06, "less than 6 %"), (0.4, "6 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
-SIZES = ((2.0, "hardly anything"), (100.0, "usual numbers"), (600.0, "large numbers"), (float("inf"), "huge numbers"))
+SHARES = ((0.1, "less than 10 %"), (0.4, "10 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
+SIZES = ((10.0, "of usual size"), (1000.0, "large"), (float("inf"), "huge"))
+GAPS = (
+    (0.3, "less than 0.3 apart"),
+    (2.4, "1 or 2 apart"),
+    (5.6, "2 to 6 apart"),
+    (12.0, "6 to 12 apart"),
+    (28.0, "12 to 28 apart"),
+    (1000.0, "28 to 1000 apart"),
+    (float("inf"), "more than 1000 apart"),
+)
 
 
 @train_fact_ffn.aspect("knows the facts", points=2, facts=_how_it_went)
 def _(answer: Any, facts: Any, few: Any) -> Any:
+    _trained(
+        answer, {name: value.clone() for name, value in few.items()}, 17, 1
+    )  # whether a module comes back, cheaply
     given = {name: value.clone() for name, value in facts.items()}
-    module = _trained(answer, given, 40, STEPS)
+    with _watched() as watch:
+        module = _trained(answer, given, 40, STEPS)
     with torch.no_grad():
-        return facts | {"out": module(facts["E"])}
+        E, out = facts["E"], module(facts["E"])
+        between = module((E[::2] + E[1::2]) / 2)  # of a straight map: half of one and half of the other
+        bends = out.shape != E.shape or not torch.allclose(between, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3)
+    return facts | {"out": out, "bends": bends, "training": watch.found(module, STEPS)}
 
 
 @train_fact_ffn.aspect("two layers of width d_ff", points=0.5)
@@ -397,15 +452,22 @@ def _(answer: Any, facts: Any, few: Any) -> Any:
         "module(E) has the shape of E": out.shape == few["E"].shape,
         "no more parameters than two layers of width d_ff have": count <= 2 * d * 17 + 17 + d,
         "a hidden layer of width d_ff": any(17 in p.shape for p in module.parameters()),
+        "the outputs have both signs": bool((out < 0).any()) and bool((out > 0).any()),
         "the same input gives the same output": torch.equal(module(few["E"]), module(few["E"])),
     }
 
 
 @train_fact_ffn.aspect("at most `steps` steps", points=0.5)
 def _(answer: Any, facts: Any, few: Any) -> Any:
-    with _counted() as taken:
+    with _watched() as seven:
         _trained(answer, few, 17, 7)
-    return {"an optimiser takes at least one step": bool(taken), "it takes at most `steps` steps": len(taken) <= 7}
+    with _watched() as three:
+        _trained(answer, few, 17, 3)
+    return {
+        "an optimiser takes at least one step": seven.steps > 0,
+        "it takes at most `steps` steps": seven.steps <= 7 and three.steps <= 3,
+        "how many it takes depends on `steps`": seven.steps <= 7 or seven.steps != three.steps,
+    }
 
 
 @train_fact_ffn.aspect("E, U and y stay as they were", points=1)
