@@ -70,19 +70,20 @@ def solution_answer(exercise: str) -> Answer:
     return Answer(exercise, "solution", "right", "the solution notebook", namespace[exercise], text)
 
 
+SOME = ("atlas.py", "tasks.py", "train.py")  # modules of ffnlab that only some notebooks use
+
+
 def stamp(assignment: str) -> str:
     """A hash of all that the executed notebook depends on."""
     lab = Path(exercises.__file__).parent.parent
     module = Path(str(exercises.NOTEBOOKS[assignment].__file__)).stem
-    parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), *sorted(lab.glob("*.py"))]
-    parts += [lab / "exercises" / f"{module}.py"]
+    parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), lab / "exercises" / f"{module}.py"]
     parts += [lab / "figures" / f"{name}.py" for name in (module, "shared")]
-    text = source(assignment).read_text(encoding="utf-8") + (lab / "figures" / f"{module}.py").read_text(
-        encoding="utf-8"
-    )
-    for experiment in sorted((lab / "experiments").glob("*.py")):
-        if experiment.stem in text:
-            parts += [experiment, experiment.with_suffix(".json")]
+    text = "".join(part.read_text(encoding="utf-8") for part in parts if part.is_file())
+    used = [lab / name for name in SOME if Path(name).stem in text]
+    stored = [path for path in sorted((lab / "experiments").glob("*.py")) if path.stem in text]
+    parts += [path for path in sorted(lab.glob("*.py")) if path.name not in SOME]
+    parts += [*used, *stored, *(path.with_suffix(".json") for path in stored)]
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
 
 

@@ -50,24 +50,31 @@ def read(course: Path) -> dict[str, Any]:
     return {k: v for k, v in kept.items() if isinstance(v, dict)} if isinstance(kept, dict) else {}
 
 
-def progress() -> None:
-    """Show what is earned, tried and open, notebook by notebook."""
+def progress(notebook: str | None = None) -> None:
+    """Show what is earned in every notebook, and what is earned, tried and open in one: the one this runs in, if no other is named.
+
+    Raises:
+        ValueError: there is no such notebook.
+    """
+    if notebook is not None and notebook not in exercises.NOTEBOOKS:
+        raise ValueError(f"there is no notebook called {notebook!r}; there are: {', '.join(exercises.NOTEBOOKS)}")
     course = folder()
     kept = read(course) if course else {}
+    opened = notebook or Path.cwd().name
     text, rows = [], []
     earned_all = points_all = 0.0
-    for notebook in exercises.NOTEBOOKS:
-        listed = exercises.of_notebook(notebook)
+    for name in exercises.NOTEBOOKS:
+        listed = exercises.of_notebook(name)
         earned = sum(_points(kept, e.name) for e in listed)
         points = sum(e.points for e in listed)
         earned_all, points_all = earned_all + earned, points_all + points
-        text.append(f"{notebook}  {_bar(earned, points)}  {earned:g} of {points:g} points")
+        text.append(f"{name:<18}{_bar(earned, points)}  {earned:g} of {points:g} points")
         rows.append(
-            f'<tr style="background:transparent;color:inherit"><th colspan="3" style="text-align:left;padding:.55em 1em .1em 0">{escape(notebook)}</th>'
-            f'<td style="text-align:right;padding:.55em 0 .1em"><code style="background:none">{_bar(earned, points)}</code>'
+            f'<tr style="background:transparent;color:inherit"><th colspan="3" style="text-align:left;padding:.2em 1em .1em 0">{escape(name)}</th>'
+            f'<td style="text-align:right;padding:.2em 0 .1em"><code style="background:none">{_bar(earned, points)}</code>'
             f" {earned:g} of {points:g}</td></tr>"
         )
-        for exercise in listed:
+        for exercise in listed if name == opened else ():
             mark, word = MARKS[_outcome(kept, exercise.name)]
             score = f"{_points(kept, exercise.name):g} of {exercise.points:g}"
             text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")

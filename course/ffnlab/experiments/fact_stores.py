@@ -49,11 +49,11 @@ def facts(count: int, seed: int) -> Facts:
 
 def learned(given: Facts, width: int, seed: int) -> tuple[Store, float]:
     """A store of the given width, trained on all facts at once with Adam, and the share of the facts that it knows."""
-    generator = torch.Generator().manual_seed(seed)
+    chance = torch.Generator().manual_seed(seed)
 
     def start(fan_in: int, *shape: int) -> torch.Tensor:
         bound = 1 / math.sqrt(fan_in)
-        return ((2 * torch.rand(*shape, generator=generator) - 1) * bound).requires_grad_()
+        return ((2 * torch.rand(*shape, generator=chance) - 1) * bound).requires_grad_()
 
     keys, b1 = start(D_MODEL, width, D_MODEL), start(D_MODEL, width)
     values, b2 = start(width, width, D_MODEL), start(width, D_MODEL)

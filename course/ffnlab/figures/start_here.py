@@ -17,7 +17,7 @@ STEPS = (
     ("Bends: activations and approximation", 90),
     ("One network, every position", 60),
     ("Where the parameters live", 55),
-    ("What the FFN stores", 60),
+    ("What the FFN stores", 70),
     ("Gated FFNs", 75),
     ("Mixture of Experts I: route and dispatch", 105),
     ("Mixture of Experts II: balance and capacity", 85),
