@@ -151,7 +151,7 @@ def execute(assignment: str) -> Any:
             )  # fmt: skip
             client.execute()
         except Exception as error:
-            last = [line for line in str(error).splitlines() if line.strip()]
+            last = [line for line in str(error).splitlines() if line.strip(" -")]
             raise UserError(
                 f"solutions/{assignment}.py fails: {_plain(last[-1]) if last else type(error).__name__}"
             ) from None

@@ -157,10 +157,10 @@ def grade(
                 data = _read(submission, limits)
                 paper = _Paper(submission, gradebook.digest(data))
                 unchanged = before.get(submission.student) == (paper.digest, version)
-                if submission.path is None and not unchanged:
-                    save(paper, _nothing_there(submission))
-                elif unchanged and not force and not exercise:
+                if unchanged and not force and not exercise:
                     finish(Done(submission, None))
+                elif submission.path is None:
+                    save(paper, _nothing_there(submission))
                 else:
                     only = (exercise,) if exercise and unchanged else ()
                     yield paper, pool.Job(assignment, data, seeds, limits, key, marked, only, where.jail)

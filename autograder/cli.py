@@ -1,4 +1,4 @@
-"""The command line: `autograder grade`, `answer`, `answers`, `build`, `matrix`, `sample`, `handout`, `doctor`."""
+"""The command line: `autograder grade`, `answer`, `answers`, `build`, `matrix`, `sample`, `handout`, `doctor`, `bench`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from autograder.house import Class, UserError, assignments, root
 from autograder.jail.limits import Limits
@@ -61,18 +62,20 @@ def grade(
         str, typer.Option(help="bubblewrap, or, where that can't be had: container (yours, around this) or none.")
     ] = "bubblewrap",
     limit: Annotated[
-        list[str] | None, typer.Option(help=f"A limit as NAME=NUMBER, in seconds or bytes: {', '.join(LIMITS)}.")
+        list[str] | None,
+        typer.Option(
+            help=f"A limit as NAME=NUMBER, in seconds, bytes or processes: {', '.join(LIMITS)}. May be given again."
+        ),
     ] = None,
-    students: Annotated[int, typer.Option(min=1, help="How many students a sample class has.")] = 16,
+    students: Annotated[int, typer.Option(min=1, help="How many students a new sample class has.")] = 16,
 ) -> None:
-    """Grade a class: gradebook, feedback pages, a table. While grading/submitted/ is empty: a sample class in grading/sample/."""
+    """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
     from autograder import classroom, sample
     from autograder.jail.sandbox import Mode
 
-    console = Console()
+    console = _console()
     for name in assignment or []:
-        if name not in assignments():
-            raise UserError(f"there is no assignment called {name!r}; there are: {', '.join(assignments())}")
+        _known(name)
     limits = _limits(limit or [])
     where = classroom.Where(workers, scheduler, _mode(jail))
     if where.jail is not Mode.BUBBLEWRAP:
@@ -89,10 +92,20 @@ def grade(
                 style="dim",
             )
         else:
-            console.print("grading/submitted/ is empty: grading the sample class in grading/sample/.", style="dim")
+            console.print(
+                "grading/submitted/ is empty: grading the sample class in grading/sample/ "
+                "(`autograder sample NUMBER` makes a new one).",
+                style="dim",
+            )
     names = assignment or classroom.submitted_assignments(school)
     if exercise:
         names = [_notebook_of(exercise)]
+        if assignment and assignment != names:
+            raise UserError(f"{exercise} is an exercise of {names[0]}, not of {', '.join(assignment)}")
+    elif student and not assignment:
+        names = [name for name in names if (school.submitted / student / name).is_dir()]
+        if not names:
+            raise UserError(f"no submission by {student} in {school.submitted}")
     if not names:
         raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
     for name in names:
@@ -126,11 +139,13 @@ def _limits(given: list[str]) -> Limits:
             value = float(number)
         except ValueError:
             value = 0
-        if name not in LIMITS or not 0 < value < float("inf"):
+        seconds = name.endswith("seconds")
+        if name not in LIMITS or not 0 < value < float("inf") or not (seconds or value.is_integer()):
             raise UserError(
-                f"--limit {text}: NAME=NUMBER was expected, with a positive number and one of {', '.join(LIMITS)}"
+                f"--limit {text}: NAME=NUMBER was expected, with one of {', '.join(LIMITS)} and a positive number, "
+                "a whole one if it does not count seconds"
             )
-        changed[name] = value if name.endswith("seconds") else int(value)
+        changed[name] = value if seconds else int(value)
     return replace(Limits(), **changed)
 
 
@@ -144,7 +159,7 @@ def _grade(
     exercise: str | None,
     force: bool,
 ) -> None:
-    from autograder import classroom, gradebook, report
+    from autograder import classroom, gradebook, log, report
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
@@ -165,16 +180,16 @@ def _grade(
             raise typer.Exit(130) from None
     with gradebook.Book(school) as book:
         report.of_class(console, assignment, book.latest(assignment, student))
-    console.print(
-        f"{summary.graded} graded"
-        + (f", {summary.unchanged} unchanged since last time (--force grades them again)" if summary.unchanged else "")
-        + (
-            f", {summary.not_graded} of them not in full: look for “not graded” in grading.log"
-            if summary.not_graded
-            else ""
-        )
-        + f". Feedback pages: {_shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html\n"
+    said = f"{summary.graded} graded"
+    if summary.unchanged:
+        said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
+    if summary.not_graded:
+        said += f", {summary.not_graded} of them not in full: look for “not graded” in the log"
+    said += (
+        f".\nFeedback pages: {_shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html"
+        f"\nLog: {_shown(school.folder / log.FILE)}\n"
     )
+    console.print(Text(said), soft_wrap=True)
 
 
 @app.command()
@@ -197,6 +212,7 @@ def answers(
     workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
+    from autograder import draws, judge
     from autograder.grade import grade_answer
     from autograder.jail.sandbox import Jail
     from ffnlab import exercises
@@ -210,6 +226,9 @@ def answers(
     if unknown:
         raise UserError(f"{folder}: there is no exercise called {', '.join(unknown)}")
     sources = [_source(file) for file in files]
+    for name in {file.parent.name for file in files}:
+        # Here, not in the threads: what a key prints is kept away by exchanging sys.stdout, which all threads share.
+        judge.marking(name, draws.development(name))
     with Jail() as jail, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         results = pool.map(
             lambda pair: grade_answer(pair[0].parent.name, pair[1], jail), zip(files, sources, strict=True)
@@ -258,7 +277,7 @@ def matrix(
     from ffnlab import exercises
 
     torch.set_num_threads(1)  # the tensors are small
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = _console()
     names = exercise or list(exercises.every())
     found: list[matrices.Row] = []
     for name in names:
@@ -295,7 +314,10 @@ def sample(
     """Make a sample class from the marking guide."""
     from autograder import sample as samples
 
-    school = Class(grading or root() / "grading" / "sample")
+    usual = root() / "grading" / "sample"
+    school = Class(grading or usual)
+    if school.folder.resolve() != usual.resolve() and not school.is_empty():
+        raise UserError(f"{school.submitted} is not empty, and a sample class would take the place of what is there")
     names = samples.make(school, students, seed)
     typer.echo(f"{len(names)} students in {_shown(school.submitted)}")
 
@@ -330,7 +352,18 @@ def bench(
     """Measure: plain nbgrader against this engine, same class, same machine, one run."""
     from autograder import bench as benches
 
-    benches.run(Console(), assignment, students, plain, growth or [], picture)
+    _known(assignment)
+    benches.run(_console(), assignment, students, plain, growth or [], picture)
+
+
+def _known(assignment: str) -> None:
+    if assignment not in assignments():
+        raise UserError(f"there is no assignment called {assignment!r}; there are: {', '.join(assignments())}")
+
+
+def _console() -> Console:
+    """A console as wide as the terminal; wide, where the output goes to a file or a pipe."""
+    return Console(width=None if sys.stdout.isatty() else 160)
 
 
 def _class(folder: Path | None, db_url: str | None) -> Class:
@@ -375,6 +408,8 @@ def _mendable(error: Exception) -> str:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename):
             return f"{_shown(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
+    if isinstance(error, (PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)) and error.filename:
+        return f"{error.filename}: {error.strerror}"
     from autograder.jail.sandbox import JailBroken
     from autograder.key import KeyProblem
 

@@ -120,7 +120,9 @@ def _course() -> Finding:
     return Finding(
         not missing,
         "course",
-        f"{len(assignments())} notebooks, {len(exercises.every())} exercises",
+        f"missing: {', '.join(missing)}"
+        if missing
+        else f"{len(assignments())} notebooks, {len(exercises.every())} exercises",
         "make build",
     )
 

@@ -17,6 +17,11 @@ from autograder.inbox import Cell, Kind
 from ffnlab import exercises, panel
 from ffnlab.verdict import Outcome, Verdict
 
+NOT_ATTEMPTED = (
+    "There is no answer here: the cell is as it was handed out, empty or deleted, "
+    "or a line `raise NotImplementedError` (or `...`) is still in it."
+)
+
 
 def write(school: Class, student: str, graded: Graded) -> None:
     """Write the graded notebook and the feedback page, where nbgrader expects them."""
@@ -62,6 +67,11 @@ def _cell(cell: Cell, graded: Graded) -> dict[str, Any]:
 
 
 def _panel(graded: Graded, name: str) -> panel.Panel:
+    """An exercise's panel. Here nothing can be run again, so what `check` advises about an untouched cell is left out."""
+    verdict = graded.verdicts[name]
+    if verdict.outcome is Outcome.NOT_ATTEMPTED:
+        mark, word = panel.MARKS[verdict.outcome]
+        return panel.message(f"{mark} {name}: {word}", NOT_ATTEMPTED)
     return panel.of_verdict(graded.verdicts[name], exercises.find(name).understood, graded.printed.get(name, ""))
 
 
@@ -73,8 +83,13 @@ def _template() -> jinja2.Template:
 
 def feedback_page(student: str, graded: Graded) -> str:
     """One student's page. All that came from the submission is escaped."""
-    sources = {cell.name: cell.source for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing}
-    manual = [cell for cell in graded.cells if cell.kind is Kind.MANUAL]
+    typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
+    sources = {cell.name: cell.source for cell in typed}
+    manual = [
+        {"name": cell.name, "untouched": cell.untouched, "points": cell.metadata["nbgrader"]["points"]}
+        for cell in graded.cells
+        if cell.kind is Kind.MANUAL
+    ]
     rows = [
         {
             "verdict": verdict,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -26,52 +27,74 @@ def clean(text: str, most: int = 300) -> str:
 
 
 def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], most: int = 100) -> None:
-    """One line a student (points per exercise, total, remarks), and the mistakes most often named. Of a large class, the first `most` lines.
+    """One line a student (points per exercise, total), remarks, and the mistakes most often named. Of a large class, the first `most` lines.
 
     attempts: taken one at a time, so that a class of any size needs the same memory.
     """
     listed = [exercise for exercise in exercises.of_notebook(assignment) if exercise.points]
-    table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("student", no_wrap=True)
-    for exercise in listed:
-        table.add_column(_short(exercise.name), justify="right")
-    table.add_column("total", justify="right", style="bold")
-    table.add_column("remarks", overflow="fold", min_width=16)
+    shown: list[Attempt] = []
     mistakes: Counter[tuple[str, str]] = Counter()
     count = 0
     for count, attempt in enumerate(attempts, 1):
         if count <= most:
-            table.add_row(*_row(attempt, listed))
+            shown.append(attempt)
         for name, verdict in attempt.verdicts.items():
             if verdict.get("mistake"):
                 mistakes[name, str(verdict["cause"])] += 1
-    console.print(table)
+    table = _points(assignment, listed, shown)
+    if console.measure(table, options=console.options.update(max_width=10_000)).maximum > console.width:
+        table = _points(assignment, listed, shown, narrow=True)
+        console.print(table)
+        legend = "   ".join(f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(listed, 1))
+        console.print(Text(legend), style="dim")
+    else:
+        console.print(table)
     if count > most:
         console.print(f"… and {count - most:,} more; all of them: grading.log, or `nbgrader export`", style="dim")
-    console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it", style="dim")
+    console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it\n", style="dim")
+    remarks = [(attempt.student, clean("; ".join(attempt.remarks))) for attempt in shown if attempt.remarks]
+    if remarks:
+        console.print(_listing("Remarks", ("student", "remark"), remarks))
     if mistakes:
         console.print(_misunderstandings(mistakes))
 
 
-def _row(attempt: Attempt, listed: Sequence[Exercise]) -> list[Text]:
-    cells = []
-    for exercise in listed:
-        verdict = attempt.verdicts.get(exercise.name, {})
-        outcome = str(verdict.get("outcome", "not graded"))
-        points = "" if outcome == "not attempted" else f"{verdict.get('points', 0.0):g} "
-        cells.append(Text(f"{points}{CELL.get(outcome, '?')}", style=STYLE.get(outcome, "")))
-    total = Text(f"{attempt.points:g}/{attempt.max_points:g}")
-    return [Text(attempt.student), *cells, total, Text(clean("; ".join(attempt.remarks)))]
+def _points(assignment: str, listed: Sequence[Exercise], attempts: Sequence[Attempt], narrow: bool = False) -> Table:
+    """The table of points; a narrow one has the exercises' numbers as titles and no room to spare."""
+    table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table.padding = (0, 0) if narrow else (0, 1)
+    table.add_column("student", no_wrap=True)
+    for number, exercise in enumerate(listed, 1):
+        title = str(number) if narrow else _short(exercise.name)
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("total", justify="right", style="bold", no_wrap=True)
+    for attempt in attempts:
+        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in listed]
+        table.add_row(Text(attempt.student), *cells, Text(f"{attempt.points:g}/{attempt.max_points:g}"))
+    return table
+
+
+def _cell(verdict: Mapping[str, Any], space: str) -> Text:
+    outcome = str(verdict.get("outcome", "not graded"))
+    points = "" if outcome == "not attempted" else f"{verdict.get('points', 0.0):g}{space}"
+    return Text(f"{points}{CELL.get(outcome, '?')}", style=STYLE.get(outcome, ""))
+
+
+def _listing(title: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of plain texts, of which the last may be long."""
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name in titles[:-1]:
+        table.add_column(name, no_wrap=True)
+    table.add_column(titles[-1], overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def _misunderstandings(mistakes: Counter[tuple[str, str]], most: int = 10) -> Table:
-    table = Table(title="What the class misunderstood", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("students", justify="right")
-    table.add_column("exercise", no_wrap=True)
-    table.add_column("mistake", overflow="fold")
-    for (name, cause), times in mistakes.most_common(most):
-        table.add_row(str(times), name, Text(clean(cause)))
-    return table
+    title = "What the class misunderstood" + (f", the {most} most frequent" if len(mistakes) > most else "")
+    rows = [(f"{times:8}", name, clean(cause)) for (name, cause), times in mistakes.most_common(most)]
+    return _listing(title, ("students", "exercise", "mistake"), rows)
 
 
 def matrix_table(console: Console, rows: Sequence[Row]) -> None:
@@ -99,4 +122,4 @@ def _said(row: Row) -> str:
 def _short(name: str) -> str:
     """A column's title of at most two short lines."""
     words = re.findall(r"[A-Z]+[a-z]*|[a-z0-9]+", name)
-    return "\n".join((" ".join(words[:1])[:10], " ".join(words[1:])[:12])) if len(name) > 10 else name
+    return "\n".join((" ".join(words[:1])[:10], " ".join(words[1:])[:14])) if len(name) > 10 else name

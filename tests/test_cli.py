@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,7 +14,12 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, needs_bubblewrap
+from rich.console import Console
 from test_inbox import ANSWER, answered
+
+from autograder import report
+from autograder.gradebook import Attempt
+from ffnlab import exercises
 
 START = "00_start_here"
 
@@ -42,6 +48,11 @@ def autograder(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[i
         (("answers", "docs"), "holds no <exercise>/*.py"),
         (("matrix", "no_such_exercise"), "no exercise called"),
         (("build", "99_nothing"), "no solutions/99_nothing.py"),
+        (("bench", "99_nothing"), "no assignment called '99_nothing'"),
+        (("grade", "00_start_here", "--exercise", "ffn_forward"), "ffn_forward is an exercise of 02_feed_forward"),
+        (("grade", "--limit", "memory=0.5"), "a whole one"),
+        (("handout", "docs"), "docs: Is a directory"),
+        (("sample", "--grading", "README.md"), "README.md/submitted/ada/00_start_here: Not a directory"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_status_2(arguments: tuple[str, ...], words: str) -> None:
@@ -106,6 +117,36 @@ def test_many_answers_are_one_json_line_each_with_the_files_name(tmp_path: Path)
 
 
 @needs_bubblewrap
+def test_answers_to_several_exercises_side_by_side_are_all_printed(tmp_path: Path) -> None:
+    names = ("ffn_forward", "ffn_trace", "collapse_linear", "DeepFFN")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text("", encoding="utf-8")
+    status, said, _ = autograder("answers", str(tmp_path), "--workers", "2")
+    assert status == 0 and [line.split("/")[0] for line in said.splitlines()] == sorted(names), said
+
+
+def test_a_sample_class_never_takes_the_place_of_submissions(tmp_path: Path) -> None:
+    folder = tmp_path / "submitted" / "zoe" / START
+    folder.mkdir(parents=True)
+    status, _, said = autograder("sample", "2", "--grading", str(tmp_path))
+    assert status == 2 and "is not empty" in said and folder.is_dir()
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_table_shows_every_total_in_full(width: int) -> None:
+    longest = max(exercises.NOTEBOOKS, key=lambda name: len(exercises.of_notebook(name)))
+    verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in exercises.of_notebook(longest)}
+    attempt = Attempt("student01", "", "", 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
+    console = Console(width=width, file=io.StringIO())
+    report.of_class(console, longest, [attempt])
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "12.5/30" in said and "…" not in said and "deleted: quiz_rank" in said, said
+    assert all(name in said or width == 200 for name in verdicts)
+    assert said.count("1.5") == len([e for e in exercises.of_notebook(longest) if e.points])
+
+
+@needs_bubblewrap
 def test_a_class_is_graded_from_the_command_line(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
@@ -116,6 +157,7 @@ def test_a_class_is_graded_from_the_command_line(tmp_path: Path) -> None:
     assert status == 0 and "1 unchanged" in said
     status, _, said = autograder("grade", "--grading", str(tmp_path), "--student", "nobody")
     assert status == 2 and "no submission by nobody" in said
+    assert (tmp_path / "grading.log").read_text(encoding="utf-8").count("zoe") == 1
 
 
 @needs_bubblewrap

@@ -84,7 +84,8 @@ class Verdict:
             return f"Earned {self.points:g} of {self.max_points:g}."
         if self.outcome is Outcome.NOT_ATTEMPTED:
             return "Not attempted yet."
-        return " ".join(part for part in (self.seen, self.cause) if part)
+        stop = "" if not self.seen or self.seen.endswith((".", "!", "?", "”")) else "."
+        return f"{self.seen}{stop} {self.cause}".strip() if self.cause else self.seen
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
