@@ -18,8 +18,8 @@
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 40 minutes |
-# | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`; for the kinds `07_gated` and `08_experts`, `09_balance` |
+# | **Time** | 45 minutes, and 25 more for the quiz and questions M9 and M10 (sections 7 and 8), which can wait for another day |
+# | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`, `05_parameters`; for the kinds `07_gated`, `08_experts` and `09_balance` |
 # | **Points** | 5 for code, 3 for the quiz, 6 for two answers in your own words |
 #
 # You have taken the feed-forward network apart. Now you put a whole Transformer block together, exchange its FFN for nothing, for SwiGLU and for a mixture of
@@ -50,7 +50,7 @@ torch.set_num_threads(1)  # matrices as small as these are faster so
 # What does a Transformer consist of, if one draws it honestly? A published tutorial draws “input → attention → FFN → output”. Notebook 04 showed what
 # becomes of a stack built after that drawing: its tokens grow equal. Here is the block with the two paths and the two norms that the drawing leaves out.
 #
-# **Predict:** for which of the four kinds does the block give back more than its output?
+# **Predict:** for which of the four kinds does training need one more number than the block's output?
 
 # %% nbgrader={"grade": false, "grade_id": "block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS, "relu"))
@@ -63,7 +63,8 @@ controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS,
 # - **Attention gathers, the FFN transforms.** Attention is the only part in which tokens meet; the FFN works on each alone.
 # - **The straight path is never normed.** Both parts read a normed copy, and add what they have to say.
 # - **'none'** ends after the first formula: out = z.
-# - **'moe'** has a balance loss besides (notebook 09). A training loop can only use it if the block hands it out, with its gradient.
+# - **'moe'** has a balance loss besides (notebook 09), one number for the whole call. Blocks stand on top of each other, so the output stays a tensor alone;
+#   the number is kept beside it, as `aux_loss`, with its gradient, where a training loop can find it.
 #
 # The parts come ready made, as you know them from notebooks 02, 07 and 08. The cell shows what each returns.
 
@@ -78,17 +79,18 @@ for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "Block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `Block`
 #
-# *5 points · difficulty ●●● · 15 minutes*
+# *5 points · difficulty ●●● · 20 minutes*
 #
 # Put the block together.
 #
-# - **Takes** `kind`, one of `'none'`, `'relu'`, `'swiglu'`, `'moe'`; `d_model`, `n_heads`, `d_ff`.
+# - **Takes** `kind`, one of `'none'`, `'relu'`, `'swiglu'`, `'moe'`; `d_model`, `n_heads`; `d_ff`, the hidden width of the FFN, with `'moe'` that of each expert,
+#   with `'none'` without meaning (the cells below give 0).
 # - **`forward`** takes `x` [B, T, d_model], any B and T, and returns a tensor of the same shape, after the two formulas above.
 # - **Attention** is causal (a token sees itself and what stands before it) and has `n_heads` heads. Write it, or use `nn.MultiheadAttention` or
-#   `F.scaled_dot_product_attention`; biases as you like.
-# - **Norms** are `nn.LayerNorm(d_model)` (or RMSNorm, or your own), each with a learned gain of its own that starts at one.
-# - **The FFN** is `FFN`, `SwiGLU` or `MoE` from the imports, or your own: hidden widths and the number of experts are free, as long as a token visits fewer than all.
-#   A block holds only what its kind needs.
+#   `F.scaled_dot_product_attention`; biases as you like. Besides the mask, it knows no positions.
+# - **Norms** are `nn.LayerNorm(d_model)` (or RMSNorm, or your own), each with a learned gain of its own: a parameter of d_model numbers that starts at one.
+# - **The FFN** is `FFN`, `SwiGLU` or `MoE` from the imports, or your own: the check does not insist on a width or on a number of experts, as long as a token visits fewer than all.
+#   A block holds only what its kind needs, and an optimiser finds all of it in `block.parameters()`.
 # - **With 'moe'**, `block.aux_loss` is the balance loss of the last call: a tensor with one number, with gradient, without coefficient.
 # - **ValueError**, when the block is made, for any other kind and for `n_heads` that does not divide `d_model`.
 # - There is no dropout; `x` stays as it was. Names inside are free: the check looks at what the block does, in float32.
@@ -158,15 +160,15 @@ for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
     torch.manual_seed(0)
     try:
         model = Reader(words=24, d_model=16, blocks=[Block(kind, 16, 4, d_ff)])
+        found = learn(model, *pairs(24, seed=0), steps=300, label=kind)
     except NotImplementedError:
         print("This cell lights up when Block is written.")
         break
-    found = learn(model, *pairs(24, seed=0), steps=300, label=kind)
     size = sum(p.numel() for p in model.blocks.parameters())
     print(f"{kind}: {size:,} parameters in the block, {found['accuracy']:.0%} of 576 pairs known")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "train-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** One run each, which is one draw of the lottery. The block without FFN knows a good part of the pairs, but not all; the other three know
+# **What you saw.** One run each, from one draw of the starting weights. The block without FFN knows a good part of the pairs, but not all; the other three know
 # nearly all, and so can't be told apart: 576 pairs are too few for them. And the block without FFN was smaller. Is it worse because it has no FFN, or because it
 # has a third of the parameters?
 #
@@ -199,12 +201,13 @@ for name, count in stored["counts"].items():
     print(f"{name:17} total {count['total']:>5,}  active {count['active']:>5,}  FLOPs {count['flops']:>6,}  {spread}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "numbers-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** At 1,600 pairs the error bars are small beside most gaps, so the figure does say something:
+# **What you saw.** At 1,600 pairs the error bars are small beside the gaps: neighbours in the ranking are more than two standard deviations of their difference
+# apart, the rule of notebook 07. So the figure does say something:
 #
 # - One block **without FFN** knows about a third of the pairs. With three times the blocks it knows far more: much of what looked like “needs an FFN” was “needs parameters”.
 # - At **equal total**, the FFNs still beat the three attention blocks, and the gated one beats the plain one. The mixture, whose tokens meet only half of their FFN's parameters, lies between.
 # - At **equal active**, the mixture has about 4,100 parameters in its FFN instead of 2,030, and comes out first. It isn't better *for the same memory*; it has more.
-# - At 24² pairs all but the single block without FFN know 99 % or more. There the comparison has little to say.
+# - At 24² pairs all but the single block without FFN know 99 % or more. The same rule calls them level, and names no winner.
 #
 # Both switches are honest, if one says which it was. “The mixture wins” without it is not.
 
@@ -220,12 +223,13 @@ for name, count in stored["counts"].items():
 # - **Three seeds** give a rough idea of the spread. They don't settle a gap of the size of the bars.
 # - **Time is that of small matrices on one CPU thread.** Here organising costs more than multiplying, above all for the mixture. FLOPs don't show that, and
 #   neither says what happens on a GPU.
-# - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, with other results.
+# - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, and has no mixture in it.
 #
 # ## 5 · What if we removed the FFN?
 #
 # Two things are often said: “without FFN the tokens become equal”, and “without FFN the model is linear and can't store facts”. **Predict** what your own block
-# of kind 'none' does in the two cells: 24 of them in a row, with random weights, and one of them learning 144 pairs.
+# of kind 'none' does in the two cells: 24 of them in a row, with random weights, and one of them learning 144 pairs. The first cell measures, as in notebook 04,
+# how different the tokens are: ‖x − mean over tokens‖ / ‖x‖, which is 0 when all are equal.
 
 
 # %% nbgrader={"grade": false, "grade_id": "removed-rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -240,26 +244,23 @@ with torch.no_grad():
         try:
             for _ in range(24):
                 block = Block("none", 16, 4, 0)
-                kept, without = (
-                    block(kept),
-                    block(without) - without,
-                )  # the second stack: attention without its residual
+                kept = block(kept)
+                without = block(without) - without  # attention alone: what the residual added is taken away again
         except NotImplementedError:
             print("This cell lights up when Block is written.")
             break
-        print(
-            f"seed {seed}: tokens differ by {different(kept):.2f} after 24 blocks, without residuals by {different(without):.0e}"
-        )
+        here, there = different(kept), different(without)
+        print(f"seed {seed}, 24 blocks: tokens differ by {here:.2f}, without residuals by {there:.0e}")
 
 # %% nbgrader={"grade": false, "grade_id": "removed-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for seed in range(3):
     torch.manual_seed(seed)
     try:
         model = Reader(words=12, d_model=16, blocks=[Block("none", 16, 4, 0)])
+        found = learn(model, *pairs(12, seed), steps=300, label=f"no FFN, seed {seed}")
     except NotImplementedError:
         print("This cell lights up when Block is written.")
         break
-    found = learn(model, *pairs(12, seed), steps=300, label=f"no FFN, seed {seed}")
     print(f"{found['accuracy']:.0%} of 144 pairs known without an FFN")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "removed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -291,15 +292,15 @@ except NotImplementedError:
 # expert up to k times (notebook 08).
 #
 # **B.** The same tutorial ends with a table: *d_ff is 4 × d_model; activation GELU (modern) or ReLU (original); parameters ~2/3 of a layer; position-independent.*
-# Which of the four lines hold for a recent model? The cell counts two with the atlas of notebook 05.
+# Which of the four lines hold for a recent model? The cell looks up the first three in the atlas of notebook 05.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-table", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 from ffnlab import atlas
 
 for name in ("GPT-2 small", "LLaMA-3 8B"):
-    model = next(model for model in atlas.MODELS if model.name == name)
-    parts = 4 if not model.gated else 6
-    print(f"{name}: d_ff / d_model = {model.d_ff / model.d_model:g}, {model.activation}, gated: {model.gated}")
+    model = atlas.find(name)
+    ratio, share = model.d_ff / model.d_model, atlas.ffn_share_of_layer(model)
+    print(f"{name}: d_ff / d_model = {ratio:g}, {model.activation}, gated: {model.gated}, {share:.0%} of a layer")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-head", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the first the table holds. For the second d_ff is 3.5 · d_model, the activation is a SiLU that gates, and, with fewer key and value heads, the FFN has 81 % of a
@@ -312,7 +313,7 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_removed`
 #
-# You take the FFN out of every block of a trained recipe, and train again. What is lost for certain?
+# You take the FFN out of every block of a model, and train it again from the start. What is lost for certain?
 #
 # - **A.** The differences between tokens: without FFN they grow equal with depth.
 # - **B.** Every bend: the model becomes linear, and can't learn random pairs at all.
@@ -358,7 +359,7 @@ recheck("quiz_equal", quiz_equal)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_seeds-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_seeds`
 #
-# In an experiment like E8 one model knows 92 % of the pairs and another 75 %, with a spread of 2 % over seeds. What may you write?
+# In an experiment like that of section 3 one model knows 92 % of the pairs and another 75 %, with a spread of 2 % over seeds. What may you write?
 #
 # - **A.** “At these sizes and after these steps, the first stores more random pairs; the gap is far outside the spread over seeds.”
 # - **B.** “The first kind of FFN generalises better.”
@@ -381,7 +382,7 @@ recheck("quiz_seeds", quiz_seeds)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M9-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · In your own words
 #
-# *question M9 · 3 points, graded by your instructor · 6 minutes*
+# *question M9 · 3 points, graded by your instructor · 8 minutes*
 #
 # What would happen if we removed the FFN entirely? Write down what you would have predicted before this notebook, then answer with numbers from it:
 #
@@ -408,12 +409,12 @@ recheck("quiz_seeds", quiz_seeds)
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M10-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# *question M10, your report · 3 points, graded by your instructor · 10 minutes*
+# *question M10, your report · 3 points, graded by your instructor · 12 minutes*
 #
 # Write a report of half a page on the comparison in section 3: a reader who has not seen it should be able to judge your claim.
 #
 # 1. What was compared, on what, with how many **seeds**, and **equal in what**? Why did you choose that?
-# 2. **One claim**, with mean and error bar of both sides, and whether the gap is outside the spread.
+# 2. **One claim**, with mean and error bar of both sides, and whether the gap is outside the spread (the rule of notebook 07).
 # 3. One thing that this experiment **can't show**, and an experiment that could.
 #
 # Double-click the cell below to write.
@@ -422,7 +423,7 @@ recheck("quiz_seeds", quiz_seeds)
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** *One pre-norm block of width 16 learned 1,600 random pairs by heart, 300 steps of Adam with one learning rate, three seeds each. SwiGLU and the ReLU FFN
 # have equally many parameters (2,016 and 2,029 in the FFN), total and active, which is why they can be compared without a choice; for the mixture we took equal total, since memory was our limit.
-# SwiGLU knows more of the pairs than the ReLU FFN (mean ± standard deviation of both from the figure); the gap is many times the spread. The experiment measures memory at one size and one recipe.
+# SwiGLU knows 92.4 ± 1.5 % of the pairs, the ReLU FFN 75.1 ± 1.6 % (mean ± standard deviation); the gap is about eight standard deviations of their difference. The experiment measures memory at one size and one recipe.
 # It can't show which one predicts text better: for that, both would have to be trained on text at several sizes, with a tuned learning rate each, and be compared on held-out text.*
 #
 # **Rubric.** One point each:
@@ -437,7 +438,7 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # ```
 #     x ──┬──────────────────────────────► + ──┬────────────────────────────────► + ──► out    [B, T, d_model]
-#         └─► norm1 ─► attention (causal) ─┘    └─► norm2 ─► FFN ──────────────────┘
+#         └─► norm1 ─► attention (causal) ─┘   └─► norm2 ─► FFN ──────────────────┘
 #                      global: tokens meet                   local: each token alone
 #
 #     FFN:  [B, T, d_model] ─ Linear1 ─► [B, T, d_ff] ─ activation ─ dropout ─► [B, T, d_ff] ─ Linear2 ─► [B, T, d_model]
@@ -445,7 +446,7 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # | | |
 # |---|---|
-# | d_ff | often 4 · d_model; 8/3 · d_model for a gated one of equal size; from 2 to 64 in published models |
+# | d_ff | often 4 · d_model; 8/3 · d_model for a gated one of equal size; from 2 to 64 · d_model in published models without experts |
 # | activation | ReLU (2017), GELU (GPT-2, BERT), SiLU as a gate (LLaMA, PaLM) |
 # | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; more with fewer key and value heads, far more in a mixture |
 # | positions | one network for all of them; each layer has its own |

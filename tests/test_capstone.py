@@ -66,6 +66,13 @@ def test_the_dashboards_sentence_has_the_mean_and_the_spread_of_the_stored_runs(
     assert f"ReLU {mean:.1f} ± {spread:.1f}," in figures.dashboard("accuracy", words=words).sentence
 
 
+def test_a_title_names_a_winner_only_where_the_gap_is_outside_the_spread() -> None:
+    assert figures.level("accuracy", [[70, 74], [90, 92], [91, 95]]) == [1, 2]
+    assert figures.level("loss", [[0.70, 0.74], [0.90, 0.92]]) == [0]
+    assert "SwiGLU" in figures.dashboard("accuracy", words=40).title
+    assert "4 of 5" in figures.dashboard("accuracy", words=24).title
+
+
 def test_the_switch_changes_the_mixture_alone() -> None:
     total, active = (
         re.findall(

@@ -239,6 +239,53 @@ def makes_a_module(kind, d_model, n_heads, d_ff):
     return Made()
 
 
+@Block.right("experts side by side in two matrices, and norms whose gains have the shape [1, 1, d_model]")
+class OneMatrix(nn.Module):
+    class Norm(nn.Module):
+        def __init__(self, d_model):
+            super().__init__()
+            self.gain = nn.Parameter(torch.ones(1, 1, d_model))
+
+        def forward(self, x):
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.gain
+
+    class Mixture(nn.Module):
+        def __init__(self, d_model, d_ff, n_experts=4, top_k=2):
+            super().__init__()
+            self.n_experts, self.top_k = n_experts, top_k
+            self.router = nn.Linear(d_model, n_experts, bias=False)
+            self.up = nn.Linear(d_model, n_experts * d_ff, bias=False)
+            self.down = nn.Linear(n_experts * d_ff, d_model, bias=False)
+
+        def forward(self, x):
+            p = self.router(x).softmax(-1)
+            top = p.topk(self.top_k, -1)
+            gates = torch.zeros_like(p).scatter(-1, top.indices, top.values / top.values.sum(-1, keepdim=True))
+            hidden = F.silu(self.up(x)).unflatten(-1, (self.n_experts, -1)) * gates[..., None]
+            loads = (gates > 0).float().flatten(0, -2).mean(0) / self.top_k
+            return self.down(hidden.flatten(-2)), self.n_experts * (loads * p.flatten(0, -2).mean(0)).sum()
+
+    def __init__(self, kind, d_model, n_heads, d_ff):
+        super().__init__()
+        if kind not in ("none", "relu", "swiglu", "moe") or d_model % n_heads:
+            raise ValueError("no such block")
+        self.norm1, self.attention = self.Norm(d_model), nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.ffn, self.aux_loss = None, None
+        if kind != "none":
+            self.norm2 = self.Norm(d_model)
+            self.ffn = {"relu": FFN, "swiglu": SwiGLU, "moe": self.Mixture}[kind](d_model, d_ff)
+
+    def forward(self, x):
+        read, later = self.norm1(x), torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        x = x + self.attention(read, read, read, attn_mask=later)[0]
+        if self.ffn is None:
+            return x
+        wrote = self.ffn(self.norm2(x))
+        if isinstance(wrote, tuple):
+            wrote, self.aux_loss = wrote
+        return x + wrote
+
+
 def _variant(name, message="", form_of="", **changes):
     """A wrong class that differs from a right one in a few lines, typed out in full."""
     if form_of:
@@ -351,6 +398,20 @@ _variant(
         y = self.ffn(z)""",
 )
 _variant(
+    "ffn_never_added",
+    "What comes out is z, whatever the kind: the FFN's part does not reach the sum. It is added to z in the second line.",
+    last="return z",
+)
+_variant(
+    "ffn_before_attention",
+    "The FFN comes before attention. In this block attention is first, and the FFN reads a norm of the sum after it.",
+    first="z = x",
+    none="""if self.kind == "none":
+            return x + self.mixed(self.norm1(x))""",
+    last="""z = z + y
+        return z + self.mixed(self.norm1(z))""",
+)
+_variant(
     "ffn_added_to_x",
     "The FFN's part is added to x, not to z, so what attention wrote is lost on the path: only the FFN has seen it.",
     last="return x + y",
@@ -411,8 +472,14 @@ _variant(
 _variant("norm1_used_twice", form_of="one_norm_for_both", second="y = self.ffn(self.norm1(z))")
 _variant(
     "no_norm_before_attention",
-    "Attention reads x without a norm. Make x a thousand times larger, and what attention writes grows with it.",
+    "Attention reads x without a norm, at least for its values. Make x a thousand times larger, and what attention writes grows with it.",
     first="z = x + self.mixed(x)",
+)
+_variant(
+    "values_not_normed",
+    form_of="no_norm_before_attention",
+    first="""n, later = self.norm1(x), torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        z = x + self.attention(n, n, x, attn_mask=later)[0]""",
 )
 _variant(
     "no_norm_before_the_ffn",
@@ -427,7 +494,8 @@ _variant(
 )
 _variant(
     "norms_without_gain",
-    "The norms have no gain to learn. `nn.LayerNorm(d_model)` brings gain and bias along; `elementwise_affine=False`, or a norm by hand, leaves them out.",
+    "The norms have no gain to learn, or none that starts at one. `nn.LayerNorm(d_model)` brings it along; `elementwise_affine=False`, a norm by hand "
+    "or norms in a plain list leave it out.",
     norms="self.norm1, self.norm2 = (nn.LayerNorm(d_model, elementwise_affine=False) for _ in range(2))",
 )
 _variant(
@@ -445,6 +513,16 @@ _variant(
     second="y = self.ffn(self.norm2(z.transpose(1, 2)).transpose(1, 2))",
 )
 
+_NORM = """self.gain1, self.gain2 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.ones(d_model))
+        self.norm1 = lambda v: v / (v.pow(2).mean({over}) + 1e-6).sqrt() * self.gain1
+        self.norm2 = lambda v: v / (v.pow(2).mean({over}) + 1e-6).sqrt() * self.gain2"""
+_variant(
+    "norm_over_tokens",
+    "The norm's averages run over several tokens, so one token changes the norm of another. A norm looks at one token alone: `mean(-1, keepdim=True)`.",
+    norms=_NORM.format(over="1, keepdim=True"),
+)
+_variant("norm_over_everything", form_of="norm_over_tokens", norms=_NORM.format(over=""))
+
 # Attention.
 
 _variant(
@@ -459,9 +537,52 @@ _variant(
 )
 _variant(
     "mask_reversed",
-    "The mask is the wrong way round: a token sees itself and what comes later. In a bool mask of nn.MultiheadAttention, True means hidden.",
+    "The mask is the wrong way round: a token sees itself and what comes later. True means hidden in a bool mask of nn.MultiheadAttention, "
+    "but visible in one of F.scaled_dot_product_attention.",
     mixed="""later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(-1)
         return self.attention(x, x, x, attn_mask=later, need_weights=False)[0]""",
+)
+_variant(
+    "mask_of_later_ones_alone",
+    "The mask is the wrong way round: a token sees only what comes later, and the last one sees nobody. True means hidden in a bool mask of "
+    "nn.MultiheadAttention, but visible in one of F.scaled_dot_product_attention.",
+    mixed="""earlier = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+        return self.attention(x, x, x, attn_mask=earlier, need_weights=False)[0]""",
+)
+_SDPA = OWN | {
+    "mixed": """B, T, d = x.shape
+        q, k, v = (p.reshape(B, T, self.n_heads, -1){swap} for p in self.qkv(x).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, {how})
+        return self.out(y{swap}.reshape(B, T, d))"""
+}
+
+
+def _sdpa(swap=".transpose(1, 2)", how="is_causal=True"):
+    """Attention with torch's function, in which the way to split the heads or the mask is wrong."""
+    return _SDPA | {"mixed": _SDPA["mixed"].format(swap=swap, how=how)}
+
+
+_variant(
+    "mask_of_later_ones_alone_visible",
+    form_of="mask_of_later_ones_alone",
+    **_sdpa(how="attn_mask=torch.ones(T, T, dtype=torch.bool).triu(1)"),
+)
+_variant(
+    "mask_of_sentences",
+    "The mask is as large as there are sentences. It has one row and one column for each token: T = x.shape[1].",
+    mixed="""later = torch.ones(x.shape[0], x.shape[0], dtype=torch.bool).triu(1)
+        return self.attention(x, x, x, attn_mask=later, need_weights=False)[0]""",
+)
+_variant(
+    "is_causal_without_a_mask",
+    "nn.MultiheadAttention takes `is_causal=True` as a promise about a mask that it is given, not in its place: give it `attn_mask` as well.",
+    mixed="return self.attention(x, x, x, is_causal=True, need_weights=False)[0]",
+)
+_variant(
+    "attention_pair_added",
+    "nn.MultiheadAttention returns a pair, the output and the weights (or None), and the pair is added to x. Take its first half.",
+    mixed="""later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return self.attention(x, x, x, attn_mask=later)""",
 )
 _variant(
     "mask_hides_the_token_itself",
@@ -508,6 +629,33 @@ _variant(
     "heads_reshaped_without_transpose",
     "The heads are split by a reshape to [B, n_heads, T, …] at once, which tears tokens apart. First [B, T, n_heads, …], then swap the two in the middle.",
     **_own("reshape(B, self.n_heads, T, -1)", "weights = scores.masked_fill(later, -torch.inf).softmax(-1)"),
+)
+_variant(
+    "heads_not_swapped",
+    "Attention runs over the heads of one token, so tokens never meet. It works on the last dimensions but one: swap tokens and heads before, and back after.",
+    **_sdpa(swap=""),
+)
+_variant(
+    "out_never_called",
+    "The matrix [d_model, d_model] behind the heads is made, but never used. What the heads bring, side by side, goes through it before it is added.",
+    **_own(masked="weights = scores.masked_fill(later, -torch.inf).softmax(-1)")
+    | {
+        "mixed": _own(masked="weights = scores.masked_fill(later, -torch.inf).softmax(-1)")["mixed"].replace(
+            "self.out(", "("
+        )
+    },
+)
+_variant(
+    "heads_in_a_list",
+    "The parts of attention stand in a plain list or dict, where an optimiser does not find them: they would never be trained. nn.ModuleList registers them.",
+    attention="self.attention = [nn.MultiheadAttention(d_model, n_heads, batch_first=True)]",
+    mixed="""later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return self.attention[0](x, x, x, attn_mask=later, need_weights=False)[0]""",
+)
+_variant(
+    "softmax_over_heads",
+    "The softmax runs over the heads, dimension 1. The weights that one token gives in one head should add up to 1, over the tokens that it sees (dim=-1).",
+    **_own(masked="weights = scores.masked_fill(later, -torch.inf).softmax(1)"),
 )
 _variant(
     "softmax_over_queries",
@@ -559,6 +707,18 @@ _variant(
     ffn=_PLAIN.format(act=""),
 )
 _variant(
+    "relu_at_the_end",
+    "In 'relu' a second ReLU follows linear2, so the FFN can only add what is positive. The bend stands between the two layers alone.",
+    ffn=_PLAIN.format(act="nn.ReLU(), ").replace("nn.Linear(d_ff, d_model))", "nn.Linear(d_ff, d_model), nn.ReLU())"),
+)
+_variant(
+    "ffn_in_a_dict",
+    "The FFN stands in a plain dict or list, where an optimiser does not find its weights: it would never be trained. Assign it to self by itself.",
+    ffn="""if kind != "none":
+            self.ffns = {"relu": FFN(d_model, d_ff), "swiglu": SwiGLU(d_model, d_ff), "moe": MoE(d_model, d_ff)}""",
+    second="y = self.ffns[self.kind](self.norm2(z))",
+)
+_variant(
     "gelu_for_relu",
     "'relu' is smooth: its activation is GELU, SiLU or the like. Asked for is ReLU, made of straight pieces.",
     ffn=_PLAIN.format(act="nn.GELU(), "),
@@ -586,6 +746,11 @@ for _name, _message, _product in (
         "torch.relu(self.gate(h)) * self.up(h)",
     ),
     (
+        "silu_of_the_product",
+        "In 'swiglu' SiLU is applied to the product of the two branches. It bends the gate alone; then the other branch is multiplied.",
+        "F.silu(self.gate(h) * self.up(h))",
+    ),
+    (
         "geglu",
         "The gate of 'swiglu' is a GELU, which makes it GEGLU. SwiGLU has SiLU there.",
         "F.gelu(self.gate(h)) * self.up(h)",
@@ -604,6 +769,21 @@ _variant(
             self.ffn = MoE(d_model, d_ff, n_experts=4, top_k=4)
         elif kind != "none":
             self.ffn = {"relu": FFN, "swiglu": SwiGLU}[kind](d_model, d_ff)""",
+)
+_variant(
+    "moe_is_one_ffn",
+    "'moe' holds one FFN for all tokens: there is no router and nothing to choose from. `MoE` brings both along.",
+    ffn="""if kind != "none":
+            self.ffn = {"relu": FFN, "swiglu": SwiGLU, "moe": SwiGLU}[kind](d_model, d_ff)""",
+    aux="",
+)
+_variant(
+    "moe_is_one_ffn_with_zero_loss",
+    form_of="moe_is_one_ffn",
+    ffn="""if kind != "none":
+            self.ffn = {"relu": FFN, "swiglu": SwiGLU, "moe": FFN}[kind](d_model, d_ff)""",
+    aux="""if self.kind == "moe":
+            self.aux_loss = torch.tensor(0.0)""",
 )
 _variant(
     "all_ffns_in_every_block",
@@ -637,6 +817,12 @@ _variant(
     "tuple_not_unpacked",
     "What `MoE` returns is a pair, output and balance loss, and the pair is added to z. Unpack it first.",
     aux="",
+)
+_variant(
+    "pair_swapped",
+    "The two values of `MoE` have changed places: the output comes first, the balance loss second.",
+    aux="""if self.kind == "moe":
+            self.aux_loss, y = y""",
 )
 _variant(
     "aux_without_gradient",
@@ -702,6 +888,12 @@ _variant(
             self.ffn = {"relu": FFN, "swiglu": SwiGLU, "moe": MoE}[kind](d_model, d_ff)
         else:
             self.kind = "none\"""",
+)
+_variant(
+    "none_refused",
+    "'none' is refused, but it is one of the four kinds: a block that ends after attention.",
+    refuse="""if kind not in ("relu", "swiglu", "moe") or d_model % n_heads:
+            raise ValueError("no such block")""",
 )
 _variant(
     "key_error",

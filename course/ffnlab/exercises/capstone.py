@@ -38,7 +38,7 @@ Block = Exercise(
     "Block",
     cases=1,  # each looks at four blocks from many sides
     draw=_draw,
-    where="the diagram “One block” and the points under it.",
+    where="section 1, “One block”: its two formulas, and the exercise's points.",
     understood=(
         "One block, four kinds: both sub-layers read a norm of their own, both add to a path that nothing else touches, "
         "and the mixture's second loss gets out with its gradient."
@@ -59,6 +59,11 @@ Block = Exercise(
 # What the probes share.
 
 
+def _is_vector(parameter: torch.Tensor) -> bool:
+    """Whether all numbers lie along one dimension: [d], and [1, 1, d] as well."""
+    return parameter.numel() == parameter.shape[-1] if parameter.ndim else True
+
+
 def _made(
     answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int, seed: int, shaken: str = "all"
 ) -> nn.Module:
@@ -76,7 +81,7 @@ def _made(
     noise = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in block.parameters():
-            if parameter.ndim > 1:
+            if not _is_vector(parameter):
                 parameter.add_(0.7 * torch.randn(parameter.shape, generator=noise) / parameter.shape[-1] ** 0.5)
             elif shaken == "all":
                 parameter.add_(0.2 * torch.randn(parameter.shape, generator=noise))
@@ -102,7 +107,7 @@ def _gains(answer: Any, kind: str, *sizes: Any) -> list[str]:
     if not isinstance(fresh, nn.Module):
         raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
     named = fresh.named_parameters()
-    return [name for name, p in named if p.shape == x.shape[-1:] and bool((p == 1).all())]
+    return [name for name, p in named if p.shape[-1:] == x.shape[-1:] and _is_vector(p) and bool((p == 1).all())]
 
 
 def _with(block: nn.Module, name: str, factor: float, call: Callable[[], Any]) -> Any:
@@ -196,7 +201,7 @@ def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
             found["one head"] = _spread(_made(answer, kind, x, 1, d_ff, seed), x)
             found["heads"] = _spread(block, x)
             found["alone"] = _size((_out(block, x[:, :1]) - x[:, :1]) - (_out(block, x[:, 1:2]) - x[:, 1:2]))
-            order = [1, 0, *range(2, x.shape[1])]
+            order = [*reversed(range(x.shape[1] - 1)), x.shape[1] - 1]
             found["order"] = _size(_out(block, x[:, order])[:, -1] - out[:, -1])
         return found
 
@@ -285,12 +290,23 @@ def _share_of_straight(values: torch.Tensor) -> float:
 
 
 BEHIND = "an FFN stands behind a norm of its own"
+FOUND = "an optimiser finds its weights"
 NO_MORE = "it holds no weights that it does not use"
 WHAT_IT_IS = {
-    "none": ("no FFN", NO_MORE),
-    "relu": (BEHIND, "the FFN bends", "it grows like its input", "it is made of straight pieces", NO_MORE),
+    "none": ("no FFN", "attention uses all its square matrices", FOUND, NO_MORE),
+    "relu": (
+        BEHIND,
+        FOUND,
+        "the FFN bends",
+        "it grows like its input",
+        "attention does not read what it has written",
+        "it is made of straight pieces",
+        "it can write numbers below zero",
+        NO_MORE,
+    ),
     "swiglu": (
         BEHIND,
+        FOUND,
         "the FFN bends",
         "it grows like the square of its input",
         "the gate bends",
@@ -299,29 +315,37 @@ WHAT_IT_IS = {
         "the gate is a SiLU",
         NO_MORE,
     ),
-    "moe": (BEHIND, "the FFN bends", "a token leaves experts out"),
+    "moe": (BEHIND, FOUND, "the FFN bends", "a token leaves experts out"),
 }
 
 
 def _kind_facts(kind: str, seen: Any) -> dict[str, Any]:
-    unused = int(seen["unused numbers"]) <= 2 * int(seen["d_model"])
+    d_model = int(seen["d_model"])
+    unused = int(seen["unused numbers"]) <= 2 * d_model
     if kind == "none":
-        return dict(zip(WHAT_IT_IS[kind], (int(seen["norms"]) == 0, unused), strict=True))
+        registered = int(seen["numbers"]) > d_model * d_model  # more than what joins the heads
+        none = (int(seen["norms"]) == 0, int(seen["unused squares"]) == 0, registered, unused)
+        return dict(zip(WHAT_IT_IS[kind], none, strict=True))
     if "ray" not in seen:
-        return dict.fromkeys(WHAT_IT_IS[kind], False)
+        return {name: unused if name == NO_MORE else False for name in WHAT_IT_IS[kind]}
+    registered = int(seen["numbers"]) > int(seen["numbers without FFN"])
     negative, positive = seen["negative"], seen["positive"]
     growth = float((seen["farther"].norm() / seen["far"].norm().clamp(min=1e-9)).log2())
     bends = _size(negative + positive) > 1e-3 * _size(positive)
     found: tuple[bool, ...]
     if kind == "relu":
-        found = (True, bends, abs(growth - 1) < 0.1, _share_of_straight(seen["ray"]) > 0.15, unused)
+        straight, alone = (_share_of_straight(seen[ray]) > 0.15 for ray in ("ray", "ray without attention"))
+        below = float(seen["far"].min()) < -0.01 * _size(seen["far"])
+        last = straight or not alone  # a norm behind the FFN, before attention, would bend the pieces
+        found = (True, registered, bends, abs(growth - 1) < 0.1, last, straight, below, unused)
     elif kind == "swiglu":
         gate = _size(negative - positive) > 1e-3 * _size(positive)
         pieces = _share_of_straight(seen["ray"]) > 0.15
         silu = not {"gelu", "erf"} & set(seen["calls"])
-        found = (True, bends, abs(growth - 2) < 0.1, gate, float(seen["cubic"]) > 1e-3, not pieces, silu, unused)
+        curved = float(seen["cubic"]) > 1e-3
+        found = (True, registered, bends, abs(growth - 2) < 0.1, gate, curved, not pieces, silu, unused)
     else:
-        found = (True, bends, int(seen["left out"]) > 0)
+        found = (True, registered, bends, int(seen["left out"]) > 0 or bool(seen["jumps"]))
     return dict(zip(WHAT_IT_IS[kind], found, strict=True))
 
 
@@ -329,6 +353,8 @@ def _pieces(block: nn.Module) -> list[torch.Tensor | None]:
     """Gradients of matrices; of stacked ones, one by one."""
     found: list[torch.Tensor | None] = []
     for parameter in block.parameters():
+        if _is_vector(parameter):
+            continue
         if parameter.ndim == 3:
             found += [None] * len(parameter) if parameter.grad is None else list(parameter.grad)
         elif parameter.ndim == 2:
@@ -343,6 +369,24 @@ def _reached(block: nn.Module, x: torch.Tensor) -> list[bool]:
     return [piece is not None and bool(piece.any()) for piece in _pieces(block)]
 
 
+def _jumps(block: nn.Module, tokens: torch.Tensor) -> bool:
+    """Whether the output jumps somewhere on the straight ways from token to token [N, 1, d_model], as where another expert is chosen.
+
+    On each way the largest of 100 steps is made again in 100 steps: what is continuous then moves by little at a time.
+    """
+    start, end, sizes = tokens[:-1], tokens[1:], []
+    parts = torch.linspace(0, 1, 101)[:, None, None, None]
+    each = torch.arange(len(start))
+    for _ in range(2):
+        way = torch.lerp(start, end, parts)  # [101, N - 1, 1, d_model]
+        out = _out(block, way.flatten(0, 1)).reshape(way.shape)
+        steps = (out[1:] - out[:-1]).norm(dim=-1)[..., 0]  # [100, N - 1]
+        largest = steps.argmax(0)
+        sizes.append(steps[largest, each])
+        start, end = way[largest, each], way[largest + 1, each]
+    return bool((sizes[1] > 0.5 * sizes[0]).any())
+
+
 @Block.aspect("the four kinds", points=1, facts=_facts_of_each(_kind_facts))
 def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
     sizes = (x, n_heads, d_ff, seed)
@@ -355,12 +399,19 @@ def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
         second = [
             name for name in second if _size(_with(block, name, 0.0, lambda: _out(block, x)) - _out(block, x)) > 1e-4
         ]
+        matrices = [p for p in block.parameters() if not _is_vector(p)]
         found: dict[str, Any] = {"norms": len(second), "d_model": x.shape[-1]}
+        found["numbers"] = sum(p.numel() for p in matrices)
         _reached(block, x)
         found["unused numbers"] = sum(p.numel() for p in block.parameters() if p.grad is None)
+        square = (x.shape[-1], x.shape[-1])
+        found["unused squares"] = sum(p.grad is None and p.shape == square for p in matrices)
         if kind == "none" or not second:
             return found
+        without = answer("none", x.shape[-1], n_heads, d_ff)
+        found["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not _is_vector(p))
         name = second[-1]
+        first = [name for name in names if name not in second]
         still = _with(block, name, 0.0, lambda: _out(block, x).clone())
 
         def ray(s: float) -> torch.Tensor:
@@ -372,8 +423,14 @@ def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
             _out(block, x)
         many = torch.cat([x.flatten(0, 1), x.flatten(0, 1).flip(-1)])[:, None]  # [N, 1, d_model]
         one, all_of = _reached(block, many[:1]), _reached(block, many)
+
+        def rays() -> torch.Tensor:
+            return torch.stack([ray(1.0 + 0.2 * n) for n in range(12)])
+
         return found | {
-            "ray": torch.stack([ray(1.0 + 0.2 * n) for n in range(12)]),
+            "ray": rays(),
+            "ray without attention": _with(block, first[0], 0.0, rays) if first else rays(),
+            "jumps": kind == "moe" and _jumps(block, many),
             "cubic": _size(third) / max(_size(cubic), 1e-9),
             "far": ray(1000.0),
             "farther": ray(2000.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from functools import cache
 from typing import Any
@@ -57,8 +58,20 @@ def values(measure: str, name: str, words: int) -> list[float]:
 
 
 def _written(measure: str, number: float) -> str:
-    digits = {"accuracy": 1, "loss": 2, "time": 1}.get(measure, 0)
+    digits = {"accuracy": 1, "loss": 3, "time": 1}.get(measure, 0)
     return f"{number:,.{digits}f}"
+
+
+def level(measure: str, listed: list[list[float]]) -> list[int]:
+    """The best, down to the last whose gap to it is no more than two standard deviations of their difference: level, as in notebook 07."""
+    means = [statistics.fmean(found) for found in listed]
+    spreads = [statistics.stdev(found) if len(found) > 1 else 0.0 for found in listed]
+    best = (max if measure == "accuracy" else min)(range(len(listed)), key=lambda n: means[n])
+    behind = [abs(mean - means[best]) for mean in means]
+    reach = max(
+        off for off, spread in zip(behind, spreads, strict=True) if off <= 2 * math.hypot(spread, spreads[best])
+    )
+    return [n for n, off in enumerate(behind) if off <= reach]
 
 
 def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40) -> Picture:
@@ -68,10 +81,14 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
     listed = [(label, values(measure, name, words)) for label, name in rows(equal)]
     means = [statistics.fmean(found) for _, found in listed]
     most = max(max(found) for _, found in listed)
-    best = (max if measure == "accuracy" else min)(range(5), key=lambda n: means[n])
+    first = level(measure, [found for _, found in listed])
     unit = {"accuracy": "%", "loss": " nats", "time": " ms"}.get(measure, "")
     lead = "highest" if measure == "accuracy" else "lowest"
-    title = f"{measure[0].upper()}{measure[1:]}: {lead} for {listed[best][0]}, {_written(measure, means[best])}{unit}"
+    title = f"{measure[0].upper()}{measure[1:]}: "
+    if len(first) > 1:
+        title += f"{len(first)} of 5 can't be told apart at the {'top' if lead == 'highest' else 'bottom'}"
+    else:
+        title += f"{lead} for {listed[first[0]][0]}, {_written(measure, means[first[0]])}{unit}"
     said = ", ".join(
         f"{label} {_written(measure, mean)}"
         + (f" ± {_written(measure, statistics.stdev(found))}" if len(found) > 1 else "")
@@ -87,7 +104,7 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
         kind = KINDS[max(0, n - 1)]
         middle = y + 13
         shapes += [
-            svg.text(left - 12, middle + 5, label, anchor="end", bold=n == best),
+            svg.text(left - 12, middle + 5, label, anchor="end", bold=n in first),
             svg.rect(
                 left, y, room * mean / most, 26, fill=_COLOURS[kind], dash="", tip=f"{label}: {_written(measure, mean)}"
             ),
@@ -108,9 +125,9 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
             ]
             words_after += f" ± {_written(measure, spread)}"
         end = room * max(*found, mean) / most if len(found) > 1 else room * mean / most
-        shapes.append(svg.text(left + end + 14, middle + 5, words_after, size=12.5, bold=n == best))
+        shapes.append(svg.text(left + end + 14, middle + 5, words_after, size=12.5, bold=n in first))
     seeds = len(_stored()["settings"]["seeds"])
-    legend = f"bar: mean of {seeds} seeds; dots: the seeds; line: ± one standard deviation"
+    legend = f"bar: mean of {seeds} seeds; dots: the seeds; line: ± one standard deviation; bold: best, or level"
     if len(listed[0][1]) == 1:
         legend = "counted, not measured: the same for every seed"
     shapes += [
@@ -146,7 +163,7 @@ def block(kind: str = "relu") -> Picture:
         svg.text(out + 16, main + 5, "out", size=13, bold=True, anchor="middle"),
         svg.text(324, main + 26, "z", size=15, bold=True, anchor="middle"),
     ]
-    parts = [("attention", "global: tokens exchange", style.NEGATIVE)]
+    parts = [("attention", "global: tokens exchange", style.INK)]
     if kind != "none":
         parts.append((name, "local: each token alone", _COLOURS[kind]))
     for n, (label, what, colour) in enumerate(parts):
@@ -163,6 +180,7 @@ def block(kind: str = "relu") -> Picture:
             svg.text(start + 128, side - 42, what, size=12.5, anchor="middle", fill=style.MUTED),
         ]
     if kind == "moe":
-        shapes.append(svg.text(494, side + 44, "and a second output: aux_loss", size=12.5, anchor="middle"))
+        sentence += " Besides, the balance loss is kept as aux_loss."
+        shapes.append(svg.text(494, side + 44, "besides: aux_loss", size=12.5, anchor="middle"))
     shapes.append(svg.text(svg.WIDTH / 2, main + 62, f"{inside}", size=13, anchor="middle", fill=style.MUTED))
     return Picture(title, sentence, svg.card(320, title, sentence, *shapes))
