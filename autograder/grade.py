@@ -111,7 +111,7 @@ class _Session:
         outputs = _outputs(answer.get("outputs"))
         if isinstance(error, Failure):
             where = f" ({error.line})" if error.line else ""
-            self._trouble[cell.name] = f"Its cell ended in {error.type}: {error.message}{where}."
+            self._trouble[cell.name] = f"Its cell ended in {_in_words(error)}{where}."
             outputs.append(_error(error.type, error.message))
         return outputs
 
@@ -136,7 +136,7 @@ class _Session:
     def _undefined(self, exercise: Exercise, seen: dict[str, Any]) -> Verdict:
         broken = seen.get("broken")
         if isinstance(broken, Failure):
-            return not_earned(exercise, f"Looking at it raised {broken.type}: {broken.message}.")
+            return not_earned(exercise, f"Looking at it raised {_in_words(broken)}.")
         trouble = self._trouble.get(exercise.name)
         if trouble:
             return not_earned(exercise, trouble, f"So `{exercise.name}` was never defined.")
@@ -177,6 +177,10 @@ def _outputs(outputs: object) -> Outputs:
             data = {k: v for k, v in output["data"].items() if isinstance(k, str) and isinstance(v, str)}
             safe.append({"output_type": "display_data", "data": data, "metadata": {}})
     return safe
+
+
+def _in_words(error: Failure) -> str:
+    return f"{error.type}: {error.message}" if error.message else error.type
 
 
 def _error(name: str, message: str) -> dict[str, Any]:

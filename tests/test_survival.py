@@ -78,7 +78,7 @@ def gone(processes: list[psutil.Process]) -> bool:
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> None:
-    students, rng = 10, random.Random(seed)
+    students, rng = 24, random.Random(seed)
     school = class_of(tmp_path, students)
     deaths = 0
     while True:
@@ -86,7 +86,7 @@ def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> N
             [*PROGRAM, "grade", "--grading", str(tmp_path), "--workers", "2"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        until = lines_of(school) + rng.randint(0, 4) if deaths < 3 else students + 1
+        until = lines_of(school) + rng.randint(0, 3) if deaths < 3 else students + 1
         while running.poll() is None and lines_of(school) < until:
             time.sleep(0.02)
         if running.poll() is not None:

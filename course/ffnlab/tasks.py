@@ -62,9 +62,9 @@ class MoE(nn.Module):
         share = best.values / best.values.sum(-1, keepdim=True)
         table = torch.zeros_like(scores).scatter(-1, best.indices, share)  # [N, n_experts], zero where not chosen
         total = torch.zeros_like(tokens)
-        for e, expert in enumerate(self.experts):
-            mine = table[:, e].nonzero().squeeze(-1)  # the tokens that expert e sees
-            total = total.index_add(0, mine, expert(tokens[mine]) * table[mine, e, None])
+        for number, expert in enumerate(self.experts):
+            mine = table[:, number].nonzero().squeeze(-1)  # the tokens that this expert sees
+            total = total.index_add(0, mine, expert(tokens[mine]) * table[mine, number, None])
         loads = (table > 0).to(scores.dtype).mean(0) / self.top_k  # sums to 1, no gradient
         return total.view_as(x), len(self.experts) * loads @ scores.mean(0)
 

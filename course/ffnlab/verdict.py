@@ -392,7 +392,7 @@ def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
         clues.append("every sign is flipped")
     else:
         scale = float((mine * theirs).sum() / (mine * mine).sum())
-        if abs(scale - 1) > 1e-3 and scale and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
+        if 1e-6 < abs(scale) < 1e6 and abs(scale - 1) > 1e-3 and _close(scale * mine, theirs, 1e3 * atol, 1e3 * rtol):
             clues.append(_factor(1 / scale))
         shift = (theirs - mine).flatten()
         first = abs(float(shift[0])) if shift.numel() > 1 else 0.0

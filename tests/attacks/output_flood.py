@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="longer|memory",
+    says="longer|[Mm]emory",
     answer="""
 def hello_shape(x):
     while True:

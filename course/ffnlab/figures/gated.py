@@ -204,8 +204,10 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
     plain, gated = 2 * d_model * 4 * d_model, 3 * d_model * f
     share = 100 * gated / plain
     title = f"Gated, d_ff = {f:,}: {share:.1f} % of the plain FFN"
-    rounded = f"rounded up to a multiple of {multiple}" if f > asked else ""
-    if asked - f > 1e-6:
+    rounded = f"a multiple of {multiple} as it is" if multiple > 1 else ""
+    if f > asked:
+        rounded = f"rounded up to a multiple of {multiple}"
+    elif asked - f > 1e-6:
         rounded = "cut to a whole number"
     verdict = (
         "as good as equal"
