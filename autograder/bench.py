@@ -230,7 +230,7 @@ def draw(grown: Sequence[Run], path: Path) -> None:
     left.set(title="Time", xlabel="submissions", ylabel="seconds")
     left.legend()
     right.semilogx(sizes, [one.conductor for one in grown], "o-")
-    right.set(title="Memory of the conductor, above its start", xlabel="submissions", ylabel="MiB", ylim=(0, None))
+    right.set(title="The conductor's memory", xlabel="submissions", ylabel="MiB above its start", ylim=(0, 20))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     plt.close(figure)
