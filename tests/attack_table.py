@@ -36,7 +36,8 @@ HEAD = """<!-- made by tests/attack_table.py -->
 Each row was handed in for the exercise `{exercise}` (2 points) and graded twice: by `autograder grade`, and by plain `nbgrader autograde` {nbgrader}
 on the same notebook with the same hidden draws. “–” means that nbgrader gave no grade; “not tried”, that it could have harmed the machine.
 
-nbgrader runs tests, student code and answers in one process, and was made for honest students; it says so itself. The table says what that costs.
+nbgrader runs tests, student code and answers in one process and was made for honest students. Most attacks here aim at our engine's own parts, so a 0 in
+nbgrader's column does not mean that nobody could do it there.
 
 """
 
