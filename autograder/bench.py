@@ -25,10 +25,9 @@ from rich.table import Table
 
 from autograder import classroom, draws, markings, sample, stock
 from autograder.house import Class, UserError
-from autograder.jail.limits import Limits
+from autograder.jail.limits import MIB, Limits
 
 SAMPLE_SECONDS = 0.5
-MIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def run(
             runs.append(_measured(how, home, assignment, students, _engine(classroom.Where(workers=count))))
         with contextlib.suppress(UserError):
             for count in (1, 2):
-                with _cluster(home, count) as address:
+                with cluster(home, count) as (address, _):
                     how = f"on a Dask cluster, {count} worker{'s' * (count > 1)}"
                     runs.append(_measured(how, home, assignment, students, _engine(classroom.Where(scheduler=address))))
         console.print(_table(f"{assignment}: a sample class, honest and odd submissions mixed", runs, runs[0]))
@@ -87,8 +86,8 @@ def run(
 
 def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    for name in (
-        "how",
+    table.add_column("how")
+    for name in [
         "submissions",
         "seconds",
         "a minute",
@@ -99,8 +98,8 @@ def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
         "p99",
         "conductor +",
         "workers",
-    ):
-        table.add_column(name, justify="left" if name == "how" else "right")
+    ]:
+        table.add_column(name, justify="right")
     for one in runs:
         each = sorted(one.each)
         quantiles = [f"{each[min(len(each) - 1, int(q * len(each)))]:.2f} s" if each else "" for q in (0.5, 0.95, 0.99)]
@@ -117,9 +116,8 @@ Grade = Callable[[Class, str], list[float]]
 
 def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade) -> Run:
     school = Class(home / "class")
-    kept = {name: (school.folder / name) for name in (draws.FILE, markings.FOLDER)}
     for path in school.folder.iterdir() if school.folder.is_dir() else ():
-        if path not in kept.values():
+        if path.name not in (draws.FILE, markings.FOLDER):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     sample.make(school, students, only=[assignment])
     markings.kept(school, assignment, draws.hidden(assignment, school.draws))  # once a class, whoever grades it
@@ -181,8 +179,8 @@ def _engine(where: classroom.Where) -> Grade:
 
 
 @contextlib.contextmanager
-def _cluster(home: Path, workers: int) -> Iterator[str]:
-    """A Dask scheduler and workers of one thread each, as processes on this machine; its address.
+def cluster(home: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and workers of one thread each, as processes on this machine: its address, and the workers.
 
     Raises:
         UserError: Dask is not installed.
@@ -193,10 +191,8 @@ def _cluster(home: Path, workers: int) -> Iterator[str]:
         raise UserError("Dask is not installed") from None
     file = home / "scheduler.json"
     file.unlink(missing_ok=True)
-    dask, where = (
-        [sys.executable, "-m", "dask"],
-        ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)],
-    )
+    dask = [sys.executable, "-m", "dask"]
+    where = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]
     commands = [[*dask, "scheduler", *where, "--port", "0"]]
     commands += [[*dask, "worker", *where, "--nthreads", "1", "--no-nanny"]] * workers
     started: list[subprocess.Popen[bytes]] = []
@@ -208,7 +204,7 @@ def _cluster(home: Path, workers: int) -> Iterator[str]:
         with contextlib.redirect_stderr(io.StringIO()), Client(scheduler_file=str(file)) as client:
             client.wait_for_workers(workers, timeout=120)
             address = str(client.scheduler.address)
-        yield address
+        yield address, started[1:]
     finally:
         for process in reversed(started):
             process.kill()

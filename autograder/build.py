@@ -23,7 +23,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import judge, keys
-from autograder.house import UserError, release, root, solution, source
+from autograder.house import UserError, release, replace, root, solution, source
 from autograder.key import Answer
 from ffnlab import answers, exercises, plain
 from ffnlab.verdict import difference
@@ -107,9 +107,9 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
         return changed
     tell(f"{assignment}: running the solution notebook")
     executed = execute(assignment)
-    _write(solution(assignment), nbformat.writes(executed) + "\n")
+    replace(solution(assignment), nbformat.writes(executed) + "\n")
     tell(f"{assignment}: making the student's notebook")
-    _write(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
+    replace(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
 
 
@@ -121,8 +121,7 @@ def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: No
     if path.is_file() and same_answers(path.read_bytes(), data):
         return False
     tell(f"{assignment}: making the shipped answers")
-    path.parent.mkdir(exist_ok=True)
-    _write(path, data)
+    replace(path, data)
     answers.forget()
     return True
 
@@ -210,13 +209,6 @@ def course_config() -> Config:
 
 def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
-def _write(path: Path, content: str | bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".draft")
-    draft.write_bytes(content.encode() if isinstance(content, str) else content)
-    draft.replace(path)
 
 
 LEFT_OUT = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist"}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autograder import draws, feedback, gradebook, log, markings, pool
 from autograder.grade import Graded
-from autograder.house import NAME, Class, UserError, assignments
+from autograder.house import NAME, Class, UserError, assignments, known
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from ffnlab import exercises
@@ -61,8 +61,7 @@ def find(school: Class, assignment: str, student: str | None = None) -> list[Sub
     Raises:
         UserError: nothing is there, or that student has not submitted.
     """
-    if assignment not in assignments():
-        raise UserError(f"there is no assignment called {assignment!r}; there are: {', '.join(assignments())}")
+    known(assignment)
     if not school.submitted.is_dir():
         raise UserError(f"there is no folder {school.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/")
     found = []

@@ -23,7 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from autograder.house import Class, UserError, assignments, root
+from autograder.house import Class, UserError, assignments, known, root
 from autograder.jail.limits import Limits
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def grade(
 
     console = _console()
     for name in assignment or []:
-        _known(name)
+        known(name)
     limits = _limits(limit or [])
     where = classroom.Where(workers, scheduler, _mode(jail))
     if where.jail is not Mode.BUBBLEWRAP:
@@ -352,13 +352,8 @@ def bench(
     """Measure: plain nbgrader against this engine, same class, same machine, one run."""
     from autograder import bench as benches
 
-    _known(assignment)
+    known(assignment)
     benches.run(_console(), assignment, students, plain, growth or [], picture)
-
-
-def _known(assignment: str) -> None:
-    if assignment not in assignments():
-        raise UserError(f"there is no assignment called {assignment!r}; there are: {', '.join(assignments())}")
 
 
 def _console() -> Console:

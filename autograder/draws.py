@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from autograder import judge, keys, matrix
-from autograder.house import UserError
+from autograder.house import UserError, replace
 from autograder.key import Key
 from ffnlab import exercises
 
@@ -28,7 +27,7 @@ def key_version(assignment: str) -> str:
     parts = [
         Path(str(keys.MODULES[assignment].__file__)),
         Path(str(exercises.NOTEBOOKS[assignment].__file__)),
-        *(LAB / name for name in ("exercise.py", "plain.py", "verdict.py")),
+        *(LAB / name for name in ("exercise.py", "handed.py", "plain.py", "verdict.py")),
     ]
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()[:12]
 
@@ -48,7 +47,7 @@ def hidden(assignment: str, file: Path) -> Seeds:
         for key in keys.of_notebook(assignment):
             attempts[key.exercise.name] = _holding_attempt(key, secret, attempts.get(key.exercise.name, 0))
         kept[assignment] = {"secret": secret.hex(), "attempts": attempts, "holds_for": version}
-        _write(file, kept)
+        replace(file, json.dumps(kept, indent=1), mode=0o600)
     return {
         exercise.name: judge.hidden_seeds(exercise, secret, attempts[exercise.name])
         for exercise in exercises.of_notebook(assignment)
@@ -86,11 +85,3 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(kept, dict):
         raise UserError(f"{file} is not what grading wrote there")
     return kept
-
-
-def _write(file: Path, kept: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-    draft.replace(file)

@@ -6,13 +6,12 @@ import json
 import shutil
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from autograder.grade import Graded
-from autograder.house import Class
+from autograder.house import Class, replace
 from autograder.inbox import Cell, Kind
 from ffnlab import exercises, panel
 from ffnlab.verdict import Outcome, Verdict
@@ -26,19 +25,12 @@ NOT_ATTEMPTED = (
 def write(school: Class, student: str, graded: Graded) -> None:
     """Write the graded notebook and the feedback page, where nbgrader expects them."""
     notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
-    _replace(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
+    replace(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
     page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
-    _replace(page, feedback_page(student, graded))
+    replace(page, feedback_page(student, graded))
     stamp = school.submitted / student / graded.assignment / "timestamp.txt"
     if stamp.is_file() and not stamp.is_symlink():
         shutil.copyfile(stamp, notebook.parent / "timestamp.txt")
-
-
-def _replace(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def graded_notebook(graded: Graded) -> dict[str, Any]:

@@ -72,8 +72,28 @@ def source(assignment: str) -> Path:
     return root() / "solutions" / f"{assignment}.py"
 
 
+def replace(path: Path, content: str | bytes, mode: int = 0o666) -> None:
+    """Write a file whole or not at all; its folder is made where it is missing. `mode`: who may read it, as for open(2)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.touch(mode=mode)
+    draft.write_bytes(content.encode() if isinstance(content, str) else content)
+    draft.replace(path)
+
+
 def assignments() -> list[str]:
     """The notebooks of the course that exist."""
     from ffnlab import exercises  # brings torch: `--help` needs neither
 
     return [name for name in exercises.NOTEBOOKS if source(name).is_file()]
+
+
+def known(assignment: str) -> str:
+    """The name of an assignment.
+
+    Raises:
+        UserError: there is no such assignment.
+    """
+    if assignment not in assignments():
+        raise UserError(f"there is no assignment called {assignment!r}; there are: {', '.join(assignments())}")
+    return assignment

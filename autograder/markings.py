@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from functools import cache
 from pathlib import Path
 
 from autograder import draws, judge
-from autograder.house import Class
+from autograder.house import Class, replace
 from ffnlab import answers, plain
 
 FOLDER = ".markings"
@@ -23,9 +22,7 @@ def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
         data = answers.dump(assignment, {name: judge.marking(name, drawn) for name, drawn in seeds.items()})
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_bytes(data)
-        draft.replace(path)
+        replace(path, data, mode=0o600)
     return path.resolve()
 
 

@@ -194,7 +194,7 @@ controls.show(
 )
 
 # %% nbgrader={"grade": false, "grade_id": "numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-stored = experiment.load()
+stored = experiment.stored()
 for name, count in stored["counts"].items():
     shares = torch.tensor(stored["runs"][name]["40"]["accuracy"], dtype=torch.float64)
     spread = f"{100 * shares.mean():5.1f} % ± {100 * shares.std():.1f}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import attacks
 import test_fairness
-from attacks import EXERCISE
+from attacks import EXERCISE, NARROW, START
 from conftest import ROOT
 from rich.progress import track
 
@@ -25,11 +25,7 @@ from autograder.house import Class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 
-START = "00_start_here"
 TARGET = ROOT / "docs" / "attacks.md"
-NARROW = Limits(
-    cell_seconds=3.0, submission_seconds=30.0, memory=384 * 2**20, processes=24, tmp=8 * 2**20, output=100_000
-)
 HEAD = """<!-- made by tests/attack_table.py -->
 # What must not work, and what must
 

@@ -13,7 +13,7 @@ import attacks
 import nbformat
 import psutil
 import pytest
-from attacks import EXERCISE, Attack
+from attacks import EXERCISE, NARROW, START, Attack
 from conftest import ROOT, needs_bubblewrap
 from nbconvert import HTMLExporter
 from test_inbox import answered
@@ -29,7 +29,6 @@ from ffnlab import exercises
 from ffnlab.verdict import Outcome
 
 pytestmark = needs_bubblewrap
-START = "00_start_here"
 SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
 FULL = exercises.find(EXERCISE).points
 ALL = attacks.every()
@@ -38,10 +37,7 @@ ALL = attacks.every()
 @pytest.fixture(scope="module")
 def narrow_jail() -> Iterator[Jail]:
     """A jail in which an attack on a resource ends in a second or two."""
-    tight = Limits(
-        cell_seconds=3.0, submission_seconds=30.0, memory=384 * 2**20, processes=24, tmp=8 * 2**20, output=100_000
-    )
-    with Jail(tight) as warm:
+    with Jail(NARROW) as warm:
         yield warm
 
 
@@ -95,7 +91,7 @@ def test_a_class_of_attackers_costs_nobody_else_a_point(tmp_path: Path) -> None:
     quick = [name for name, (_, attack) in ALL.items() if attack.plain]
     for index, name in enumerate(quick):
         submit(school, f"eve_{name}", ALL[name][1].data(), ALL[name][1].files)
-        submit(school, f"honest_{index}", json.dumps(answered(attacks.RIGHT)).encode(), {})
+        submit(school, f"honest_{index}", json.dumps(answered()).encode(), {})
     scores: dict[str, float] = {}
 
     def keep(done: classroom.Done, total: int) -> None:

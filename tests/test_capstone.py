@@ -60,7 +60,7 @@ def test_a_wrong_parameter_is_refused() -> None:
 
 @pytest.mark.parametrize("words", WORDS)
 def test_the_dashboards_sentence_has_the_mean_and_the_spread_of_the_stored_runs(words: int) -> None:
-    stored = experiment.load()["runs"]["relu"][str(words)]["accuracy"]
+    stored = experiment.stored()["runs"]["relu"][str(words)]["accuracy"]
     mean = 100 * sum(stored) / len(stored)
     spread = math.sqrt(sum((100 * share - mean) ** 2 for share in stored) / (len(stored) - 1))
     assert f"ReLU {mean:.1f} ± {spread:.1f}," in figures.dashboard("accuracy", words=words).sentence
@@ -85,7 +85,7 @@ def test_the_switch_changes_the_mixture_alone() -> None:
 
 
 def test_the_stored_counts_are_those_of_the_blocks() -> None:
-    stored = experiment.load()
+    stored = experiment.stored()
     assert stored["counts"] == {name: experiment.counts(name) for name in experiment.MODELS}
     assert stored["settings"]["seeds"] == list(experiment.SEEDS) and len(experiment.SEEDS) >= 3
     equal = [stored["counts"][name]["total"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")]
@@ -98,7 +98,7 @@ def test_a_stored_run_comes_out_again() -> None:
     torch.manual_seed(0)
     model = Reader(24, experiment.D_MODEL, experiment.blocks("relu"))
     found = learn(model, *pairs(24, 0), steps=experiment.STEPS)
-    assert found["accuracy"] == pytest.approx(experiment.load()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
+    assert found["accuracy"] == pytest.approx(experiment.stored()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
 
 
 def test_the_mixture_equals_a_loop_over_tokens() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from typing import Any
 
 import nbformat
 import pytest
+from attacks import EXERCISE, START, Notebook
 from conftest import needs_bubblewrap
+from test_inbox import ANSWER as RIGHT
 from test_inbox import answered, place
 
 from autograder.grade import grade_submission
@@ -18,9 +19,6 @@ from autograder.judge import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 
-Notebook = dict[str, Any]
-START, EXERCISE = "00_start_here", "hello_shape"
-RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
 SEEDS = {e.name: hidden_seeds(e, b"a test's secret") for e in exercises.of_notebook(START)}
 CORPUS: dict[str, Callable[[], bytes | Notebook]] = {}
 

@@ -10,6 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 from conftest import needs_bubblewrap
+from test_inbox import ANSWER as RIGHT
 from test_inbox import answered, blank, place
 
 from autograder import classroom, feedback, gradebook, keys, log, sample, stock
@@ -24,7 +25,6 @@ from ffnlab.verdict import Outcome
 
 pytestmark = needs_bubblewrap
 START, FFN = "00_start_here", "02_feed_forward"
-RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
 SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
 KEPT = [
     (key, answer) for name in (START, FFN) for key in keys.of_notebook(name) for answer in key.rights + key.mistakes

@@ -146,7 +146,7 @@ def test_the_table_is_complete_and_more_neurons_know_more() -> None:
         means = [sum(fact_stores.accuracy(count, width)) / 3 for width in figures.WIDTHS]
         assert all(0 <= share <= 1 for share in means)
         assert all(later >= earlier - 0.02 for earlier, later in pairwise(means))
-    assert fact_stores.kept()["settings"]["seeds"] == list(fact_stores.SEEDS)
+    assert fact_stores.stored()["settings"]["seeds"] == list(fact_stores.SEEDS)
 
 
 def test_one_entry_of_the_table_comes_out_again() -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attacks import START
 from conftest import needs_bubblewrap
-from test_survival import START, assert_graded_once, class_of, lines_of
+from test_survival import assert_graded_once, class_of, lines_of
 
 from autograder import classroom, stock
 from autograder.gradebook import Book

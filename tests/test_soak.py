@@ -9,11 +9,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from attacks import START
 from conftest import needs_bubblewrap
-from test_survival import PROGRAM, START, assert_graded_once, class_of, lines_of
+from test_survival import PROGRAM, assert_graded_once, class_of, lines_of
 
 from autograder import classroom
-from autograder.jail.limits import Limits
+from autograder.jail.limits import MIB, Limits
 
 pytestmark = [
     needs_bubblewrap,
@@ -21,7 +22,6 @@ pytestmark = [
     pytest.mark.timeout(3600),
 ]
 STUDENTS = 1000
-MIB = 2**20
 
 
 def test_a_large_class_is_graded_once_and_memory_stays_flat(tmp_path: Path) -> None:

@@ -14,27 +14,26 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 import sqlalchemy as sa
+from attacks import START
 from conftest import needs_bubblewrap
+from test_inbox import ANSWER as RIGHT
 from test_inbox import answered
 
-from autograder import classroom, log
+from autograder import bench, classroom, log
 from autograder.gradebook import ATTEMPTS, Book
 from autograder.house import Class
 from autograder.jail.limits import Limits
 from ffnlab.verdict import Outcome
 
 pytestmark = needs_bubblewrap
-START = "00_start_here"
 ROUNDS = int(os.environ.get("AUTOGRADER_SOAK", "1"))
 PROGRAM = [sys.executable, "-c", "from autograder.cli import main; main()"]
-RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 
 
@@ -149,48 +148,8 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
     assert_graded_once(school, students)
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A Dask scheduler and two workers, each a process of its own, on loopback: the scheduler's address, and the workers."""
+def test_a_cluster_loses_one_of_its_two_workers(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dask[distributed]'")
-    file = tmp_path / "scheduler.json"
-    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
-    scheduler = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    worker = [
-        sys.executable,
-        "-m",
-        "dask",
-        "worker",
-        "--scheduler-file",
-        str(file),
-        "--host",
-        "127.0.0.1",
-        "--nthreads",
-        "1",
-    ]
-    started = [subprocess.Popen([*scheduler, "--scheduler-file", str(file)], **quiet)]
-    try:
-        while not file.is_file():
-            assert started[0].poll() is None
-            time.sleep(0.1)
-        for _ in range(2):
-            started.append(subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], **quiet))
-        address = json.loads(file.read_text())["address"]
-        from dask.distributed import Client
-
-        with Client(address) as client:
-            client.wait_for_workers(2, timeout=120)
-        yield address, started[1:]
-    finally:
-        for process in reversed(started):
-            process.kill()
-            process.wait()
-
-
-def test_a_cluster_loses_one_of_its_two_workers(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
-) -> None:
-    address, workers = cluster
     students = 12
     school = class_of(tmp_path / "class", students)
     done: list[str] = []
@@ -200,9 +159,10 @@ def test_a_cluster_loses_one_of_its_two_workers(
         if len(done) == 4:
             workers[0].kill()
 
-    summary = classroom.grade(school, START, Limits(), classroom.Where(scheduler=address), tell=tell)
+    with bench.cluster(tmp_path, 2) as (address, workers):
+        summary = classroom.grade(school, START, Limits(), classroom.Where(scheduler=address), tell=tell)
+        assert workers[0].wait(10) != 0 and workers[1].poll() is None
     assert summary.graded == students and sorted(done) == sorted(set(done))
-    assert workers[0].wait(10) != 0 and workers[1].poll() is None
     assert_graded_once(school, students)
 
 

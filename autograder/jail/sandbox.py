@@ -23,7 +23,7 @@ import psutil
 
 import ffnlab
 from autograder.jail import wire
-from autograder.jail.limits import Limits
+from autograder.jail.limits import MIB, Limits
 from ffnlab import plain
 
 HERE = Path(__file__).resolve().parent  # …/autograder/jail
@@ -192,9 +192,9 @@ class Jail:
         if not answer.isdigit():
             ours.close()
             raise JailBroken(f"a worker could not be isolated: {answer or 'the warm process is gone'}")
-        return Worker(
-            ours, self._host_process(int(answer)), self.limits, budget or Budget(self.limits.submission_seconds)
-        )
+        budget = budget or Budget(self.limits.submission_seconds)
+        alone = self.mode is Mode.BUBBLEWRAP
+        return Worker(ours, self._host_process(int(answer)), self.limits, budget, alone)
 
     def _host_process(self, inner: int) -> psutil.Process | None:
         """The process that the warm process knows by number `inner`, as this machine knows it."""
@@ -228,9 +228,12 @@ class Budget:
 class Worker:
     """One fork, seen from outside: asks it to run cells and to answer probes, and holds it to its limits."""
 
-    def __init__(self, channel: socket.socket, process: psutil.Process | None, limits: Limits, budget: Budget) -> None:
+    def __init__(
+        self, channel: socket.socket, process: psutil.Process | None, limits: Limits, budget: Budget, alone: bool
+    ) -> None:
         self._channel = channel
         self._process = process
+        self._alone = alone  # in a pid namespace, as its first process
         self._limits = limits
         self._budget = budget
         self._baseline = _memory(process) if process else 0  # what a fork inherits and never touches again
@@ -247,9 +250,8 @@ class Worker:
         """End the process and everything it started: in the jail the kernel sees to that, as it is the first of its pid namespace."""
         if self._process is not None:
             with contextlib.suppress(psutil.Error, ProcessLookupError):
-                family = self._process.children(recursive=True)
-                self._process.send_signal(signal.SIGKILL)
-                for process in family:
+                started = [] if self._alone else self._process.children(recursive=True)
+                for process in (self._process, *started):
                     process.send_signal(signal.SIGKILL)
         self._channel.close()
 
@@ -296,7 +298,7 @@ class Worker:
             raise Overrun(f"It started more than {self._limits.processes} processes or threads and was stopped.")
         if memory > self._limits.memory:
             self.kill()
-            raise Overrun(f"It used more than {self._limits.memory // 2**20:,} MiB of memory and was stopped.")
+            raise Overrun(f"It used more than {self._limits.memory // MIB:,} MiB of memory and was stopped.")
 
 
 class _Clock:
@@ -337,6 +339,7 @@ def _threads(process: psutil.Process) -> int:
 
 def _memory(process: psutil.Process) -> int:
     try:
-        return int(process.memory_info().rss - process.memory_info().shared)
+        memory = process.memory_info()
+        return int(memory.rss - memory.shared)
     except psutil.Error:
         return 0

@@ -12,11 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from test_inbox import answered
+from test_inbox import ANSWER, answered
+
+from autograder.jail.limits import MIB, Limits
 
 Notebook = dict[str, Any]
-EXERCISE = "hello_shape"
-RIGHT = "def hello_shape(x):\n    return tuple(x.shape)"
+START, EXERCISE = "00_start_here", "hello_shape"
+NARROW = Limits(  # an attack on a resource ends in a second or two
+    cell_seconds=3.0, submission_seconds=30.0, memory=384 * MIB, processes=24, tmp=8 * MIB, output=100_000
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Attack:
     answer: str = "def hello_shape(x):\n    return (0, 0, 0)"
     submission: Callable[[Notebook], bytes | Notebook] | None = None
     files: dict[str, str] = field(default_factory=dict)  # beside the notebook
-    twin: str = RIGHT
+    twin: str = ANSWER
     twin_submission: Callable[[Notebook], bytes | Notebook] | None = None
     points: float = 0.0
     exhausts: bool = False  # whether it goes for a resource, and so is tried under narrow limits
@@ -40,6 +44,32 @@ class Attack:
     def twin_data(self) -> bytes:
         """The allowed twin's bytes."""
         return _bytes(self.twin, self.twin_submission)
+
+
+def system_call(call: str) -> Attack:
+    """An attack that makes one system call, which the kernel must refuse. `call`: as libc's function, or by its number."""
+    source = f"""
+import ctypes
+import os
+
+libc = ctypes.CDLL(None, use_errno=True)
+if {call} >= 0:
+    raise SystemExit("it worked")
+error = os.strerror(ctypes.get_errno())
+
+def hello_shape(x):
+    raise OSError(error)
+"""
+    twin = """
+import ctypes
+
+libc = ctypes.CDLL(None)
+
+def hello_shape(x):
+    assert libc.getpid() > 0
+    return tuple(x.shape)
+"""
+    return Attack(says="not permitted", answer=source, twin=twin, plain=False)
 
 
 def _bytes(answer: str, submission: Callable[[Notebook], bytes | Notebook] | None) -> bytes:

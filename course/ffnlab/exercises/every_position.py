@@ -28,53 +28,14 @@ from ffnlab.exercise import (
     question,
     weighted_sum,
 )
-
-Weights = dict[str, torch.Tensor]  # W1 [d_model, d_ff], b1 [d_ff], W2 [d_ff, d_model], b2 [d_model]
-
-
-class FFN(nn.Module):
-    """The FFN that students are handed: linear1, activation, linear2."""
-
-    def __init__(self, d_model: int, d_ff: int) -> None:
-        super().__init__()
-        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.activation = torch.relu
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden: torch.Tensor = self.linear2(self.activation(self.linear1(x)))
-        return hidden
-
-
-def _weights(rng: Draw, d_model: int, d_ff: int) -> Weights:
-    return {
-        "W1": rng.normal(d_model, d_ff, scale=0.6),
-        "b1": rng.normal(d_ff),
-        "W2": rng.normal(d_ff, d_model, scale=0.6),
-        "b2": rng.normal(d_model),
-    }
-
-
-def _ffn(weights: Weights, dtype: torch.dtype = torch.float64) -> FFN:
-    """A ReLU FFN with the drawn weights, in eval mode."""
-    W1, b1, W2, b2 = (weights[name].to(dtype) for name in ("W1", "b1", "W2", "b2"))
-    made = FFN(*W1.shape).to(dtype)
-    with torch.no_grad():
-        made.linear1.weight.copy_(W1.T)
-        made.linear1.bias.copy_(b1)
-        made.linear2.weight.copy_(W2.T)
-        made.linear2.bias.copy_(b2)
-    return made.eval()
-
-
-def _values(ffn: nn.Module) -> dict[str, torch.Tensor]:
-    return {name: value.detach().clone() for name, value in ffn.named_parameters()}
+from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, values_of
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
     """x [A, B, T, d_model] and the weights of an FFN."""
     A, B, T = rng.distinct(3, 2, 5)
     d_model, d_ff = rng.distinct(2, 6, 10)
-    return {"x": rng.normal(A, B, T, d_model), "weights": _weights(rng, d_model, d_ff)}
+    return {"x": rng.normal(A, B, T, d_model), "weights": drawn_weights(rng, d_model, d_ff)}
 
 
 # ffn_loop
@@ -95,7 +56,7 @@ ffn_loop = Exercise(
 
 @ffn_loop.aspect("values", points=1)
 def _(answer: Any, x: Any, weights: Any) -> Any:
-    return answer(x[0], _ffn(weights))
+    return answer(x[0], ffn_of(weights))
 
 
 @ffn_loop.aspect("gradients", points=0.5)
@@ -109,7 +70,7 @@ def _(answer: Any, x: Any, weights: Any) -> Any:
 @ffn_loop.aspect("other inputs", points=0.5)
 def _(answer: Any, x: Any, weights: Any) -> Any:
     def call(given: Any) -> Any:
-        return answer(given, _ffn(weights, given.dtype))
+        return answer(given, ffn_of(weights, given.dtype))
 
     inputs = {
         "x with T = 1": x[0, :, :1],
@@ -137,7 +98,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         "seed": rng.integer(1, 1000),
         "pair": [to, source],
         "odd": rng.integer(2, T - 1),
-        "weights": _weights(rng, d, d_ff),
+        "weights": drawn_weights(rng, d, d_ff),
         "q": rng.normal(d, d, scale=0.4),
         "k": rng.normal(d, d, scale=0.4),
         "v": rng.normal(d, d, scale=0.6),
@@ -221,7 +182,7 @@ def _layers(n: Any) -> dict[str, Layer]:
         "an FFN plus a part of the mean of all tokens": lambda x: ffn(x) + 0.6 * x.mean(-2, keepdim=True),
         "an FFN by differences of running sums": running_sums,
         "the same output whatever comes in": lambda x: n["constant"].to(x.dtype).expand(x.shape).clone(),
-        "a module with dropout, in eval mode": WithDropout(_ffn(n["weights"])),
+        "a module with dropout, in eval mode": WithDropout(ffn_of(n["weights"])),
     }
     return {
         label: layer if isinstance(layer, nn.Module) else _fixed(layer, n["T"], n["d"])
@@ -319,7 +280,7 @@ def _draw_conv(rng: Draw, case: int) -> dict[str, Any]:
     """As `_draw`, and a second FFN with d_ff = d_model for a sequence that is as long."""
     n = rng.integer(6, 9)
     B = rng.integer(2, 4)
-    return _draw(rng, case) | {"square": {"x": rng.normal(B, n, n), "weights": _weights(rng, n, n)}}
+    return _draw(rng, case) | {"square": {"x": rng.normal(B, n, n), "weights": drawn_weights(rng, n, n)}}
 
 
 ffn_as_conv1d = Exercise(
@@ -338,7 +299,7 @@ ffn_as_conv1d = Exercise(
 
 
 def _converted(answer: Any, weights: Weights) -> nn.Module:
-    made = answer(_ffn(weights, torch.float32))
+    made = answer(ffn_of(weights, torch.float32))
     if not isinstance(made, nn.Module):
         raise NotAsAsked(f"{described(made)} instead of an nn.Module")
     return made.eval()
@@ -386,13 +347,13 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
 
 @ffn_as_conv1d.aspect("ffn stays as it was", points=0.5)
 def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
-    ffn = _ffn(weights, torch.float32)
-    before = _values(ffn)
+    ffn = ffn_of(weights, torch.float32)
+    before = values_of(ffn)
     made = answer(ffn)
     if not isinstance(made, nn.Module):
         raise NotAsAsked(f"{described(made)} instead of an nn.Module")
     made(x[0].float())
-    after = _values(ffn)
+    after = values_of(ffn)
     return {
         "its parameters": before.keys() == after.keys()
         and all(before[name].shape == after[name].shape and torch.equal(before[name], after[name]) for name in before),
@@ -434,7 +395,7 @@ def _norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.fl
 def _mode(mode: str) -> None:
     @residual_sublayer.aspect(f"mode “{mode}”", points=1.5)
     def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
-        return answer(x[0], _ffn(weights), _norm(gain, shift), mode)
+        return answer(x[0], ffn_of(weights), _norm(gain, shift), mode)
 
 
 for _name in ("pre", "post"):
@@ -444,7 +405,7 @@ for _name in ("pre", "post"):
 @residual_sublayer.aspect("gradients", points=0.5)
 def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     def of(mode: str) -> dict[str, Any]:
-        ffn, norm, given = _ffn(weights), _norm(gain, shift), x[0].clone().requires_grad_()
+        ffn, norm, given = ffn_of(weights), _norm(gain, shift), x[0].clone().requires_grad_()
         weighted_sum(answer(given, ffn, norm, mode)).backward()  # type: ignore[no-untyped-call]
         leaves = {"x": given, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
         return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
@@ -463,7 +424,7 @@ def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
 
     def of(mode: str) -> dict[str, Any]:
         def call(given: Any) -> Any:
-            ffn, norm = _ffn(weights, given.dtype), _norm(gain, shift, given.dtype)
+            ffn, norm = ffn_of(weights, given.dtype), _norm(gain, shift, given.dtype)
             return blank(answer(given, ffn, norm, mode))
 
         return on_each(call, inputs)
@@ -479,9 +440,9 @@ def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
     d = rng.integer(7, 9)
     f = rng.integer(4, d - 2)
     N = rng.integer(40, 50)
-    narrow = _weights(rng, d, f)
-    wide = _weights(rng, d, d + rng.integer(6, 9))
-    silent = _weights(rng, d, f)
+    narrow = drawn_weights(rng, d, f)
+    wide = drawn_weights(rng, d, d + rng.integer(6, 9))
+    silent = drawn_weights(rng, d, f)
     silent["b1"] = silent["b1"].clone()
     silent["b1"][: rng.integer(1, f - 2)] = -100.0
     return {
@@ -510,7 +471,7 @@ bottleneck_rank = Exercise(
 
 
 def _rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
-    return attempt(lambda: answer(_ffn(weights, X.dtype), X))
+    return attempt(lambda: answer(ffn_of(weights, X.dtype), X))
 
 
 @bottleneck_rank.aspect("rank", points=1.5)
@@ -540,10 +501,10 @@ def _(answer: Any, X: Any, narrow: Any, factors: Any, **_: Any) -> Any:
 
 @bottleneck_rank.aspect("ffn and X stay as they were", points=0.5)
 def _(answer: Any, X: Any, narrow: Any, **_: Any) -> Any:
-    ffn, given = _ffn(narrow), X.clone()
-    before = copy.deepcopy(_values(ffn))
+    ffn, given = ffn_of(narrow), X.clone()
+    before = copy.deepcopy(values_of(ffn))
     answer(ffn, given)
-    after = _values(ffn)
+    after = values_of(ffn)
     return {
         "the parameters": before.keys() == after.keys()
         and all(torch.equal(before[name], after[name]) for name in before),

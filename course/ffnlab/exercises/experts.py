@@ -23,42 +23,25 @@ from ffnlab.exercise import (
     question,
     weighted_sum,
 )
+from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of
 
-Weights = dict[str, torch.Tensor]  # W1 [d_model, d_ff], b1 [d_ff], W2 [d_ff, d_model], b2 [d_model]
 NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
 
 
-class Expert(nn.Module):
+class Expert(FFN):
     """One expert, an FFN with ReLU, that remembers which rows it was given."""
 
-    def __init__(self, weights: Weights, dtype: torch.dtype = torch.float64) -> None:
-        super().__init__()
-        W1, b1, W2, b2 = (weights[name].to(dtype) for name in ("W1", "b1", "W2", "b2"))
-        self.linear1, self.linear2 = (nn.Linear(*W.shape).to(dtype) for W in (W1, W2))
-        with torch.no_grad():
-            self.linear1.weight.copy_(W1.T)
-            self.linear1.bias.copy_(b1)
-            self.linear2.weight.copy_(W2.T)
-            self.linear2.bias.copy_(b2)
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__(d_model, d_ff)
         self.seen: list[torch.Tensor] = []
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.seen.append(x.detach().reshape(-1, x.shape[-1]).clone())
-        output: torch.Tensor = self.linear2(torch.relu(self.linear1(x)))
-        return output
+        return super().forward(x)
 
 
 def _experts(drawn: list[Weights], dtype: torch.dtype = torch.float64) -> nn.ModuleList:
-    return nn.ModuleList(Expert(weights, dtype) for weights in drawn).eval()
-
-
-def _weights(rng: Draw, d_model: int, d_ff: int) -> Weights:
-    return {
-        "W1": rng.normal(d_model, d_ff, scale=0.6),
-        "b1": rng.normal(d_ff),
-        "W2": rng.normal(d_ff, d_model, scale=0.6),
-        "b2": rng.normal(d_model),
-    }
+    return nn.ModuleList(ffn_of(weights, dtype, Expert) for weights in drawn).eval()
 
 
 def _sizes(rng: Draw) -> tuple[int, int, int, int]:
@@ -196,7 +179,7 @@ def _draw_dense(rng: Draw, case: int) -> dict[str, Any]:
     return {
         "x": rng.normal(T, d_model),
         "gates": _spread(idx, _positive(rng, T, E - 1), E),
-        "experts": [_weights(rng, d_model, d_ff) for _ in range(E)],
+        "experts": [drawn_weights(rng, d_model, d_ff) for _ in range(E)],
     }
 
 
@@ -255,7 +238,7 @@ def _draw_gates(rng: Draw, case: int) -> dict[str, Any]:
         "gates": gates,
         "batch": rng.normal(A, B, S, d_model),
         "batch_gates": _spread(_choices(rng, A * B * S, E, k), _positive(rng, A * B * S, k), E).reshape(A, B, S, E),
-        "experts": [_weights(rng, d_model, d_ff) for _ in range(E)],
+        "experts": [drawn_weights(rng, d_model, d_ff) for _ in range(E)],
     }
 
 
@@ -336,7 +319,7 @@ def _draw_slots(rng: Draw, case: int) -> dict[str, Any]:
         "few": _choices(rng, T, E - 2, 2) + torch.tensor([[1]]),  # neither expert 0 nor the last one
         "each": _choices(rng, T, E, E),
         "each_w": _positive(rng, T, E),
-        "experts": [_weights(rng, d_model, d_ff) for _ in range(E)],
+        "experts": [drawn_weights(rng, d_model, d_ff) for _ in range(E)],
     }
 
 

@@ -27,6 +27,7 @@ from ffnlab.exercise import (
     raised,
     weighted_sum,
 )
+from ffnlab.handed import leading_shapes, module_of
 
 SIGMAS = 7  # how far chance may lead us
 
@@ -66,17 +67,6 @@ def _draw_without_act(rng: Draw, case: int) -> dict[str, Any]:
     return {name: value for name, value in _draw(rng, case).items() if name != "act"}
 
 
-def _leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """x [A, B, T, d_model] and parts of it, by what is special about them."""
-    return {
-        "one token, x of shape [d_model]": x[0, 0, 0],
-        "x of shape [T, d_model]": x[0, 0],
-        "x with T = 1": x[0, :, :1],
-        "x of shape [A, B, T, d_model]": x,
-        "non-contiguous x": x[0].transpose(0, 1),
-    }
-
-
 # ffn_forward
 
 ffn_forward = Exercise(
@@ -113,7 +103,7 @@ def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
     def call(given: Any) -> Any:
         return answer(given, *(w.to(given.dtype) for w in weights), CALLABLES[act])
 
-    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()})
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
 
 
 # ffn_trace
@@ -148,7 +138,7 @@ def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
         _entry(trace, "pre")
         return {key: blank(value) for key, value in trace.items()}
 
-    return on_each(call, _leading_shapes(x))
+    return on_each(call, leading_shapes(x))
 
 
 def _stage(key: str, points: float) -> None:
@@ -184,12 +174,6 @@ def _(answer: Any, **inputs: Any) -> Any:
 LINEARS = {"linear1": "nn.Linear(d_model, d_ff)", "linear2": "nn.Linear(d_ff, d_model)"}
 
 
-def _module(made: Any) -> nn.Module:
-    if not isinstance(made, nn.Module):
-        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
-    return made
-
-
 def _linear(module: nn.Module, name: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Weight and bias of an attribute that is nn.Linear, or like it.
 
@@ -222,7 +206,7 @@ def _fill(module: nn.Module, name: str, W: torch.Tensor, b: torch.Tensor) -> Non
 def _filled(answer: Any, weights: tuple[Any, ...], *arguments: Any, **options: Any) -> nn.Module:
     """A module made by the student's class, with the given W1, b1, W2, b2, in eval mode."""
     W1, b1, W2, b2 = weights
-    module = _module(answer(*W1.shape, *arguments, **options)).to(W1.dtype)
+    module = module_of(answer(*W1.shape, *arguments, **options)).to(W1.dtype)
     _fill(module, "linear1", W1, b1)
     _fill(module, "linear2", W2, b2)
     return module.eval()
@@ -288,7 +272,7 @@ PositionwiseFeedForward = Exercise(
 
 @PositionwiseFeedForward.aspect("two linears with the right widths", points=1)
 def _(answer: Any, W1: Any, **_: Any) -> Any:
-    module = _module(answer(*W1.shape))
+    module = module_of(answer(*W1.shape))
     found: dict[str, Any] = {}
     for name in LINEARS:
         weight, bias = _linear(module, name)
@@ -367,7 +351,7 @@ def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
         weights = tuple(w.to(given.dtype) for w in (W1, b1, W2, b2))
         return blank(_filled(answer, weights)(given))
 
-    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()})
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
 
 
 @PositionwiseFeedForward.aspect("gradients", points=1)
@@ -387,7 +371,7 @@ def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
     found = {
         "making it with activation='sulu' raises": raised(lambda: made.append(answer(*W1.shape, activation="sulu")))
     }
-    later = raised(lambda: _module(made[0])(x[0].float())) if made else "it is never called"
+    later = raised(lambda: module_of(made[0])(x[0].float())) if made else "it is never called"
     return found | {
         "calling it afterwards raises": later,
         "making it with activation=3 raises": raised(lambda: answer(*W1.shape, activation=3)),
@@ -407,7 +391,7 @@ def _repr_facts(seen: Any) -> dict[str, bool]:
 
 @PositionwiseFeedForward.aspect("extra_repr", points=0.5, facts=_repr_facts)
 def _(answer: Any, widths: list[int], **_: Any) -> Any:
-    return {"extra_repr": _module(answer(*widths)).extra_repr(), "widths": widths}
+    return {"extra_repr": module_of(answer(*widths)).extra_repr(), "widths": widths}
 
 
 # collapse_linear
@@ -484,7 +468,7 @@ def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -
     """A student's DeepFFN in eval mode, its parameters filled by their shapes."""
     W1, W2 = inputs["W1"], inputs["W2"]
     by_shape = {_shape(t): t for t in (W1.T, inputs["W_mid"].T, W2.T, inputs["b1"], inputs["b2"])}
-    module = _module(answer(*W1.shape, n_hidden, activation)).double()
+    module = module_of(answer(*W1.shape, n_hidden, activation)).double()
     for parameter in module.parameters():
         if _shape(parameter) not in by_shape:
             raise NotAsAsked(f"{_shape(parameter)} were not expected for d_model = {len(W1)}, d_ff = {len(W2)}")
@@ -497,7 +481,7 @@ def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -
 def _(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
     def layers(n: int) -> Any:
         found: dict[str, int] = {}
-        for parameter in _module(answer(*W1.shape, n, torch.tanh)).parameters():
+        for parameter in module_of(answer(*W1.shape, n, torch.tanh)).parameters():
             found[_shape(parameter)] = found.get(_shape(parameter), 0) + 1
         return found
 
@@ -514,7 +498,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 
     deep = inputs["n_hidden"]
     by_depth = {f"n_hidden = {n}": output(n, inputs["x"][0]) for n in (1, 2, deep)}
-    by_shape = {f"n_hidden = {deep}, {label}": output(deep, x) for label, x in _leading_shapes(inputs["x"]).items()}
+    by_shape = {f"n_hidden = {deep}, {label}": output(deep, x) for label, x in leading_shapes(inputs["x"]).items()}
     return by_depth | by_shape | {"in training mode": attempt(lambda: training(inputs["x"][0]))}
 
 
@@ -585,7 +569,7 @@ def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Mo
 
 @NormFFN.aspect("gain and bias", points=1)
 def _(answer: Any, W1: Any, **_: Any) -> Any:
-    module = _module(answer(*W1.shape))
+    module = module_of(answer(*W1.shape))
     starts = {"some other number": 0, "one": 0, "zero": 0}
     shapes: dict[str, int] = {}
     for parameter in _others(module):
@@ -613,7 +597,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 @NormFFN.aspect("any leading shape", points=0.5)
 def _(answer: Any, **inputs: Any) -> Any:
     module, _ = _normed(answer, inputs)
-    by_shape = on_each(module, _leading_shapes(inputs["x"]))
+    by_shape = on_each(module, leading_shapes(inputs["x"]))
     return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
 
 

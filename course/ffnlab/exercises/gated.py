@@ -25,6 +25,7 @@ from ffnlab.exercise import (
     raised,
     weighted_sum,
 )
+from ffnlab.handed import leading_shapes, module_of
 
 SIGMAS = 7  # how far chance may lead us
 KINDS = ("glu", "bilinear", "reglu", "geglu", "swiglu")
@@ -39,17 +40,6 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
         "Wg": rng.normal(d_model, d_ff, scale=0.7),
         "Wu": rng.normal(d_model, d_ff, scale=0.6),
         "Wd": rng.normal(d_ff, d_model, scale=0.6),
-    }
-
-
-def _leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """x [A, B, T, d_model] and parts of it, by what is special about them."""
-    return {
-        "one token, x of shape [d_model]": x[0, 0, 0],
-        "x of shape [T, d_model]": x[0, 0],
-        "x with T = 1": x[0, :, :1],
-        "x of shape [A, B, T, d_model]": x,
-        "non-contiguous x": x[0].transpose(0, 1),
     }
 
 
@@ -154,7 +144,7 @@ def _(answer: Any, x: Any, **weights: Any) -> Any:
     def call(given: Any) -> Any:
         return answer(given, *(w.to(given.dtype) for w in weights.values()), "reglu")
 
-    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()})
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
 
 
 @glu_variant.aspect("unknown kind", points=0.5)
@@ -196,12 +186,6 @@ GatedFFN = Exercise(
 )
 
 
-def _module(made: Any) -> nn.Module:
-    if not isinstance(made, nn.Module):
-        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
-    return made
-
-
 def _weight(module: nn.Module, name: str) -> torch.Tensor:
     """The weight of an attribute that is nn.Linear without a bias, or like it.
 
@@ -222,7 +206,7 @@ def _weight(module: nn.Module, name: str) -> torch.Tensor:
 def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn.Module:
     """A module made by the student's class, with the given matrices, and zeros in what else it has, in eval mode."""
     Wg, Wu, Wd = weights["Wg"], weights["Wu"], weights["Wd"]
-    module = _module(answer(*Wg.shape, **options)).to(Wg.dtype)
+    module = module_of(answer(*Wg.shape, **options)).to(Wg.dtype)
     with torch.no_grad():
         for name, W in zip(LINEARS, (Wg, Wu, Wd), strict=True):
             weight = _weight(module, name)
@@ -239,7 +223,7 @@ def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn
 
 @GatedFFN.aspect("three linears without biases", points=1)
 def _(answer: Any, Wg: Any, **_: Any) -> Any:
-    module = _module(answer(*Wg.shape))
+    module = module_of(answer(*Wg.shape))
     found: dict[str, Any] = {}
     for name in LINEARS:
         found[f"{name}.weight"] = attempt(lambda name=name: blank(_weight(module, name)))  # type: ignore[misc]
@@ -320,7 +304,7 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     weighted_sum(module(leaf)).backward()  # type: ignore[no-untyped-call]
     leaves = {"x": leaf} | {f"{name}.weight": _weight(module, name) for name in LINEARS}
     arrived = {f"gradient of {name}": tensor.grad for name, tensor in leaves.items()}
-    return on_each(call, _leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
 
 
 @GatedFFN.aspect("unknown activation", points=0.5)
@@ -333,7 +317,7 @@ def _(answer: Any, Wg: Any, **_: Any) -> Any:
         for name in ("sulu", "dropout", "relu")
     }
     x = torch.ones(2, Wg.shape[0])
-    later = raised(lambda: _module(made[0])(x)) if made else "it is never called"
+    later = raised(lambda: module_of(made[0])(x)) if made else "it is never called"
     return found | {"calling it afterwards raises": later}
 
 

@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
-from ffnlab.exercises.every_position import FFN, _ffn, _values, _weights
+from ffnlab.handed import FFN, drawn_weights, ffn_of, values_of
 
 ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
 
@@ -27,9 +27,9 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     d_model, narrow, N, wide, square = rng.integer(5, 7), rng.integer(3, 4), rng.integer(8, 9), *rng.distinct(2, 10, 14)
     return {
         "X": rng.normal(N, d_model),
-        "weights": _weights(rng, d_model, wide),
-        "narrow": _weights(rng, d_model, narrow),
-        "square": {"X": rng.normal(N, square), "weights": _weights(rng, square, square)},
+        "weights": drawn_weights(rng, d_model, wide),
+        "narrow": drawn_weights(rng, d_model, narrow),
+        "square": {"X": rng.normal(N, square), "weights": drawn_weights(rng, square, square)},
     }
 
 
@@ -37,7 +37,7 @@ def _untouched(
     ffn: FFN, before: dict[str, torch.Tensor], **tensors: tuple[torch.Tensor, torch.Tensor]
 ) -> dict[str, bool]:
     """Whether the parameters, and tensors given as (now, before), are what they were."""
-    after = _values(ffn)
+    after = values_of(ffn)
     same = set(before) == set(after) and all(torch.equal(before[name], after[name]) for name in before)
     kept = {name: torch.equal(now, then) for name, (now, then) in tensors.items()}
     return {"the parameters of ffn stay as they were": same} | {
@@ -72,20 +72,20 @@ def _two(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 @memory_view.aspect("keys", points=1.5)
 def _(answer: Any, weights: Any, **_: Any) -> Any:
-    return _two(answer(_ffn(weights)))[0]
+    return _two(answer(ffn_of(weights)))[0]
 
 
 @memory_view.aspect("values", points=1.5)
 def _(answer: Any, weights: Any, **_: Any) -> Any:
-    return _two(answer(_ffn(weights)))[1]
+    return _two(answer(ffn_of(weights)))[1]
 
 
 @memory_view.aspect("other widths, and float32", points=0.5)
 def _(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
     made = {
-        "d_ff smaller than d_model": _ffn(narrow),
-        "d_ff = d_model": _ffn(square["weights"]),
-        "everything in float32": _ffn(weights, torch.float32),
+        "d_ff smaller than d_model": ffn_of(narrow),
+        "d_ff = d_model": ffn_of(square["weights"]),
+        "everything in float32": ffn_of(weights, torch.float32),
     }
     seen: dict[str, Any] = {}
     for label, ffn in made.items():
@@ -97,8 +97,8 @@ def _(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
 
 @memory_view.aspect("ffn stays as it was", points=0.5)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn = _ffn(weights)
-    before, output = _values(ffn), ffn(X).detach()
+    ffn = ffn_of(weights)
+    before, output = values_of(ffn), ffn(X).detach()
     _two(answer(ffn))
     same = attempt(lambda: torch.allclose(ffn(X), output))
     return _untouched(ffn, before) | {"ffn computes what it did": same}
@@ -122,28 +122,28 @@ decompose_output = Exercise(
 
 @decompose_output.aspect("rows", points=2)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    return {f"token {n}": attempt(lambda n=n: answer(_ffn(weights), X[n].clone())) for n in range(3)}  # type: ignore[misc]
+    return {f"token {n}": attempt(lambda n=n: answer(ffn_of(weights), X[n].clone())) for n in range(3)}  # type: ignore[misc]
 
 
 @decompose_output.aspect("other widths, and float32", points=1)
 def _(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
     return {
-        "d_ff smaller than d_model": attempt(lambda: answer(_ffn(narrow), X[0].clone())),
-        "d_ff = d_model": attempt(lambda: answer(_ffn(square["weights"]), square["X"][0].clone())),
-        "everything in float32": attempt(lambda: answer(_ffn(weights, torch.float32), X[0].float())),
+        "d_ff smaller than d_model": attempt(lambda: answer(ffn_of(narrow), X[0].clone())),
+        "d_ff = d_model": attempt(lambda: answer(ffn_of(square["weights"]), square["X"][0].clone())),
+        "everything in float32": attempt(lambda: answer(ffn_of(weights, torch.float32), X[0].float())),
     }
 
 
 @decompose_output.aspect("no neuron fires", points=0.5)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     silent = weights | {"b1": torch.full_like(weights["b1"], -100.0)}
-    return answer(_ffn(silent), X[0].clone())
+    return answer(ffn_of(silent), X[0].clone())
 
 
 @decompose_output.aspect("ffn and x stay as they were", points=0.5)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn, x = _ffn(weights), X[1].clone()
-    before = _values(ffn)
+    ffn, x = ffn_of(weights), X[1].clone()
+    before = values_of(ffn)
     answer(ffn, x)
     return _untouched(ffn, before, x=(x, X[1]))
 
@@ -154,7 +154,7 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
 def _draw_directions(rng: Draw, case: int) -> dict[str, Any]:
     """Six tokens, a direction for each, and how many neurons are asked for."""
     d_model, d_ff = rng.integer(5, 8), rng.integer(36, 44)
-    weights = _weights(rng, d_model, d_ff)
+    weights = drawn_weights(rng, d_model, d_ff)
     weights["b1"] = weights["b1"] + 0.5
     return {
         "weights": weights,
@@ -199,25 +199,25 @@ def _ordered(seen: Any) -> Any:
 @top_neurons.aspect("which neurons", points=2, facts=_ordered)
 def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
     return {
-        f"token {n}, k = {k[n]}": attempt(partial(answer, _ffn(weights), X[n].clone(), directions[n].clone(), k[n]))
+        f"token {n}, k = {k[n]}": attempt(partial(answer, ffn_of(weights), X[n].clone(), directions[n].clone(), k[n]))
         for n in range(len(X))
     }
 
 
 @top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_ordered)
 def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
-    single = _ffn(weights, torch.float32)
+    single = ffn_of(weights, torch.float32)
     return {
-        "k = 1": attempt(lambda: answer(_ffn(weights), X[0].clone(), directions[0].clone(), 1)),
+        "k = 1": attempt(lambda: answer(ffn_of(weights), X[0].clone(), directions[0].clone(), 1)),
         "everything in float32": attempt(lambda: answer(single, X[1].float(), directions[1].float(), k[1])),
-        "the opposite direction": attempt(lambda: answer(_ffn(weights), X[2].clone(), -directions[2], k[2])),
+        "the opposite direction": attempt(lambda: answer(ffn_of(weights), X[2].clone(), -directions[2], k[2])),
     }
 
 
 @top_neurons.aspect("ffn, x and direction stay as they were", points=0.5)
 def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
-    ffn, x, direction = _ffn(weights), X[0].clone(), directions[0].clone()
-    before = _values(ffn)
+    ffn, x, direction = ffn_of(weights), X[0].clone(), directions[0].clone()
+    before = values_of(ffn)
     answer(ffn, x, direction, k[0])
     return _untouched(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
 
@@ -274,36 +274,36 @@ def _without(answer: Any, ffn: FFN, idx: Any, X: torch.Tensor) -> Any:
 
 @knockout.aspect("the output without them", points=2)
 def _(answer: Any, X: Any, weights: Any, idx: Any, **_: Any) -> Any:
-    return _without(answer, _ffn(weights), torch.tensor(idx), X)
+    return _without(answer, ffn_of(weights), torch.tensor(idx), X)
 
 
 @knockout.aspect("other inputs", points=1)
 def _(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
     everyone = torch.arange(len(weights["b1"]))
     return {
-        "idx is a list": attempt(lambda: _without(answer, _ffn(weights), idx, X)),
-        "idx has one neuron": attempt(lambda: _without(answer, _ffn(weights), torch.tensor([other]), X)),
-        "idx is an empty list": attempt(lambda: _without(answer, _ffn(weights), [], X)),
-        "idx has all neurons": attempt(lambda: _without(answer, _ffn(weights), everyone, X)),
-        "x is one token": attempt(lambda: _without(answer, _ffn(weights), torch.tensor(idx), X[0])),
+        "idx is a list": attempt(lambda: _without(answer, ffn_of(weights), idx, X)),
+        "idx has one neuron": attempt(lambda: _without(answer, ffn_of(weights), torch.tensor([other]), X)),
+        "idx is an empty list": attempt(lambda: _without(answer, ffn_of(weights), [], X)),
+        "idx has all neurons": attempt(lambda: _without(answer, ffn_of(weights), everyone, X)),
+        "x is one token": attempt(lambda: _without(answer, ffn_of(weights), torch.tensor(idx), X[0])),
         "d_ff = d_model": attempt(
-            lambda: _without(answer, _ffn(square["weights"]), torch.tensor(idx[:3]), square["X"])
+            lambda: _without(answer, ffn_of(square["weights"]), torch.tensor(idx[:3]), square["X"])
         ),
         "everything in float32": attempt(
-            lambda: _without(answer, _ffn(weights, torch.float32), torch.tensor(idx), X.float())
+            lambda: _without(answer, ffn_of(weights, torch.float32), torch.tensor(idx), X.float())
         ),
     }
 
 
 @knockout.aspect("afterwards", points=2)
 def _(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
-    ffn, given = _ffn(weights), X.clone()
-    before, output = _values(ffn), ffn(X).detach()
+    ffn, given = ffn_of(weights), X.clone()
+    before, output = values_of(ffn), ffn(X).detach()
     first = _without(answer, ffn, torch.tensor(idx), given)
     kept = _untouched(ffn, before, X=(given, X))
     computes = {"ffn computes what it did": torch.allclose(ffn(X), output)}
     second = _without(answer, ffn, torch.tensor([other]), given)
-    alone = _without(answer, _ffn(weights), torch.tensor([other]), X)
+    alone = _without(answer, ffn_of(weights), torch.tensor([other]), X)
     shapes = {"the knock-out computes a tensor like x": getattr(first, "shape", None) == X.shape}
     again = {"a second knock-out knows nothing of the first": torch.allclose(second, alone)}
     return kept | computes | shapes | again
@@ -511,22 +511,22 @@ def _zeros_and_ones(seen: Any) -> Any:
 @activation_patterns.aspect("patterns", points=1, facts=_zeros_and_ones)
 def _(answer: Any, X: Any, weights: Any, narrow: Any, **_: Any) -> Any:
     return {
-        "the tokens X": answer(_ffn(weights), X.clone()),
-        "one token, N = 1": attempt(lambda: answer(_ffn(weights), X[:1].clone())),
-        "d_ff smaller than d_model": attempt(lambda: answer(_ffn(narrow), X.clone())),
-        "everything in float32": attempt(lambda: answer(_ffn(weights, torch.float32), X.float())),
+        "the tokens X": answer(ffn_of(weights), X.clone()),
+        "one token, N = 1": attempt(lambda: answer(ffn_of(weights), X[:1].clone())),
+        "d_ff smaller than d_model": attempt(lambda: answer(ffn_of(narrow), X.clone())),
+        "everything in float32": attempt(lambda: answer(ffn_of(weights, torch.float32), X.float())),
     }
 
 
 @activation_patterns.aspect("neurons at exactly zero", points=0.5, facts=_zeros_and_ones)
 def _(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
-    return {"two neurons that get exactly 0": answer(_ffn(at_zero), X.clone())}
+    return {"two neurons that get exactly 0": answer(ffn_of(at_zero), X.clone())}
 
 
 @activation_patterns.aspect("ffn and X stay as they were", points=0.5)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn, given = _ffn(weights), X.clone()
-    before = _values(ffn)
+    ffn, given = ffn_of(weights), X.clone()
+    before = values_of(ffn)
     answer(ffn, given)
     return _untouched(ffn, before, X=(given, X))
 

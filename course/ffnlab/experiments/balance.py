@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-STORED = Path(__file__).with_name("balance.json")
+from ffnlab.experiments import read
+
+STORED = Path(__file__).with_suffix(".json")
 
 N_EXPERTS = 8  # as many as clusters
 D_MODEL, D_FF = 16, 32
@@ -154,8 +156,7 @@ def name(alpha: float, head_start: float, u: float) -> str:
 
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
-    found: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
-    return found
+    return read(STORED)
 
 
 def main() -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from ffnlab.experiments import read
 from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
 
-FILE = Path(__file__).with_name("capstone.json")
+STORED = Path(__file__).with_suffix(".json")
 D_MODEL, N_HEADS, STEPS, SEEDS, WORDS = 16, 4, 300, (0, 1, 2), (40, 24)
 EXPERTS, TOP_K = 4, 2
 # What is compared: blocks, and the feed-forward part with its width. About 2,030 parameters in it where it is to be equal.
@@ -86,11 +87,10 @@ def run() -> dict[str, Any]:
     return {"settings": settings, "counts": {name: counts(name) for name in MODELS}, "runs": found}
 
 
-def load() -> dict[str, Any]:
-    """The stored results."""
-    kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return kept
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")
+    STORED.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")

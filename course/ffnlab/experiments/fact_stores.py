@@ -15,7 +15,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-FILE = Path(__file__).with_suffix(".json")
+from ffnlab.experiments import read
+
+STORED = Path(__file__).with_suffix(".json")
 D_MODEL, ANSWERS, STEPS, LEARNING_RATE = 32, 64, 400, 0.01
 FACTS, WIDTHS, SEEDS = (64, 128, 256, 512, 1024), (4, 8, 16, 32, 64, 128), (0, 1, 2)
 STORE_FACTS, STORE_WIDTH = 512, 128
@@ -72,23 +74,21 @@ def learned(given: Facts, width: int, seed: int) -> tuple[Store, float]:
     return Store(keys.detach(), b1.detach(), values.detach(), b2.detach(), *first), known
 
 
-@cache
-def kept() -> dict[str, Any]:
-    """What the last run wrote."""
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)
 
 
 def accuracy(count: int, width: int) -> list[float]:
     """The shares of `count` facts that FFNs of one width know, one for each seed."""
-    shares: list[float] = kept()["accuracy"][str(count)][str(width)]
+    shares: list[float] = stored()["accuracy"][str(count)][str(width)]
     return shares
 
 
 @cache
 def store() -> tuple[Facts, Store]:
     """The facts and weights that the figures look into."""
-    weights = Store(*(torch.tensor(kept()["store"][name]) for name in Store._fields))
+    weights = Store(*(torch.tensor(stored()["store"][name]) for name in Store._fields))
     return facts(STORE_FACTS, 0), weights
 
 
@@ -105,7 +105,7 @@ def run() -> None:
     settings = {"d_model": D_MODEL, "answers": ANSWERS, "steps": STEPS, "lr": LEARNING_RATE, "seeds": SEEDS}
     rounded = {name: np.round(t.double().numpy(), 3).tolist() for name, t in zip(Store._fields, weights, strict=True)}
     text = json.dumps({"settings": settings, "accuracy": table, "store": rounded}, separators=(",", ":"))
-    FILE.write_text(text + "\n", encoding="utf-8")
+    STORED.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

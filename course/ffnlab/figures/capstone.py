@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from functools import cache
-from typing import Any
 
 from ffnlab import style, svg
 from ffnlab.experiments import capstone as experiment
@@ -29,11 +27,6 @@ _UNITS = {
 _COLOURS = {"none": style.MUTED, "relu": style.ACCENTS[0], "swiglu": style.ACCENTS[1], "moe": style.ACCENTS[2]}
 
 
-@cache
-def _stored() -> dict[str, Any]:
-    return experiment.load()
-
-
 def rows(equal: str) -> list[tuple[str, str]]:
     """What is compared, as (words, name of the model), at equal total or equal active parameters."""
     mixture = "moe, equal total" if equal == EQUAL[0] else "moe, equal active"
@@ -48,7 +41,7 @@ def rows(equal: str) -> list[tuple[str, str]]:
 
 def values(measure: str, name: str, words: int) -> list[float]:
     """One number per seed, or one alone where there is nothing random."""
-    stored = _stored()
+    stored = experiment.stored()
     run, count = stored["runs"][name][str(words)], stored["counts"][name]
     if measure == "accuracy":
         return [100 * share for share in run["accuracy"]]
@@ -76,7 +69,7 @@ def level(measure: str, listed: list[list[float]]) -> list[int]:
 
 def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40) -> Picture:
     """One measure of the five models: a bar for the mean, a dot for each seed, a whisker of one standard deviation."""
-    if measure not in MEASURES or equal not in EQUAL or str(words) not in _stored()["runs"]["none"]:
+    if measure not in MEASURES or equal not in EQUAL or str(words) not in experiment.stored()["runs"]["none"]:
         raise ValueError(f"no such view: {measure!r} at equal {equal!r} for {words} words")
     listed = [(label, values(measure, name, words)) for label, name in rows(equal)]
     means = [statistics.fmean(found) for _, found in listed]
@@ -126,7 +119,7 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
             words_after += f" ± {_written(measure, spread)}"
         end = room * max(*found, mean) / most if len(found) > 1 else room * mean / most
         shapes.append(svg.text(left + end + 14, middle + 5, words_after, size=12.5, bold=n in first))
-    seeds = len(_stored()["settings"]["seeds"])
+    seeds = len(experiment.stored()["settings"]["seeds"])
     legend = f"bar: mean of {seeds} seeds; dots: the seeds; line: ± one standard deviation; bold: best, or level"
     if len(listed[0][1]) == 1:
         legend = "counted, not measured: the same for every seed"
