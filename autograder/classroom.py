@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder import draws, feedback, gradebook, log, markings, pool
+from autograder import draws, feedback, log, markings, pool
 from autograder.grade import Graded
 from autograder.house import NAME, Class, UserError, assignments, known
 from autograder.jail.limits import Limits
@@ -106,7 +106,9 @@ class Where:
     scheduler: str | None = None  # a Dask scheduler's address
     jail: Mode = Mode.BUBBLEWRAP
 
-    def pool(self, submissions: int) -> contextlib.AbstractContextManager[tuple[pool.MakeExecutor, int]]:
+    def pool(
+        self, submissions: int, limits: Limits
+    ) -> contextlib.AbstractContextManager[tuple[pool.MakeExecutor, int]]:
         """Opens an executor's maker; says how many submissions it grades side by side.
 
         Raises:
@@ -115,7 +117,7 @@ class Where:
         if self.scheduler:
             return pool.on_cluster(self.scheduler)
         count = max(1, min(self.workers or os.cpu_count() or 1, submissions))
-        return pool.on_this_machine(count)
+        return pool.on_this_machine(count, limits, self.jail)
 
 
 def grade(
@@ -139,11 +141,17 @@ def grade(
     submissions = find(school, assignment, student)
     if exercise is not None and exercise not in {found.name for found in exercises.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {exercise!r}")
-    seeds = draws.hidden(assignment, school.draws)
-    marked = markings.kept(school, assignment, seeds)
-    key, version = draws.key_version(assignment), gradebook.version(assignment)
     summary = Summary()
-    with gradebook.Book(school) as book, _asked_to_stop() as stop, log.of(school) as line:
+    with contextlib.ExitStack() as stack:
+        executor, side_by_side = stack.enter_context(where.pool(len(submissions), limits))
+        seeds = draws.hidden(assignment, school.draws)
+        marked = markings.kept(school, assignment, seeds)
+        from autograder import gradebook  # nbgrader takes seconds to import; the workers start meanwhile
+
+        key, version = draws.key_version(assignment), gradebook.version(assignment)
+        book = stack.enter_context(gradebook.Book(school))
+        stop = stack.enter_context(_asked_to_stop())
+        line = stack.enter_context(log.of(school))
         book.know(assignment)
 
         def finish(done: Done) -> None:
@@ -177,9 +185,8 @@ def grade(
             line(submission.student, graded)
             finish(Done(submission, graded))
 
-        with where.pool(len(submissions)) as (executor, side_by_side):
-            for paper, graded in pool.graded(jobs(), executor, side_by_side, stop):
-                save(paper, graded)
+        for paper, graded in pool.graded(jobs(), executor, side_by_side, stop):
+            save(paper, graded)
         if stop.is_set():
             raise KeyboardInterrupt
     return summary

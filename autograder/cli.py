@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -70,7 +71,11 @@ def grade(
     students: Annotated[int, typer.Option(min=1, help="How many students a new sample class has.")] = 16,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
-    from autograder import classroom, sample
+    from autograder import forkserver
+
+    if not scheduler:
+        forkserver.start()
+    from autograder import classroom
     from autograder.jail.sandbox import Mode
 
     console = _console()
@@ -86,6 +91,8 @@ def grade(
     if school.is_empty() and grading is None:
         school = Class(root() / "grading" / "sample", db_url)
         if school.is_empty():
+            from autograder import sample
+
             sample.make(school, students)
             console.print(
                 "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
@@ -159,7 +166,7 @@ def _grade(
     exercise: str | None,
     force: bool,
 ) -> None:
-    from autograder import classroom, gradebook, log, report
+    from autograder import classroom
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
@@ -178,6 +185,8 @@ def _grade(
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
             raise typer.Exit(130) from None
+    from autograder import gradebook, log, report
+
     with gradebook.Book(school) as book:
         report.of_class(console, assignment, book.latest(assignment, student))
     said = f"{summary.graded} graded"
@@ -384,6 +393,7 @@ def _shown(path: Path) -> str:
 
 def main() -> None:
     """Run the command line: what a user can mend is one line on stderr and exit status 2."""
+    gc.set_threshold(50_000, 20, 20)  # importing makes a million objects and no garbage to look for
     try:
         app()
     except Exception as error:
@@ -392,6 +402,8 @@ def main() -> None:
             raise
         sys.stderr.write(f"autograder: {line}\n")
         sys.exit(2)
+    finally:
+        gc.freeze()  # nor, any more, when the interpreter ends
 
 
 def _mendable(error: Exception) -> str:

@@ -13,7 +13,7 @@ from autograder import draws, inbox, judge
 from autograder.house import UserError, release
 from autograder.inbox import Cell, Kind
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Budget, Jail, JailBroken, Overrun, Worker
+from autograder.jail.sandbox import Budget, Jail, JailBroken, Overrun, Worker, question
 from ffnlab import exercises
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure
@@ -117,9 +117,8 @@ class _Session:
 
     def judge(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
         """Probe the answer to an exercise and judge what it does. Returns the verdict and what its code printed."""
-        inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
         try:
-            seen = self._worker.probe(exercise.name, inputs)
+            seen = self._worker.probe(_question(exercise.name, seeds))
         except Overrun as overrun:
             self._start_again()
             return not_earned(exercise, str(overrun)), ""
@@ -154,6 +153,12 @@ class _Session:
                 self._worker.kill()
                 self._worker = self._jail.fork(self._budget)
         self._history = kept
+
+
+@cache
+def _question(name: str, seeds: tuple[int, ...]) -> bytes:
+    exercise = exercises.find(name)
+    return question(name, [exercise.inputs(seed, case) for case, seed in enumerate(seeds)])
 
 
 def _well_formed(observations: object, exercise: Exercise, cases: int) -> bool:

@@ -6,18 +6,18 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import nbformat
+import nbgrader.api
 import sqlalchemy as sa
+from alembic.script import ScriptDirectory
 from nbgrader.api import Grade, Gradebook
+from nbgrader.dbutil import ALEMBIC_DIR
 from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
 from sqlalchemy.orm import Session
 
@@ -75,14 +75,18 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _schema_version() -> str:
+    return str(ScriptDirectory(ALEMBIC_DIR).get_current_head())
+
+
 class Book:
     """The gradebook of one class, open for one writer. Use as a context manager."""
 
     def __init__(self, school: Class) -> None:
         self._school = school
         school.folder.mkdir(parents=True, exist_ok=True)
-        # nbgrader runs `alembic` by name when it makes a gradebook; our environment need not be active.
-        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        # A new gradebook is marked with its schema's version, for which nbgrader starts `alembic`, by name and for seconds.
+        nbgrader.api.get_alembic_version = _schema_version
         logging.getLogger("alembic").setLevel(logging.WARNING)
         # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
         warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import threading
 
-from autograder import keys
 from autograder.key import Answer, Key, KeyProblem
 from ffnlab.check import captured, examine
 from ffnlab.exercise import Exercise, public_seed
@@ -65,6 +64,8 @@ def marking(name: str, seeds: tuple[int, ...]) -> Marking:
 
 
 def _computed(name: str, seeds: tuple[int, ...]) -> Marking:
+    from autograder import keys  # takes a second, and whoever has the markings needs none
+
     key = keys.find(name)
     truth = observe(key.exercise, key.the_truth.answer, seeds)
     for case in truth:

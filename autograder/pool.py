@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 
 import torch
 
-from autograder import draws, markings
+from autograder import draws, forkserver, markings
 from autograder.grade import Graded, grade_submission
 from autograder.house import UserError
 from autograder.jail.limits import Limits
@@ -111,20 +111,31 @@ def _free_jail(limits: Limits, mode: Mode) -> Iterator[Jail]:
 
 
 @contextlib.contextmanager
-def on_this_machine(workers: int) -> Iterator[tuple[MakeExecutor, int]]:
-    """Worker processes here. They end when this process ends, however it ends; Ctrl-C is for this process alone."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])  # torch is imported once; each worker is a fork of that
+def on_this_machine(workers: int, limits: Limits, mode: Mode) -> Iterator[tuple[MakeExecutor, int]]:
+    """Worker processes here, which start their jails at once, before there is a job. They end when this process ends, however it ends;
+    Ctrl-C is for this process alone.
+    """
+    context = forkserver.start()
 
-    def make() -> Executor:
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    def make() -> ProcessPoolExecutor:
+        executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(limits, mode))
+        for _ in range(workers):
+            executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
+        return executor
 
-    yield make, workers
+    first = make()
+    fresh = [first]
+    try:
+        yield lambda: fresh.pop() if fresh else make(), workers
+    finally:
+        first.shutdown(wait=False, cancel_futures=True)
 
 
-def _start_worker() -> None:
+def _start_worker(limits: Limits, mode: Mode) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_conductor, daemon=True).start()
+    with contextlib.suppress(JailBroken), _free_jail(limits, mode):  # the first job will say why
+        pass
 
 
 def _end_with_conductor() -> None:

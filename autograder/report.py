@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograder.gradebook import Attempt
-from autograder.matrix import Row
 from ffnlab import exercises
 from ffnlab.exercise import Exercise
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook import Attempt
+    from autograder.matrix import Row
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}

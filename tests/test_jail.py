@@ -10,7 +10,7 @@ import torch
 
 from autograder.jail import wire
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Jail, JailWontStart, Mode, Overrun
+from autograder.jail.sandbox import Jail, JailWontStart, Mode, Overrun, question
 from ffnlab.plain import Failure, Malformed
 
 
@@ -36,13 +36,13 @@ def test_an_error_is_named_with_its_line(jail: Jail) -> None:
 def test_a_probe_returns_plain_data(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    return x.shape")
-        seen = worker.probe("hello_shape", [{"x": torch.zeros(2, 3, 4)}])
+        seen = worker.probe(question("hello_shape", [{"x": torch.zeros(2, 3, 4)}]))
     assert seen["observations"] == [{"shape": (2, 3, 4)}]
 
 
 def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
     with jail.worker() as worker:
-        assert worker.probe("hello_shape", [{"x": torch.zeros(1)}])["defined"] is False
+        assert worker.probe(question("hello_shape", [{"x": torch.zeros(1)}]))["defined"] is False
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,35 @@ def undumpable() -> None:
     _prctl(PR_SET_DUMPABLE, 0)
 
 
-def new_namespaces() -> None:
-    """Pid, mount, ipc, uts and net namespaces of one's own; the pid namespace holds for the next fork."""
-    if _libc.unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET):
-        _fail("unshare")
+class Namespaces:
+    """Pid, mount, ipc, uts and net namespaces of its own for every fork of this process.
+
+    Making one moves this process into a pid namespace that belongs to its user namespace (bubblewrap's does not always), by forking:
+    the process that called this waits for the fork and ends with it.
+    """
+
+    def __init__(self) -> None:
+        if _libc.unshare(CLONE_NEWPID):
+            _fail("unshare")
+        child = os.fork()
+        if child:
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            os.waitpid(child, 0)
+            os._exit(0)
+        self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+    def before_fork(self) -> None:
+        """The next fork is the first process of a new pid namespace: the kernel wants the choice taken back before it is made anew."""
+        if _libc.setns(self._own, CLONE_NEWPID):
+            _fail("setns")
+        if _libc.unshare(CLONE_NEWPID):
+            _fail("unshare")
+
+    def after_fork(self) -> None:
+        """In the fork: everything else of its own."""
+        os.close(self._own)
+        if _libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET):
+            _fail("unshare")
 
 
 def private_mounts(limits: Limits, keep: Sequence[str]) -> None:
@@ -82,7 +107,7 @@ def no_capabilities() -> None:
     """Drop every capability, for good."""
     for capability in range(LAST_CAPABILITY + 1):
         if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
-            break  # beyond the last capability this kernel knows
+            break  # beyond the last capability this kernel knows; without namespaces there is none to begin with
     _libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)

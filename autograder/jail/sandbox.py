@@ -8,9 +8,9 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -29,6 +29,10 @@ from ffnlab import plain
 HERE = Path(__file__).resolve().parent  # …/autograder/jail
 LAB = Path(ffnlab.__file__).resolve().parent
 START_SECONDS = 120.0
+CREDENTIALS = struct.Struct(
+    "3i"
+)  # of whoever sent a message: its process's number as the kernel translates it for us, user and group
+TICKS = os.sysconf("SC_CLK_TCK")
 PATIENCE = 10  # on a crowded machine a request may take this many times its limit by the wall's clock
 
 
@@ -53,7 +57,7 @@ class Mode(StrEnum):
 
 
 PROGRAM = (
-    "import sys; sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
+    "import gc, sys; gc.disable(); sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
     "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
     "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), sys.argv[3], json.loads(sys.argv[4]))"
 )
@@ -104,7 +108,7 @@ def _in_bubblewrap(control: int, limits: Limits) -> list[str]:
         "--unshare-uts", "--unshare-cgroup-try", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
         *settings, *mounted, "--proc", "/proc", "--dev", "/dev",
         "--remount-ro", str(LAB / "answers"), "--remount-ro", "/dev", "--remount-ro", "/",
-        "--chdir", "/tmp", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN",
+        "--chdir", "/tmp", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP",
         *_program(control, limits, Mode.BUBBLEWRAP, _below_tmp(mounted)),
     ]  # fmt: skip
 
@@ -123,7 +127,6 @@ class Jail:
         self.limits = limits or Limits()
         self.mode = mode
         self._control, inside = socket.socketpair()
-        self._lock = threading.Lock()
         try:
             self._process = subprocess.Popen(
                 command(mode, inside.fileno(), self.limits),
@@ -181,41 +184,30 @@ class Jail:
             JailBroken: the warm process is gone, or the fork could not be isolated.
         """
         ours, theirs = socket.socketpair()
-        with self._lock:
-            try:
-                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-                answer = self._lines.readline(500).decode(errors="replace").strip()
-            except OSError as error:
-                raise JailBroken(f"the jail's warm process is gone ({error})") from None
-            finally:
-                theirs.close()
-        if not answer.isdigit():
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        ours.settimeout(START_SECONDS)
+        try:
+            socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+            theirs.close()
+            first, credentials, _, _ = ours.recvmsg(500, socket.CMSG_SPACE(CREDENTIALS.size))
+        except OSError as error:
             ours.close()
-            raise JailBroken(f"a worker could not be isolated: {answer or 'the warm process is gone'}")
+            raise JailBroken(f"the jail's warm process is gone ({error})") from None
+        finally:
+            theirs.close()
+        if first != wire.ISOLATED:
+            ours.close()
+            problem = first.decode(errors="replace") or "the warm process is gone"
+            raise JailBroken(f"a worker could not be isolated: {problem}")
         budget = budget or Budget(self.limits.submission_seconds)
-        alone = self.mode is Mode.BUBBLEWRAP
-        return Worker(ours, self._host_process(int(answer)), self.limits, budget, alone)
-
-    def _host_process(self, inner: int) -> psutil.Process | None:
-        """The process that the warm process knows by number `inner`, as this machine knows it."""
-        if self.mode is not Mode.BUBBLEWRAP:
-            with contextlib.suppress(psutil.Error):
-                return psutil.Process(inner)
-        with contextlib.suppress(psutil.Error):
-            for process in psutil.Process(self._process.pid).children(recursive=True):
-                with contextlib.suppress(OSError, psutil.Error):
-                    numbers = _namespace_numbers(process.pid)
-                    if len(numbers) >= 2 and numbers[-2:] == [inner, 1]:
-                        return process
-        return None
+        number, _, _ = CREDENTIALS.unpack(credentials[0][2])
+        return Worker(ours, _process(number), self.limits, budget, alone=self.mode is Mode.BUBBLEWRAP)
 
 
-def _namespace_numbers(pid: int) -> list[int]:
-    """A process's numbers, from the outermost pid namespace to its own."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("NSpid:"):
-            return [int(number) for number in line.split()[1:]]
-    return []
+def _process(number: int) -> psutil.Process | None:
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(number)
+    return None
 
 
 @dataclass
@@ -223,6 +215,11 @@ class Budget:
     """How many seconds a submission has left, over all its forks."""
 
     left: float
+
+
+def question(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
+    """What a worker is asked about an exercise: the same bytes for every submission that is judged on these inputs."""
+    return wire.frame({"do": "probe", "exercise": exercise, "inputs": inputs})
 
 
 class Worker:
@@ -236,15 +233,16 @@ class Worker:
         self._alone = alone  # in a pid namespace, as its first process
         self._limits = limits
         self._budget = budget
+        self._clock = _Clock(process)
         self._baseline = _memory(process) if process else 0  # what a fork inherits and never touches again
 
     def run(self, source: str) -> dict[str, Any]:
         """Run one cell: its outputs, its error, its seconds. Raises Overrun."""
         return self._ask({"do": "run", "source": source})
 
-    def probe(self, exercise: str, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """What the student's answer does on the inputs. Raises Overrun."""
-        return self._ask({"do": "probe", "exercise": exercise, "inputs": inputs})
+    def probe(self, question: bytes) -> dict[str, Any]:
+        """What the student's answer does on a question's inputs. Raises Overrun."""
+        return self._ask(question)
 
     def kill(self) -> None:
         """End the process and everything it started: in the jail the kernel sees to that, as it is the first of its pid namespace."""
@@ -254,12 +252,14 @@ class Worker:
                 for process in (self._process, *started):
                     process.send_signal(signal.SIGKILL)
         self._channel.close()
+        self._clock.close()
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any] | bytes) -> dict[str, Any]:
         seconds = min(self._limits.cell_seconds, self._budget.left)
         if seconds <= 0:
             raise Overrun(f"The submission took longer than {self._limits.submission_seconds:g} s in all.")
-        clock = _Clock(self._process)
+        clock = self._clock
+        clock.start()
 
         def patience() -> None:
             if clock.spent() > seconds:
@@ -302,10 +302,22 @@ class Worker:
 
 
 class _Clock:
-    """How long a request has taken: what it computed or slept, but not what it waited for a core that others were using."""
+    """How long requests to a process take: what it computes or sleeps, but not what it waits for a core that others are using."""
 
     def __init__(self, process: psutil.Process | None) -> None:
-        self._process = process
+        self._files: list[int] = []
+        if process is not None:
+            with contextlib.suppress(OSError):
+                for name in ("stat", "schedstat"):
+                    self._files.append(os.open(f"/proc/{process.pid}/{name}", os.O_RDONLY))
+        self.start()
+
+    def close(self) -> None:
+        while self._files:
+            os.close(self._files.pop())
+
+    def start(self) -> None:
+        """A new request begins."""
         self._started = time.monotonic()
         self._computed, self._waited = self._read() or (0.0, 0.0)
 
@@ -320,14 +332,12 @@ class _Clock:
 
     def _read(self) -> tuple[float, float] | None:
         """Seconds that the process has computed on all its threads, and that its first thread has waited for a core."""
-        if self._process is None:
-            return None
         try:
-            times = self._process.cpu_times()
-            waited = int(Path(f"/proc/{self._process.pid}/schedstat").read_text().split()[1]) / 1e9
-        except (psutil.Error, OSError, ValueError, IndexError):
+            stat, schedule = (os.pread(file, 4096, 0) for file in self._files)
+            user, system = stat.rpartition(b")")[2].split()[11:13]
+            return (int(user) + int(system)) / TICKS, int(schedule.split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
             return None
-        return times.user + times.system, waited
 
 
 def _threads(process: psutil.Process) -> int:

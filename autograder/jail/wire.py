@@ -10,6 +10,7 @@ from typing import Any
 
 from ffnlab import plain
 
+ISOLATED = b"isolated"  # what a fork says first, before any frame; else a line that tells what stands in the way
 MAX_FRAME = plain.MAX_BYTES
 POLL_SECONDS = 0.1
 
@@ -22,15 +23,21 @@ class Late(TimeoutError):
     """The other side does not read."""
 
 
-def send(channel: socket.socket, message: dict[str, Any]) -> None:
-    """Send one frame.
+def frame(message: dict[str, Any]) -> bytes:
+    """A message as the bytes that travel."""
+    data = plain.pack(message)
+    return struct.pack(">I", len(data)) + data
+
+
+def send(channel: socket.socket, message: dict[str, Any] | bytes) -> None:
+    """Send one message, or a frame that was made of one before.
 
     Raises:
         Closed: nobody is listening any more. Late: the channel's time-out passed.
     """
-    data = plain.pack(message)
+    data = message if isinstance(message, bytes) else frame(message)
     try:
-        channel.sendall(struct.pack(">I", len(data)) + data)
+        channel.sendall(data)
     except TimeoutError:
         raise Late("the other side does not read") from None
     except OSError:

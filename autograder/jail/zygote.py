@@ -5,14 +5,16 @@ Run by sandbox.py under bubblewrap, with the control socket's number, the limits
 
 from __future__ import annotations
 
-import contextlib
+import gc
+import importlib
+import io
 import os
+import pkgutil
 import signal
 import socket
-import traceback
 from pathlib import Path
 
-from autograder.jail import isolate, seccomp, worker
+from autograder.jail import isolate, seccomp, wire, worker
 from autograder.jail.limits import Limits
 
 
@@ -22,20 +24,25 @@ def warm_up() -> None:
 
     matplotlib.use("Agg")
     import ipywidgets  # noqa: F401
-    import matplotlib.pyplot
+    import matplotlib.pyplot as plt
     import torch
     import torch.nn.functional as F
 
     import ffnlab.controls
     import ffnlab.style  # noqa: F401
+    from ffnlab import figures
 
+    for module in pkgutil.iter_modules(figures.__path__):
+        importlib.import_module(f"{figures.__name__}.{module.name}")
     torch.set_num_threads(1)
     x = torch.ones(3, 3, requires_grad=True)
     F.gelu(torch.nn.Linear(3, 3)(x)).sum().backward()  # type: ignore[no-untyped-call]
     torch.testing.assert_close(x, x)
-    repr(x)
-    ip = worker.shell()
-    ip.run_cell("None")
+    figure, axes = plt.subplots()
+    axes.plot([0, 1])
+    figure.savefig(io.BytesIO())
+    plt.close(figure)
+    worker.shell().run_cell("None")
 
 
 def main(control_number: int, limits: Limits, mode: str, keep: list[str]) -> None:
@@ -48,29 +55,39 @@ def main(control_number: int, limits: Limits, mode: str, keep: list[str]) -> Non
         if problem:
             control.sendall(f"{problem}\n".encode())
             return
+    namespaces = isolate.Namespaces() if mode == "bubblewrap" else None
     warm_up()
+    gc.freeze()  # a collection in a fork would touch, and so copy, all that was imported here
+    gc.enable()  # sandbox.py's command line has it off: importing makes a million objects and no garbage
     isolate.undumpable()
     mapped = isolate.mapped_bytes()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need nobody to wait for them
     control.sendall(b"ready\n")
     while True:
         message, numbers, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
-        if not numbers:
-            continue
-        child = os.fork()
-        if child == 0:
-            channel = socket.socket(fileno=numbers[0])
-            if mode == "bubblewrap":
-                _first_fork(control, channel, limits, keep, mapped)
-            else:
-                _only_fork(control, channel, limits, mapped)
-        os.close(numbers[0])
-        if mode == "bubblewrap":
-            os.waitpid(child, 0)
-        else:
-            control.sendall(f"{child}\n".encode())
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need nobody to wait for them
+        for number in numbers:
+            channel = socket.socket(fileno=number)
+            if _forked(channel, namespaces):
+                control.close()
+                _work(channel, limits, namespaces, keep, mapped)
+            channel.close()
+
+
+def _forked(channel: socket.socket, namespaces: isolate.Namespaces | None) -> bool:
+    """Fork; true in the fork. What stands in the way is said on the channel."""
+    try:
+        if namespaces:
+            namespaces.before_fork()
+        return os.fork() == 0
+    except OSError as error:
+        channel.sendall(_in_a_line(error))
+        return False
+
+
+def _in_a_line(error: BaseException) -> bytes:
+    return f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:400]
 
 
 def _silence() -> None:
@@ -81,44 +98,32 @@ def _silence() -> None:
     os.close(nowhere)
 
 
-def _first_fork(control: socket.socket, channel: socket.socket, limits: Limits, keep: list[str], mapped: int) -> None:
-    """Make the namespaces, fork again into the new pid namespace, tell the conductor that process's number, and end."""
-    try:
-        os.setsid()
-        isolate.new_namespaces()
-        isolate.private_mounts(limits, keep)
-        child = os.fork()
-        if child:
-            control.sendall(f"{child}\n".encode())
-            os._exit(0)
-        control.close()
-        _serve(channel, limits, mapped)
-    except BaseException as error:
-        with contextlib.suppress(Exception):
-            control.sendall(f"failed: {type(error).__name__}: {error}\n".replace("\n", " ").encode() + b"\n")
-        os._exit(1)
+def _work(
+    channel: socket.socket, limits: Limits, namespaces: isolate.Namespaces | None, keep: list[str], mapped: int
+) -> None:
+    """Give up everything, tell that it is done, and run student code until the end. Never returns.
 
-
-def _only_fork(control: socket.socket, channel: socket.socket, limits: Limits, mapped: int) -> None:
-    """Without namespaces of its own: limits, no new privileges and the filter of system calls are all there is."""
-    control.close()
-    os.setsid()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _serve(channel, limits, mapped)
-
-
-def _serve(channel: socket.socket, limits: Limits, mapped: int) -> None:
-    """The first process of the submission's own pid namespace: without any capability, it runs student code until the end."""
+    With namespaces, this is the first process of the submission's own pid namespace; without them, limits, no new privileges and
+    the filter of system calls are all there is.
+    """
     status = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.chdir("/tmp")
-        isolate.no_capabilities()
-        isolate.set_limits(limits, mapped)
-        seccomp.install()
+        try:
+            os.setsid()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            if namespaces:
+                namespaces.after_fork()
+                isolate.private_mounts(limits, keep)
+            os.chdir("/tmp")
+            isolate.no_capabilities()
+            isolate.set_limits(limits, mapped)
+            seccomp.install()
+        except BaseException as error:
+            channel.sendall(_in_a_line(error))
+            raise
+        channel.sendall(wire.ISOLATED)
         worker.serve(channel, limits.output)
         status = 0
-    except BaseException:
-        traceback.print_exc()
     finally:
         os._exit(status)

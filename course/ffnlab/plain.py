@@ -132,10 +132,10 @@ def _encode(value: Plain, tensors: Tensors) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()}
     if isinstance(value, torch.Tensor):
-        copy = value.detach().contiguous().clone()
-        key = (copy.dtype, tuple(copy.shape), copy.flatten().view(torch.uint8).numpy().tobytes())
-        name, _ = tensors.setdefault(key, (str(len(tensors)), copy))
-        return {"tensor": name}
+        key = (value.dtype, tuple(value.shape), value.detach().flatten().view(torch.uint8).numpy().tobytes())
+        if key not in tensors:
+            tensors[key] = (str(len(tensors)), value.detach().clone(memory_format=torch.contiguous_format))
+        return {"tensor": tensors[key][0]}
     if isinstance(value, Failure):
         return {"failure": [value.type, value.message, value.line]}
     if isinstance(value, Opaque):

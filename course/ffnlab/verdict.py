@@ -142,7 +142,7 @@ def judge(exercise: Exercise, marking: Marking, observations: Sequence[Observati
         aspects.append(AspectVerdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
     if not wrong:
         return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
-    known = _name_mistake(exercise, marking, seen)
+    known = _name_mistake(exercise, marking, seen, wrong)
     return Verdict(
         exercise.name,
         Outcome.NOT_EARNED,
@@ -182,30 +182,33 @@ def _is_stub(value: Plain) -> bool:
     return isinstance(value, Failure) and value.type == "NotImplementedError" and not value.message
 
 
-def _first_difference(aspect: Aspect, seen: Sequence[Observation], right: Sequence[Observation]) -> str:
+def _first_difference(
+    aspect: Aspect, seen: Sequence[Observation], right: Sequence[Observation], words: bool = True
+) -> str:
     for mine, theirs in zip(seen, right, strict=True):
-        found = difference(mine[aspect.name], theirs[aspect.name], aspect.atol, aspect.rtol)
+        found = difference(mine[aspect.name], theirs[aspect.name], aspect.atol, aspect.rtol, words=words)
         if found:
             return found
     return ""
 
 
-def _name_mistake(exercise: Exercise, marking: Marking, seen: Sequence[Observation]) -> Known | None:
-    """The known mistake that explains most of what is wrong, weighed by points.
+def _name_mistake(
+    exercise: Exercise, marking: Marking, seen: Sequence[Observation], wrong: Sequence[Aspect]
+) -> Known | None:
+    """The known mistake that explains most of what is wrong (in the aspects `wrong`), weighed by points.
 
     A mistake explains an aspect if the answer does the same there, in every case. An answer may have this mistake and another one
     besides: then the aspects in which both are wrong need not all agree, but one must, and in numbers: an exception of the same
     kind, or the same True or False, is too little to go by. Where a mistake shows in words alone, it must explain at least half of
     the lost points. An answer that is right where the mistake is wrong has not made it.
     """
-    wrong = [aspect for aspect in exercise.aspects if _first_difference(aspect, seen, marking.cases)]
     lost = sum(aspect.points for aspect in wrong)
 
     def explained(known: Known) -> tuple[float, int, bool]:
         its = [aspect for aspect in exercise.aspects if aspect.name in known.cases[0]]
         if any(aspect not in wrong for aspect in its):
             return (0.0, 0, False)
-        same = [aspect for aspect in its if not _first_difference(aspect, seen, known.cases)]
+        same = [aspect for aspect in its if not _first_difference(aspect, seen, known.cases, words=False)]
         telling = [aspect for aspect in same if any(_has_numbers(case[aspect.name]) for case in known.cases)]
         if len(same) < len(its):
             same = telling
@@ -214,8 +217,9 @@ def _name_mistake(exercise: Exercise, marking: Marking, seen: Sequence[Observati
             return (0.0, 0, False)
         return (points, len(same), len(same) == len(its))
 
-    best = max(marking.mistakes, key=explained, default=None)
-    return best if best and explained(best)[1] else None
+    explanations = [(explained(known), known) for known in marking.mistakes]
+    (_, count, _), best = max(explanations, key=lambda pair: pair[0], default=((0.0, 0, False), None))
+    return best if count else None
 
 
 def _has_numbers(value: Plain) -> bool:
@@ -237,8 +241,11 @@ COARSE = {
 # Comparison. `difference` says in one sentence what differs; it never shows an expected tensor.
 
 
-def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = "") -> str:
-    """What differs first between two plain values, or an empty string."""
+def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = "", words: bool = True) -> str:
+    """What differs first between two plain values, or an empty string.
+
+    words: whether somebody will read it; looking for how two tensors differ takes much longer than seeing that they do.
+    """
     at = f"{path}: " if path else ""
     if isinstance(right, Failure):
         if isinstance(seen, Failure):
@@ -247,11 +254,11 @@ def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = 
     if isinstance(seen, Failure):
         return at + _raised(seen)
     if isinstance(right, torch.Tensor):
-        return _tensor_difference(seen, right, atol, rtol, at)
+        return _tensor_difference(seen, right, atol, rtol, at, words)
     if isinstance(right, (bool, int, float)):
         return _number_difference(seen, right, atol, rtol, at)
     if isinstance(right, dict):
-        return _dict_difference(seen, right, atol, rtol, path)
+        return _dict_difference(seen, right, atol, rtol, path, words)
     if isinstance(right, (list, tuple)):
         if type(seen) is not type(right):
             return f"{at}{describe(seen)} instead of a {type(right).__name__}"
@@ -259,7 +266,7 @@ def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = 
         if len(seen) != len(right):
             return f"{at}{len(seen)} values instead of {len(right)}"
         for index, (mine, theirs) in enumerate(zip(seen, right, strict=True)):
-            found = difference(mine, theirs, atol, rtol, f"{path}[{index}]")
+            found = difference(mine, theirs, atol, rtol, f"{path}[{index}]", words)
             if found:
                 return found
         return ""
@@ -295,7 +302,7 @@ def _raised(error: Failure) -> str:
     return f"Your code raised {text}" + (f" ({error.line})." if error.line else ".")
 
 
-def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: float, path: str) -> str:
+def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: float, path: str, words: bool) -> str:
     at = f"{path}: " if path else ""
     if not isinstance(seen, dict):
         return f"{at}{describe(seen)} instead of a dict"
@@ -305,7 +312,7 @@ def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: floa
     if extra:
         return f"{at}{_quoted(extra)} should not be there"
     for key, theirs in right.items():
-        found = difference(seen[key], theirs, atol, rtol, key if not path else f"{path}, {key}")
+        found = difference(seen[key], theirs, atol, rtol, key if not path else f"{path}, {key}", words)
         if found:
             return found
     return ""
@@ -341,7 +348,7 @@ def _number_difference(seen: Plain, right: bool | int | float, atol: float, rtol
     return f"{at}{seen:.6g} is not right{hint}"
 
 
-def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: float, at: str) -> str:
+def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: float, at: str, words: bool) -> str:
     if not isinstance(seen, torch.Tensor):
         return f"{at}{describe(seen)} instead of a tensor{_forgot(seen) if not at else ''}"
     if seen.shape != right.shape:
@@ -356,6 +363,8 @@ def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: floa
     atol, rtol = max(atol, least), max(rtol, least)
     if _close(seen, right, atol, rtol):
         return ""
+    if not words:
+        return "other values"
     clues = _clues(seen, right, atol, rtol)
     return f"{at}{_first_entry(seen, right, atol, rtol)}{'; ' + '; '.join(clues[:2]) if clues else ''}"
 
@@ -367,6 +376,8 @@ def _forgot(seen: Plain) -> str:
 def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> bool:
     if seen.dtype != right.dtype:
         return False
+    if torch.equal(seen, right):  # the usual case, and quicker to see; NaN go on
+        return True
     return torch.allclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from functools import cache
 from types import ModuleType
 
 from ffnlab.exercise import Exercise
@@ -44,8 +45,9 @@ def of_notebook(notebook: str) -> list[Exercise]:
     return [value for value in vars(NOTEBOOKS[notebook]).values() if isinstance(value, Exercise)]
 
 
+@cache
 def every() -> dict[str, Exercise]:
-    """All exercises by name."""
+    """All exercises by name; look, don't touch."""
     return {exercise.name: exercise for notebook in NOTEBOOKS for exercise in of_notebook(notebook)}
 
 

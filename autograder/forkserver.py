@@ -1,0 +1,15 @@
+"""The process that worker processes are forked from: it has torch imported once for all of them, and starts while the command itself still imports."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.forkserver
+from multiprocessing.context import ForkServerContext
+
+
+def start() -> ForkServerContext:
+    """Start it, if it does not run yet, and return at once. It ends with this process."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["autograder.pool"])
+    multiprocessing.forkserver.ensure_running()
+    return context
