@@ -9,6 +9,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 START := $(PYTHON) course/start.py --venv .venv $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
 INSTALLED := .venv/autograder-installed.txt
+OTTER := .venv/otter/bin/otter
 
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.
 define SYSTEM_PACKAGES
@@ -40,8 +41,17 @@ matrix: setup ## print exercise × answer → points and message
 soak: setup ## kill graders at random, many times over, and grade a large class (half an hour)
 	@AUTOGRADER_SOAK=25 $(BIN)/pytest -q tests/test_survival.py tests/test_soak.py $(ARGS)
 
-bench: setup ## measure how fast grading is here
-	@$(BIN)/autograder bench $(ARGS)
+bench: setup $(OTTER) ## measure how fast grading is here, beside nbgrader and otter-grader
+	@$(BIN)/autograder bench --otter $(OTTER) $(ARGS)
+
+# otter-grader in an environment of its own, which sees all that is installed in .venv.
+$(OTTER): $(INSTALLED)
+	@$(BIN)/python -m venv --clear .venv/otter
+	@$(BIN)/python -c "import pathlib, site; here = site.getsitepackages()[0]; \
+	    there = next(pathlib.Path('.venv/otter/lib').glob('python3*')) / 'site-packages' / 'course.pth'; \
+	    there.write_text(f'import site; site.addsitedir({here!r})')"
+	@.venv/otter/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt otter-grader==7.0.0
+	@touch $@
 
 handout: build ## zip course/ for students into dist/
 	@$(BIN)/autograder handout

@@ -1,9 +1,11 @@
-"""`make bench`: how fast grading is here. One class, one machine, one run: plain nbgrader, our engine, and our engine on a Dask cluster."""
+"""`make bench`: how fast grading is here. One class, one machine, one run: plain nbgrader, otter-grader, our engine, and our engine on a Dask cluster.
+
+Each grades in processes of its own, started from nothing, so that its start counts too.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import os
 import platform
@@ -23,9 +25,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from autograder import classroom, draws, markings, sample, stock
+from autograder import classroom, draws, gradebook, markings, sample, stock
 from autograder.house import Class, UserError
-from autograder.jail.limits import MIB, Limits
+from autograder.jail.limits import MIB
+from ffnlab import exercises
 
 SAMPLE_SECONDS = 0.5
 
@@ -39,7 +42,7 @@ class Run:
     seconds: float
     cpu: float
     each: Sequence[float] = ()  # seconds of each submission, where the grader tells them
-    conductor: float = 0.0  # peak resident MiB of this process, above what it had before
+    conductor: float = 0.0  # peak resident MiB of the command's own process
     workers: float = 0.0  # peak proportional MiB of all that it started
 
     @property
@@ -48,15 +51,22 @@ class Run:
 
 
 def run(
-    console: Console, assignment: str, students: int, plain: int, growth: Sequence[int], picture: Path | None
+    console: Console,
+    assignment: str,
+    students: int,
+    plain: int,
+    growth: Sequence[int],
+    picture: Path | None,
+    otter: Path | None = None,
 ) -> None:
     """Grade a fresh sample class in each way; print a table, with each rate's ratio to plain nbgrader's.
 
     students: how many our engine grades. plain: how many of them plain nbgrader grades, since it takes seconds for each.
     growth: sizes of classes that our engine grades besides. picture: where to draw how time and memory grow.
+    otter: the command `otter` of an environment that has the course too; it grades as many as plain nbgrader.
 
     Raises:
-        UserError: the course is not built.
+        UserError: the course is not built, or a grader fails.
     """
     cores = os.cpu_count() or 1
     console.print(
@@ -66,18 +76,20 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         runs = [_measured("nbgrader autograde", home, assignment, plain, _plain)]
+        if otter:
+            runs.append(_measured("otter run", home, assignment, plain, _otter(otter)))
         for count in sorted({1, cores}):
             how = f"autograder grade, {count} worker{'s' * (count > 1)}"
-            runs.append(_measured(how, home, assignment, students, _engine(classroom.Where(workers=count))))
+            runs.append(_measured(how, home, assignment, students, _engine("--workers", str(count))))
         with contextlib.suppress(UserError):
             for count in (1, 2):
                 with cluster(home, count) as (address, _):
                     how = f"on a Dask cluster, {count} worker{'s' * (count > 1)}"
-                    runs.append(_measured(how, home, assignment, students, _engine(classroom.Where(scheduler=address))))
+                    runs.append(_measured(how, home, assignment, students, _engine("--scheduler", address)))
         console.print(_table(f"{assignment}: a sample class, honest and odd submissions mixed", runs, runs[0]))
         grown = []
         for size in growth:
-            grown.append(_measured(f"{size:,} submissions", home, assignment, size, _engine(classroom.Where())))
+            grown.append(_measured(f"{size:,} submissions", home, assignment, size, _engine()))
             console.print(_table("", grown[-1:], runs[0]))
     if picture and len(grown) > 1:
         draw(grown, picture)
@@ -96,7 +108,7 @@ def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
         "p50",
         "p95",
         "p99",
-        "conductor +",
+        "conductor",
         "workers",
     ]:
         table.add_column(name, justify="right")
@@ -121,7 +133,6 @@ def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     sample.make(school, students, only=[assignment])
     markings.kept(school, assignment, draws.hidden(assignment, school.draws))  # once a class, whoever grades it
-    gc.collect()
     with _memory() as peak:
         before, start = _machine_cpu(), time.perf_counter()
         each = grade(school, assignment)
@@ -136,19 +147,16 @@ def _machine_cpu() -> float:
 
 @contextlib.contextmanager
 def _memory() -> Iterator[list[float]]:
-    """Peak MiB of this process above its start, and of all that it starts, sampled."""
-    me = psutil.Process()
-    start = me.memory_info().rss
-    peak, done = [0.0, 0.0], threading.Event()
+    """Peak MiB of the commands that this process runs from now on, and of all else that it has started (a cluster, workers, jails), sampled."""
+    me, peak, done = psutil.Process(), [0.0, 0.0], threading.Event()
+    before = me.children()
 
     def watch() -> None:
         while not done.wait(SAMPLE_SECONDS):
-            peak[0] = max(peak[0], (me.memory_info().rss - start) / MIB)
-            started = 0
-            for process in me.children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    started += process.memory_full_info().pss
-            peak[1] = max(peak[1], started / MIB)
+            commands = [process for process in me.children() if process not in before]
+            conductor = sum(_mebibytes(process, "rss") for process in commands)
+            others = [process for process in me.children(recursive=True) if process not in commands]
+            peak[:] = max(peak[0], conductor), max(peak[1], sum(_mebibytes(process, "pss") for process in others))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -159,23 +167,71 @@ def _memory() -> Iterator[list[float]]:
         thread.join()
 
 
+def _mebibytes(process: psutil.Process, kind: str) -> float:
+    """`kind`: rss, or pss, in which what several processes share is counted once."""
+    with contextlib.suppress(psutil.Error):
+        return float(getattr(process.memory_full_info(), kind)) / MIB
+    return 0.0
+
+
 def _plain(school: Class, assignment: str) -> list[float]:
     stock.autograde(school, assignment)
     return []
 
 
-def _engine(where: classroom.Where) -> Grade:
+def _engine(*options: str) -> Grade:
+    """The command `autograder grade` with these options."""
+
     def grade(school: Class, assignment: str) -> list[float]:
-        each: list[float] = []
-
-        def tell(done: classroom.Done, total: int) -> None:
-            if done.graded:
-                each.append(done.graded.seconds)
-
-        classroom.grade(school, assignment, Limits(), where, tell=tell)
-        return each
+        _call(Path(sys.executable).parent / "autograder", "grade", assignment, "--grading", school.folder, *options)
+        with gradebook.Book(school) as book:
+            return [attempt.seconds for attempt in book.latest(assignment)]
 
     return grade
+
+
+OTTER_TEST = """from otter.test_files import test_case
+
+OK_FORMAT = False
+name, points = {name!r}, {points!r}
+
+
+@test_case(points=points)
+def earned(env):
+    assert env["check"](name, env[name]) == points
+"""
+
+
+def _otter(program: Path) -> Grade:
+    """otter-grader's `otter run`, one submission after the other (its `otter grade` needs a Docker engine), asking `check` for each exercise."""
+
+    def grade(school: Class, assignment: str) -> list[float]:
+        with tempfile.TemporaryDirectory() as folder:
+            tests, config = Path(folder, "tests"), Path(folder, "autograder.zip")
+            tests.mkdir()
+            for exercise in exercises.of_notebook(assignment):
+                (tests / f"{exercise.name}.py").write_text(
+                    OTTER_TEST.format(name=exercise.name, points=exercise.points)
+                )
+            _call(
+                program, "generate", "-t", tests, "-o", config, "--no-config", "--no-requirements", "--no-environment"
+            )
+            for submission in classroom.find(school, assignment):
+                with contextlib.suppress(UserError):  # it can't read every one, as nbgrader can't
+                    _call(program, "run", "-a", config, "-o", folder, "--no-logo", submission.path or "")
+        return []
+
+    return grade
+
+
+def _call(program: Path, *arguments: object) -> None:
+    """Run a program to its end. Raises UserError with its last line where it fails."""
+    done = subprocess.run(
+        [str(program), *map(str, arguments)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
+        raise UserError(f"{program.name} {arguments[0]} failed: {last[-1]}")
 
 
 @contextlib.contextmanager
@@ -226,7 +282,7 @@ def draw(grown: Sequence[Run], path: Path) -> None:
     left.set(title="Time", xlabel="submissions", ylabel="seconds")
     left.legend()
     right.semilogx(sizes, [one.conductor for one in grown], "o-")
-    right.set(title="The conductor's memory", xlabel="submissions", ylabel="MiB above its start", ylim=(0, 20))
+    right.set(title="The conductor's memory", xlabel="submissions", ylabel="MiB", ylim=(0, None))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     plt.close(figure)

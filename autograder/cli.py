@@ -357,12 +357,20 @@ def bench(
     plain: Annotated[int, typer.Option(min=1, help="How many plain nbgrader grades.")] = 6,
     growth: Annotated[list[int] | None, typer.Option(min=1, help="Also a class of this size; may be repeated.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw how time and memory grow into this PNG file.")] = None,
+    otter: Annotated[
+        Path | None,
+        typer.Option(
+            help="The command `otter` of an environment with otter-grader and the course. `make bench` makes one."
+        ),
+    ] = None,
 ) -> None:
-    """Measure: plain nbgrader against this engine, same class, same machine, one run."""
+    """Measure: plain nbgrader, and otter-grader, against this engine; same class, same machine, one run."""
     from autograder import bench as benches
 
     known(assignment)
-    benches.run(_console(), assignment, students, plain, growth or [], picture)
+    if otter is not None and not otter.is_file():
+        raise UserError(f"there is no {otter}")
+    benches.run(_console(), assignment, students, plain, growth or [], picture, otter)
 
 
 def _console() -> Console:

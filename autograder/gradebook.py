@@ -52,6 +52,7 @@ class Attempt:
     student: str
     submission: str
     version: str
+    seconds: float
     points: float
     max_points: float
     verdicts: dict[str, dict[str, Any]]
@@ -237,6 +238,7 @@ def _attempt(row: Any) -> Attempt:
         row["student"],
         row["submission"],
         row["version"],
+        row["seconds"],
         row["points"],
         row["max_points"],
         record["verdicts"],

@@ -137,7 +137,7 @@ def test_a_sample_class_never_takes_the_place_of_submissions(tmp_path: Path) -> 
 def test_the_table_shows_every_total_in_full(width: int) -> None:
     longest = max(exercises.NOTEBOOKS, key=lambda name: len(exercises.of_notebook(name)))
     verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in exercises.of_notebook(longest)}
-    attempt = Attempt("student01", "", "", 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
+    attempt = Attempt("student01", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
     console = Console(width=width, file=io.StringIO())
     report.of_class(console, longest, [attempt])
     said = console.file.getvalue()  # type: ignore[attr-defined]
