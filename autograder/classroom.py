@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autograder import draws, feedback, log, markings, pool
 from autograder.grade import Graded
-from autograder.house import NAME, Class, UserError, assignments, known
+from autograder.house import NAME, Class, UserError, assignments, importing, known
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from ffnlab import exercises
@@ -146,7 +146,8 @@ def grade(
         executor, side_by_side = stack.enter_context(where.pool(len(submissions), limits))
         seeds = draws.hidden(assignment, school.draws)
         marked = markings.kept(school, assignment, seeds)
-        from autograder import gradebook  # nbgrader takes seconds to import; the workers start meanwhile
+        with importing():
+            from autograder import gradebook  # nbgrader takes seconds; the workers start meanwhile
 
         key, version = draws.key_version(assignment), gradebook.version(assignment)
         book = stack.enter_context(gradebook.Book(school))

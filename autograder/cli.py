@@ -24,7 +24,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from autograder.house import Class, UserError, assignments, known, root
+from autograder.house import Class, UserError, assignments, importing, known, root
 from autograder.jail.limits import Limits
 
 if TYPE_CHECKING:
@@ -75,8 +75,9 @@ def grade(
 
     if not scheduler:
         forkserver.start()
-    from autograder import classroom
-    from autograder.jail.sandbox import Mode
+    with importing():
+        from autograder import classroom
+        from autograder.jail.sandbox import Mode
 
     console = _console()
     for name in assignment or []:
@@ -354,7 +355,7 @@ def doctor() -> None:
 def bench(
     assignment: Annotated[str, typer.Argument(help="The assignment.")] = "02_feed_forward",
     students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 100,
-    plain: Annotated[int, typer.Option(min=1, help="How many plain nbgrader grades.")] = 6,
+    plain: Annotated[int, typer.Option(min=1, help="How many nbgrader and otter-grader grade.")] = 10,
     growth: Annotated[list[int] | None, typer.Option(min=1, help="Also a class of this size; may be repeated.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw how time and memory grow into this PNG file.")] = None,
     otter: Annotated[
@@ -401,7 +402,6 @@ def _shown(path: Path) -> str:
 
 def main() -> None:
     """Run the command line: what a user can mend is one line on stderr and exit status 2."""
-    gc.set_threshold(50_000, 20, 20)  # importing makes a million objects and no garbage to look for
     try:
         app()
     except Exception as error:
@@ -411,7 +411,7 @@ def main() -> None:
         sys.stderr.write(f"autograder: {line}\n")
         sys.exit(2)
     finally:
-        gc.freeze()  # nor, any more, when the interpreter ends
+        gc.freeze()  # a million objects are left, and nobody needs their memory back: the interpreter ends sooner
 
 
 def _mendable(error: Exception) -> str:

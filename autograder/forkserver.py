@@ -6,10 +6,19 @@ import multiprocessing
 import multiprocessing.forkserver
 from multiprocessing.context import ForkServerContext
 
+from autograder.house import UserError
+
 
 def start() -> ForkServerContext:
-    """Start it, if it does not run yet, and return at once. It ends with this process."""
-    context = multiprocessing.get_context("forkserver")
+    """Start it, if it does not run yet, and return at once. It ends with this process.
+
+    Raises:
+        UserError: there are no forks here.
+    """
+    try:
+        context = multiprocessing.get_context("forkserver")
+    except ValueError:
+        raise UserError("grading needs Linux; on Windows, that is WSL") from None
     context.set_forkserver_preload(["autograder.pool"])
     multiprocessing.forkserver.ensure_running()
     return context

@@ -47,8 +47,10 @@ Notebook = dict[str, Any]
 Answers = dict[str, str]
 
 
-def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] = ()) -> list[str]:
+def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] = (), odd: bool = True) -> list[str]:
     """Write a class of `students` submissions of every assignment (or of `only` these) below `school`; returns their names.
+
+    odd: whether some of them are broken in usual ways.
 
     The same seed gives the same class.
     """
@@ -69,7 +71,7 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
             rng = random.Random(f"{seed}/{assignment}/{index}")
             folder = school.submitted / name / assignment
             folder.mkdir(parents=True)
-            text = submission(blank, guide, index, rng)
+            text = submission(blank, guide, index, rng, odd)
             (folder / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
             (folder / "timestamp.txt").write_text(
                 f"2026-10-{1 + index % 28:02d} 10:{index % 60:02d}:00.000000 UTC", encoding="utf-8"
@@ -77,7 +79,7 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
     return names
 
 
-def submission(blank: Notebook, guide: list[Key], index: int, rng: random.Random) -> str:
+def submission(blank: Notebook, guide: list[Key], index: int, rng: random.Random, odd: bool = True) -> str:
     """One student's notebook as text. The first few show one thing each; then come mixtures."""
     if index == 0:
         return _text(filled(blank, {key.exercise.name: rng.choice(key.rights).source for key in guide}))
@@ -86,6 +88,8 @@ def submission(blank: Notebook, guide: list[Key], index: int, rng: random.Random
     if index == 2:
         return _text(filled(blank, {key.exercise.name: rng.choice(key.mistakes).source for key in guide}))
     notebook = filled(blank, _mixture(guide, rng))
+    if not odd:
+        return _text(notebook)
     if index - 3 < len(ODD):
         notebook = ODD[index - 3](notebook)
     if index == 3 + len(ODD):

@@ -85,6 +85,28 @@ def test_no_submission_sees_what_another_left_behind(jail: Jail) -> None:
     ) == ("[] [] False\n")
 
 
+def test_no_capability_is_left_and_none_can_come_back(jail: Jail) -> None:
+    source = """
+import ctypes
+
+libc = ctypes.CDLL(None)
+held = (ctypes.c_uint32 * 6)()
+libc.capget((ctypes.c_uint32 * 2)(0x20080522, 0), held)
+bounding = [number for number in range(64) if libc.prctl(23, number, 0, 0, 0) == 1]
+print(any(held), bounding, "no new privileges:", libc.prctl(39, 0, 0, 0, 0))
+"""
+    assert said(jail, source) == "False [] no new privileges: 1\n"
+
+
+def test_each_submission_has_namespaces_of_its_own(jail: Jail) -> None:
+    with jail.worker() as one, jail.worker() as other:
+        one.run("import socket; here = socket.socket(socket.AF_UNIX); here.bind('\\0mine'); here.listen()")
+        source = "import os, socket; print(os.getpid()); socket.socket(socket.AF_UNIX).connect('\\0mine')"
+        assert isinstance(one.run(source)["error"], type(None))
+        seen = other.run(source)
+    assert seen["outputs"][0]["text"] == "1\n" and isinstance(seen["error"], Failure)
+
+
 def test_nothing_of_the_graders_environment_is_there(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
     text = said(jail, "import os\nprint(sorted(os.environ))\nprint(os.getuid(), os.getpid())")
     assert "1000 1\n" in text

@@ -55,7 +55,11 @@ def main(control_number: int, limits: Limits, mode: str, keep: list[str]) -> Non
         if problem:
             control.sendall(f"{problem}\n".encode())
             return
-    namespaces = isolate.Namespaces() if mode == "bubblewrap" else None
+    try:
+        namespaces = isolate.Namespaces() if mode == "bubblewrap" else None
+    except OSError as error:
+        control.sendall(_in_a_line(error) + b"\n")
+        return
     warm_up()
     gc.freeze()  # a collection in a fork would touch, and so copy, all that was imported here
     gc.enable()  # sandbox.py's command line has it off: importing makes a million objects and no garbage
