@@ -139,10 +139,10 @@ class Jail:
             )
         finally:
             inside.close()
-        self._lines = self._control.makefile("rb")
         self._control.settimeout(START_SECONDS)
         try:
-            first = self._lines.readline(500)
+            with self._control.makefile("rb") as lines:
+                first = lines.readline(500)
         except OSError:
             first = b""
         if first != b"ready\n":
