@@ -54,9 +54,15 @@ def host() -> dict[str, object]:
     return {
         "files": content.hexdigest(),
         "left in the environment": [str(path) for path in Path(os.__file__).parent.glob("an_attack*")],
-        "processes": sorted(p.pid for p in psutil.process_iter(["cmdline"]) if "3333" in (p.info["cmdline"] or [])),
+        "processes": outliving(),
         "names": os.uname().nodename,
     }
+
+
+def outliving() -> list[psutil.Process]:
+    """What an attack started and is still there; what the kernel is just ending, its memory first, is given the time."""
+    sleeping = [process for process in psutil.process_iter(["cmdline"]) if "3333" in (process.info["cmdline"] or [])]
+    return psutil.wait_procs(sleeping, timeout=10)[1]
 
 
 def message(done: Graded) -> str:
