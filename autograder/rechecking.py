@@ -11,11 +11,11 @@ from IPython.display import display
 
 from autograder import draws, judge
 from ffnlab import exercises, panel
-from ffnlab.check import NotEarned, examine
+from ffnlab.check import NotEarned, Points, examine
 from ffnlab.verdict import Outcome
 
 
-def recheck(name: str, answer: object) -> float:
+def recheck(name: str, answer: object) -> Points:
     """Judge `answer` on the hidden draws and show what was found. Returns the points, for nbgrader to read.
 
     Raises:
@@ -27,4 +27,4 @@ def recheck(name: str, answer: object) -> float:
     display(panel.of_verdict(verdict, exercise.understood, printed, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:
         raise NotEarned(f"{name}: {verdict.message}")
-    return float(verdict.points)
+    return Points(verdict.points)

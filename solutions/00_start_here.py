@@ -144,9 +144,9 @@ def wrong_on_purpose(x):
 check("hello_shape", wrong_on_purpose, on_purpose=True)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "checks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The number below the panel is the points you would get, here 0. A panel for a wrong answer has three parts: **what was seen**, the **likely cause** if
-# it is a mistake that we know, and **where to look**. If your code raises an exception, the panel says which one and in which line. If your code
-# prints, the panel keeps that, too.
+# The first line says how many points you would get, here 0 of 2. Below it a panel for a wrong answer has three parts: **what was seen**, the **likely
+# cause** if it is a mistake that we know, and **where to look**. If your code raises an exception, the panel says which one and in which line. If your
+# code prints, the panel keeps that, too.
 #
 # `hint` gives a nudge, and a stronger one each time you run it. It never gives the code.
 

@@ -156,12 +156,12 @@ recheck("memory_view", memory_view)
 # %% nbgrader={"grade": false, "grade_id": "growing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.growing,
-    fact=controls.steps("fact", [(figures.name(n), n) for n in range(0, figures.STORED, 64)], 0),
+    fact=controls.steps("fact", figures.PEOPLE, 69),
     count=controls.slider("neurons", 0, figures.NEURONS, 1, 4),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Of about 64 neurons that fire, the strongest one to sixteen put the right answer ahead, depending on the fact. Then its lead grows
+# **What you saw.** Of about 64 neurons that fire, the strongest two to thirteen put the right answer ahead, depending on the fact. Then its lead grows
 # to far more than it need be. In the middle of the order stand the silent neurons: nothing moves. Those at the end push the other way: they fire for
 # this fact and write for others. With all 128 the answer is right, with a margin.
 #
@@ -355,7 +355,7 @@ recheck("top_neurons", top_neurons)
 # %% nbgrader={"grade": false, "grade_id": "knock", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.knocked,
-    fact=controls.steps("fact", [(figures.name(n), n) for n in range(0, figures.STORED, 64)], 0),
+    fact=controls.steps("fact", figures.PEOPLE, 69),
     m=controls.play("m", 0, 16, 1, 4, interval=900),
     at_random=controls.toggle("random firing neurons"),
 )

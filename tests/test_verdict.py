@@ -10,10 +10,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from IPython.core.formatters import DisplayFormatter
+from nbgrader.utils import get_partial_grade
 
 from ffnlab import check, hint, plain, progress
 from ffnlab.check import NotEarned
@@ -167,11 +170,17 @@ def wrong(x: Any) -> Any:
     return x.shape[0], x.shape[2], x.shape[1]
 
 
-def test_a_check_returns_a_plain_float_and_shows_a_panel(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_returns_points_and_shows_a_panel(capsys: pytest.CaptureFixture[str]) -> None:
     points = check("hello_shape", lambda x: x.shape)
     shown = capsys.readouterr()
-    assert type(points) is float and points == 2.0 and repr(points) == "2.0"
+    assert isinstance(points, float) and points == 2.0
     assert shown.err == "" and "earned, 2 of 2 points" in shown.out
+
+
+def test_what_a_check_returns_is_read_by_nbgrader_and_shows_nothing_to_a_reader() -> None:
+    data, _ = DisplayFormatter().format(check("hello_shape", lambda x: x.shape))
+    assert data == {"text/plain": "2.0", "text/html": ""}
+    assert get_partial_grade(nbformat.v4.new_output("execute_result", data), 2.0) == 2.0
 
 
 @pytest.mark.parametrize(

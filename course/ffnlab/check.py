@@ -1,4 +1,4 @@
-"""`check` and `hint`: what a student calls. A check shows a panel, never raises, never writes to stderr, and returns the points as a float."""
+"""`check` and `hint`: what a student calls. A check shows a panel, never raises, never writes to stderr, and returns the points."""
 
 from __future__ import annotations
 
@@ -22,12 +22,19 @@ class NotEarned(AssertionError):
     """Raised by `check` below full marks where FFNLAB_STRICT=1: a wrong solution turns a test run red."""
 
 
-def check(name: str, answer: object, on_purpose: bool = False) -> float:
+class Points(float):
+    """A number of points: nbgrader reads its text in a cell's last line as partial credit; a reader, whom the panel has told, sees nothing."""
+
+    def _repr_html_(self) -> str:
+        return ""
+
+
+def check(name: str, answer: object, on_purpose: bool = False) -> Points:
     """Compare `answer` with the exercise called `name` on its public inputs, and show what was found.
 
     on_purpose: this answer is wrong on purpose, to see what a check says; it is not recorded and strict runs let it pass.
 
-    Returns the points, a plain float, which nbgrader reads as partial credit from a cell's last line.
+    Returns the points.
 
     Raises:
         NotEarned: only where the environment says FFNLAB_STRICT=1.
@@ -43,7 +50,7 @@ def check(name: str, answer: object, on_purpose: bool = False) -> float:
     shown = panel.of_verdict(verdict, exercise.understood, printed, more)
     if on_purpose:
         display(shown)
-        return verdict.points
+        return Points(verdict.points)
     progress.record(verdict)
     return _finish(shown, name, verdict)
 
@@ -65,12 +72,12 @@ def captured() -> Iterator[io.StringIO]:
         yield text
 
 
-def _finish(shown: panel.Panel, name: str, verdict: Verdict | None = None) -> float:
+def _finish(shown: panel.Panel, name: str, verdict: Verdict | None = None) -> Points:
     display(shown)
     earned = verdict is not None and verdict.outcome is Outcome.EARNED
     if os.environ.get("FFNLAB_STRICT") == "1" and not earned:
         raise NotEarned(f"{name}: {verdict.message if verdict else shown.text}")
-    return float(verdict.points) if verdict else 0.0
+    return Points(verdict.points if verdict else 0)
 
 
 _shown: Counter[str] = Counter()  # how many hints of each exercise this session has seen

@@ -145,9 +145,7 @@ def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
     try:
         copy = {name: _fresh(value) for name, value in inputs.items()}
         with torch.random.fork_rng(devices=[]), torch.enable_grad():  # a check leaves the notebook's seed alone
-            torch.default_generator.manual_seed(
-                0
-            )  # the CPU's alone: `torch.manual_seed` looks for four kinds of devices
+            torch.default_generator.manual_seed(0)  # the CPU's alone: torch.manual_seed looks for four kinds of devices
             return plain.of(aspect.probe(answer, **copy))
     except (Exception, SystemExit) as error:
         return failure(error)

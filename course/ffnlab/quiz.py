@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ffnlab.check import check
+from ffnlab.check import Points, check
 
 
-def quiz(name: str, answer: object) -> float:
+def quiz(name: str, answer: object) -> Points:
     """Say whether the chosen option is right and, if not, why. Returns the points, as `check` does."""
     return check(name, answer)

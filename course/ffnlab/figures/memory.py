@@ -26,6 +26,9 @@ def name(fact: int) -> str:
     return "".join(SYLLABLES[fact // 8**place % 8] for place in (2, 1, 0)).capitalize()
 
 
+PEOPLE = [(name(fact), fact) for fact in range(69, 392, 46)]  # for a slider; 2 to 13 neurons put their answers ahead
+
+
 def _inside(what: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise ValueError(f"{what} must be from {low} to {high}, not {value}")
@@ -134,7 +137,7 @@ def growing(fact: int = 0, count: int = 4) -> Picture:
     margin = float(logits[right] - logits[[c for c in range(len(LIKES)) if c != right]].max())
     ahead = "ahead of" if margin > 0 else "behind"
     sentence = (
-        f"{name(fact)} likes {LIKES[right]}. With {count} of {NEURONS} {neurons} the right answer is {svg.label(abs(margin), 1)} "
+        f"{name(fact)} likes {LIKES[right]}. With {count} of {NEURONS} neurons the right answer is {svg.label(abs(margin), 1)} "
         f"{ahead} the best other one, so the fact is {'known' if known else 'not known'}."
     )
     return _answers(title, sentence, logits, logits, right)
@@ -239,7 +242,7 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False) -> Picture:
     fate = "kept" if known[fact] else "lost"
     which = "random" if at_random else "top"
     neurons = "neuron" if m == 1 else "neurons"
-    title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {others} others lost"
+    title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {others} {'other' if others == 1 else 'others'} lost"
     best = LIKES[int(after[fact].argmax())]
     sentence = (
         f"{name(fact)} likes {LIKES[right]}. Without {m} {'neurons that fire for it, chosen at random,' if at_random else 'of its strongest neurons'} "
