@@ -66,14 +66,23 @@ def marking(name: str, seeds: tuple[int, ...]) -> Marking:
 def _computed(name: str, seeds: tuple[int, ...]) -> Marking:
     from autograder import keys  # takes a second, and whoever has the markings needs none
 
-    key = keys.find(name)
+    return marked(keys.find(name), seeds)[0]
+
+
+def marked(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[list[Observation]]]:
+    """The marking of a key on the inputs drawn from `seeds`, and what each of its mistakes was observed to do there.
+
+    Raises:
+        KeyProblem: the truth itself raises.
+    """
     truth = observe(key.exercise, key.the_truth.answer, seeds)
     for case in truth:
         for aspect, seen in case.items():
             if isinstance(seen, Failure):
-                raise KeyProblem(f"the truth of {name} raises in “{aspect}”: {seen.type}: {seen.message}")
-    mistakes = [(kept.mistake, kept.message, observe(key.exercise, kept.answer, seeds)) for kept in key.mistakes]
-    return marking_of(key.exercise, truth, mistakes)
+                raise KeyProblem(f"the truth of {key.exercise.name} raises in “{aspect}”: {seen.type}: {seen.message}")
+    observed = [observe(key.exercise, kept.answer, seeds) for kept in key.mistakes]
+    mistakes = [(kept.mistake, kept.message, seen) for kept, seen in zip(key.mistakes, observed, strict=True)]
+    return marking_of(key.exercise, truth, mistakes), observed
 
 
 def judge_here(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from autograder import judge
 from autograder.key import Answer, Key
 from ffnlab.verdict import Outcome, Verdict
+from ffnlab.verdict import judge as verdict_on
 
 Seeds = tuple[int, ...]
 
@@ -29,13 +30,16 @@ def stub(*arguments: object, **options: object) -> object:
     raise NotImplementedError
 
 
+def untouched(key: Key) -> Answer:
+    """The exercise as it is handed out."""
+    is_value = not callable(key.the_truth.answer)
+    return Answer(key.exercise.name, "stub", "stub", "", ... if is_value else stub, "")
+
+
 def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[Row]:
     """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
-    name = key.exercise.name
-    is_value = not callable(key.the_truth.answer)
-    untouched = Answer(name, "stub", "stub", "", ... if is_value else stub, "")
     extra = [solution] if solution else []
-    kept = [untouched, *extra, *judge.kept_answers(key)]
+    kept = [untouched(key), *extra, *judge.kept_answers(key)]
     return [
         Row(answer, label, verdict, problem(answer, verdict))
         for label, seeds in draws.items()
@@ -58,5 +62,12 @@ def problem(answer: Answer, verdict: Verdict) -> str:
 
 
 def holds(key: Key, seeds: Seeds) -> bool:
-    """Whether the matrix of one exercise holds on the given draws."""
-    return not any(row.problem for row in rows(key, {"draws": seeds}))
+    """Whether the matrix of one exercise holds on the given draws: what the marking saw of each mistake is judged, so that each answer runs once."""
+    marking, mistakes = judge.marked(key, seeds)
+    judge.know(key.exercise.name, seeds, marking)
+    others = [untouched(key), *key.rights]
+    seen = [judge.observe(key.exercise, answer.answer, seeds) for answer in others]
+    return not any(
+        problem(answer, verdict_on(key.exercise, marking, observations))
+        for answer, observations in zip([*others, *key.mistakes], [*seen, *mistakes], strict=True)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,20 @@ def test_the_matrix_holds_on_hidden_draws(name: str, secret: bytes) -> None:
     key = keys.find(name)
     found = matrix.rows(key, {"hidden": judge.hidden_seeds(key.exercise, secret)}, build.solution_answer(name))
     assert [f"{row.answer.name}: {row.problem}" for row in found if row.problem] == []
+
+
+def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
+    key = keys.find("ffn_forward")
+    seeds = judge.hidden_seeds(key.exercise, b"one")
+    assert matrix.holds(key, seeds)
+    right, mistake = key.rights[0], key.mistakes[0]
+    for wrong in (
+        replace(right, name="harmless", kind="mistake", message="It does no harm."),
+        replace(mistake, name="twin", message="The same under another name."),
+        replace(mistake, name="wrong", kind="right"),
+    ):
+        assert not matrix.holds(Key(key.exercise, [*key.answers, wrong]), seeds), wrong.name
+    judge.forget()
 
 
 @pytest.mark.parametrize("name", NAMES)
