@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,8 +13,6 @@ from pathlib import Path
 from autograder import draws, feedback, log, markings, pool
 from autograder.grade import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
-from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Mode
 from ffnlab import exercises
 from ffnlab.verdict import Outcome, not_earned
 
@@ -98,33 +95,10 @@ def _submission(student: str, assignment: str, folder: Path) -> Submission:
     return Submission(student, assignment, folder, None, found)
 
 
-@dataclass(frozen=True)
-class Where:
-    """Who does the work, and in what kind of jail: processes on this machine, or the workers of a Dask scheduler."""
-
-    workers: int | None = None  # processes here; None: as many as there are cores
-    scheduler: str | None = None  # a Dask scheduler's address
-    jail: Mode = Mode.BUBBLEWRAP
-
-    def pool(
-        self, submissions: int, limits: Limits
-    ) -> contextlib.AbstractContextManager[tuple[pool.MakeExecutor, int]]:
-        """Opens an executor's maker; says how many submissions it grades side by side.
-
-        Raises:
-            UserError: no scheduler answers.
-        """
-        if self.scheduler:
-            return pool.on_cluster(self.scheduler)
-        count = max(1, min(self.workers or os.cpu_count() or 1, submissions))
-        return pool.on_this_machine(count, limits, self.jail)
-
-
 def grade(
     school: Class,
     assignment: str,
-    limits: Limits,
-    where: Where = Where(),
+    team: pool.Team,
     student: str | None = None,
     exercise: str | None = None,
     force: bool = False,
@@ -136,14 +110,13 @@ def grade(
     has none yet, everything is graded). force: also what has not changed.
 
     Raises:
-        UserError: nothing to grade. JailBroken: the jail does not start. KeyboardInterrupt: asked to stop; all that was graded is saved.
+        UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
     submissions = find(school, assignment, student)
     if exercise is not None and exercise not in {found.name for found in exercises.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {exercise!r}")
     summary = Summary()
     with contextlib.ExitStack() as stack:
-        executor, side_by_side = stack.enter_context(where.pool(len(submissions), limits))
         seeds = draws.hidden(assignment, school.draws)
         marked = markings.kept(school, assignment, seeds)
         with importing():
@@ -162,7 +135,7 @@ def grade(
         def jobs() -> Iterator[tuple[_Paper, pool.Job]]:
             before = book.settled(assignment)
             for submission in submissions:
-                data = _read(submission, limits)
+                data = _read(submission, team.limits.notebook)
                 paper = _Paper(submission, gradebook.digest(data))
                 unchanged = before.get(submission.student) == (paper.digest, version)
                 if unchanged and not force and not exercise:
@@ -171,7 +144,7 @@ def grade(
                     save(paper, _nothing_there(submission))
                 else:
                     only = (exercise,) if exercise and unchanged else ()
-                    yield paper, pool.Job(assignment, data, seeds, limits, key, marked, only, where.jail)
+                    yield paper, pool.Job(assignment, data, seeds, team.limits, key, marked, only, team.mode)
 
         def save(paper: _Paper, graded: Graded) -> None:
             submission = paper.submission
@@ -186,7 +159,7 @@ def grade(
             line(submission.student, graded)
             finish(Done(submission, graded))
 
-        for paper, graded in pool.graded(jobs(), executor, side_by_side, stop):
+        for paper, graded in pool.graded(jobs(), team, stop):
             save(paper, graded)
         if stop.is_set():
             raise KeyboardInterrupt
@@ -226,12 +199,13 @@ def _asked_to_stop() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _read(submission: Submission, limits: Limits) -> bytes:
+def _read(submission: Submission, most: int) -> bytes:
+    """What was handed in, up to one byte more than `most`."""
     if submission.path is None:
         return b""
     try:
         with submission.path.open("rb") as file:
-            return file.read(limits.notebook + 1)
+            return file.read(most + 1)
     except OSError:
         return b""
 

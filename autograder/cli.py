@@ -28,7 +28,7 @@ from autograder.house import Class, UserError, assignments, importing, known, ro
 from autograder.jail.limits import Limits
 
 if TYPE_CHECKING:
-    from autograder import classroom
+    from autograder import classroom, pool
     from autograder.jail.sandbox import Mode
 
 app = typer.Typer(
@@ -76,15 +76,15 @@ def grade(
     if not scheduler:
         forkserver.start()
     with importing():
-        from autograder import classroom
+        from autograder import classroom, pool
         from autograder.jail.sandbox import Mode
 
     console = _console()
     for name in assignment or []:
         known(name)
     limits = _limits(limit or [])
-    where = classroom.Where(workers, scheduler, _mode(jail))
-    if where.jail is not Mode.BUBBLEWRAP:
+    mode = _mode(jail)
+    if mode is not Mode.BUBBLEWRAP:
         console.print(
             f"--jail={jail}: student code is not kept in by this program; every grade says so.", style="bold red"
         )
@@ -116,8 +116,14 @@ def grade(
             raise UserError(f"no submission by {student} in {school.submitted}")
     if not names:
         raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
-    for name in names:
-        _grade(console, school, name, limits, where, student, exercise, force)
+    if scheduler:
+        opened = pool.on_cluster(scheduler, limits, mode)
+    else:
+        largest = max(len(classroom.find(school, name, student)) for name in names)
+        opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, largest), limits, mode)
+    with opened as team:
+        for name in names:
+            _grade(console, school, name, team, student, exercise, force)
 
 
 def _notebook_of(exercise: str) -> str:
@@ -161,8 +167,7 @@ def _grade(
     console: Console,
     school: Class,
     assignment: str,
-    limits: Limits,
-    where: classroom.Where,
+    team: pool.Team,
     student: str | None,
     exercise: str | None,
     force: bool,
@@ -181,7 +186,7 @@ def _grade(
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
 
         try:
-            summary = classroom.grade(school, assignment, limits, where, student, exercise, force, tell)
+            summary = classroom.grade(school, assignment, team, student, exercise, force, tell)
         except KeyboardInterrupt:
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
@@ -326,7 +331,9 @@ def sample(
 
     usual = root() / "grading" / "sample"
     school = Class(grading or usual)
-    if school.folder.resolve() != usual.resolve() and not school.is_empty():
+    if school.folder.resolve() == usual.resolve():
+        samples.forget(school)
+    elif not school.is_empty():
         raise UserError(f"{school.submitted} is not empty, and a sample class would take the place of what is there")
     names = samples.make(school, students, seed)
     typer.echo(f"{len(names)} students in {_shown(school.submitted)}")

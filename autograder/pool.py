@@ -30,7 +30,6 @@ from ffnlab import exercises
 from ffnlab.verdict import not_graded
 
 Name = TypeVar("Name")
-MakeExecutor = Callable[[], Executor]
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 POLL_SECONDS = 0.2
 
@@ -110,8 +109,36 @@ def _free_jail(limits: Limits, mode: Mode) -> Iterator[Jail]:
         _jails.free.append(jail)
 
 
+class Team:
+    """Who grades, for as many assignments as a command has: an executor, made again when a worker's death has broken it.
+
+    make: makes one. side_by_side: how many submissions it grades at a time. limits, mode: of every job's jail.
+    """
+
+    def __init__(self, make: Callable[[], Executor], side_by_side: int, limits: Limits, mode: Mode) -> None:
+        self._make = make
+        self.executor = make()
+        self.side_by_side = side_by_side
+        self.limits = limits
+        self.mode = mode
+
+    def replace(self, broken: Executor) -> None:
+        """Make a new executor, unless that has been done."""
+        if broken is self.executor:
+            broken.shutdown(wait=False)
+            self.executor = self._make()
+
+    def submit(self, job: Job) -> tuple[Future[Graded], Executor]:
+        """Have a job done: its grade, and who is at it."""
+        try:
+            return self.executor.submit(work, job), self.executor
+        except RuntimeError:  # broken since we last looked
+            self.replace(self.executor)
+            return self.executor.submit(work, job), self.executor
+
+
 @contextlib.contextmanager
-def on_this_machine(workers: int, limits: Limits, mode: Mode) -> Iterator[tuple[MakeExecutor, int]]:
+def on_this_machine(workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) -> Iterator[Team]:
     """Worker processes here, which start their jails at once, before there is a job. They end when this process ends, however it ends;
     Ctrl-C is for this process alone.
     """
@@ -123,12 +150,11 @@ def on_this_machine(workers: int, limits: Limits, mode: Mode) -> Iterator[tuple[
             executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
         return executor
 
-    first = make()
-    fresh = [first]
+    team = Team(make, workers, limits, mode)
     try:
-        yield lambda: fresh.pop() if fresh else make(), workers
+        yield team
     finally:
-        first.shutdown(wait=False, cancel_futures=True)
+        team.executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _start_worker(limits: Limits, mode: Mode) -> None:
@@ -146,8 +172,8 @@ def _end_with_conductor() -> None:
 
 
 @contextlib.contextmanager
-def on_cluster(address: str) -> Iterator[tuple[MakeExecutor, int]]:
-    """The executor of a Dask scheduler, and how many submissions its workers grade side by side.
+def on_cluster(address: str, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) -> Iterator[Team]:
+    """The workers of a Dask scheduler.
 
     Raises:
         UserError: Dask is not installed, or nobody answers at the address, or no worker is there.
@@ -166,24 +192,23 @@ def on_cluster(address: str) -> Iterator[tuple[MakeExecutor, int]]:
             raise UserError(
                 f"the Dask scheduler at {address} has no workers yet: start some, `dask worker {address} --nthreads 1`"
             )
-        yield lambda: client.get_executor(pure=False), threads
+        yield Team(lambda: client.get_executor(pure=False), threads, limits, mode)
 
 
 def graded(
-    jobs: Iterable[tuple[Name, Job]], executor: MakeExecutor, side_by_side: int, stop: threading.Event | None = None
+    jobs: Iterable[tuple[Name, Job]], team: Team, stop: threading.Event | None = None
 ) -> Iterator[tuple[Name, Graded]]:
     """The grade of each job, as they come. Jobs are taken as they are needed, so that a class of any size needs the same memory.
 
-    executor: makes the pool; called again when a worker's death has broken it.
     stop: once set, nothing new is started; what is in flight still comes.
 
     Raises:
         UserError, JailWontStart, KeyProblem: what another try would not mend.
     """
-    with _Flight[Name](executor) as flight:
+    with _Flight[Name](team) as flight:
         source = iter(jobs)
         while True:
-            while not (stop and stop.is_set()) and flight.has_room(side_by_side):
+            while not (stop and stop.is_set()) and flight.has_room:
                 fresh = next(source, None)
                 if fresh is None:
                     break
@@ -205,9 +230,8 @@ class _Seat(Generic[Name]):
 class _Flight(Generic[Name]):
     """What is being graded, and what waits to be graded again, one at a time, because a process died while it was there."""
 
-    def __init__(self, executor: MakeExecutor) -> None:
-        self._make = executor
-        self._executor = executor()
+    def __init__(self, team: Team) -> None:
+        self._team = team
         self._flying: dict[Future[Graded], tuple[_Seat[Name], Executor]] = {}
         self._suspects: deque[_Seat[Name]] = deque()
 
@@ -217,22 +241,19 @@ class _Flight(Generic[Name]):
     def __exit__(self, *_: object) -> None:
         for future in self._flying:
             future.cancel()
-        self._executor.shutdown(wait=False)
 
     @property
     def aboard(self) -> int:
         return len(self._flying) + len(self._suspects)
 
-    def has_room(self, side_by_side: int) -> bool:
-        return not self._suspects and len(self._flying) < 2 * side_by_side  # for each worker one at work, one waiting
+    @property
+    def has_room(self) -> bool:
+        places = 2 * self._team.side_by_side  # for each worker one at work, one waiting
+        return not self._suspects and len(self._flying) < places
 
     def submit(self, seat: _Seat[Name]) -> None:
-        try:
-            future = self._executor.submit(work, seat.job)
-        except RuntimeError:  # broken since we last looked
-            self._executor = self._make()
-            future = self._executor.submit(work, seat.job)
-        self._flying[future] = (seat, self._executor)
+        future, executor = self._team.submit(seat.job)
+        self._flying[future] = (seat, executor)
 
     def landed(self) -> Iterator[tuple[Name, Graded]]:
         """What has ended by now, waiting a moment for it."""
@@ -250,9 +271,8 @@ class _Flight(Generic[Name]):
                 yield from self._again(seat, executor, error)
 
     def _again(self, seat: _Seat[Name], executor: Executor, error: BaseException) -> Iterator[tuple[Name, Graded]]:
-        if isinstance(error, BrokenExecutor) and executor is self._executor:
-            executor.shutdown(wait=False)
-            self._executor = self._make()
+        if isinstance(error, BrokenExecutor):
+            self._team.replace(executor)
         if seat.deaths + 1 < TRIES:
             self._suspects.append(replace(seat, deaths=seat.deaths + 1))
         else:

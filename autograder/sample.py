@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 
-from autograder import keys
+from autograder import keys, log
 from autograder.house import Class, UserError, assignments, release
 from autograder.key import Key
 
@@ -77,6 +77,14 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
                 f"2026-10-{1 + index % 28:02d} 10:{index % 60:02d}:00.000000 UTC", encoding="utf-8"
             )
     return names
+
+
+def forget(school: Class) -> None:
+    """Remove what grading made of a sample class: gradebook, graded notebooks, feedback pages and log. The hidden draws stay."""
+    for folder in (school.autograded, school.feedback):
+        shutil.rmtree(folder, ignore_errors=True)
+    for file in (*school.folder.glob("gradebook.db*"), *school.folder.glob(log.FILE)):
+        file.unlink()
 
 
 def submission(blank: Notebook, guide: list[Key], index: int, rng: random.Random, odd: bool = True) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from autograder import pool
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 
@@ -37,6 +38,15 @@ def strict_jail() -> Iterator[Jail]:
     )
     with Jail(tight) as warm:
         yield warm
+
+
+@pytest.fixture(scope="session")
+def team() -> Iterator[pool.Team]:
+    """Two workers with the usual limits, for all tests that grade classes."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    with pool.on_this_machine(2, Limits()) as both:
+        yield both
 
 
 @pytest.fixture(autouse=True)

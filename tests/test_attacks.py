@@ -19,7 +19,7 @@ from nbconvert import HTMLExporter
 from test_inbox import answered
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import classroom, feedback, log
+from autograder import classroom, feedback, log, pool
 from autograder.grade import Graded, grade_submission
 from autograder.house import Class
 from autograder.jail.limits import Limits
@@ -104,7 +104,8 @@ def test_a_class_of_attackers_costs_nobody_else_a_point(tmp_path: Path) -> None:
         assert done.graded
         scores[done.submission.student] = done.graded.verdicts[EXERCISE].points
 
-    classroom.grade(school, START, Limits(), tell=keep)
+    with pool.on_this_machine(2, Limits()) as team:
+        classroom.grade(school, START, team, tell=keep)
     assert {student for student, points in scores.items() if points == FULL} == {
         f"honest_{i}" for i in range(len(quick))
     }

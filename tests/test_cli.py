@@ -133,6 +133,20 @@ def test_a_sample_class_never_takes_the_place_of_submissions(tmp_path: Path) -> 
     assert status == 2 and "is not empty" in said and folder.is_dir()
 
 
+def test_a_new_sample_class_knows_nobody_of_the_one_before(tmp_path: Path) -> None:
+    for folder in ("course", "solutions"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    assert autograder("sample", "3", cwd=tmp_path)[0] == 0
+    place = tmp_path / "grading" / "sample"
+    made = ["gradebook.db", "grading.log", f"feedback/chloe/{START}/page.html", f"autograded/chloe/{START}/n.ipynb"]
+    for file in (*made, "hidden_draws.json"):
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
+        (place / file).touch()
+    assert autograder("sample", "2", cwd=tmp_path)[0] == 0
+    assert sorted(path.name for path in (place / "submitted").iterdir()) == ["ada", "ben"]
+    assert (place / "hidden_draws.json").exists() and not any((place / file).exists() for file in made)
+
+
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_table_shows_every_total_in_full(width: int) -> None:
     longest = max(exercises.NOTEBOOKS, key=lambda name: len(exercises.of_notebook(name)))

@@ -13,10 +13,9 @@ from conftest import needs_bubblewrap
 from test_inbox import ANSWER as RIGHT
 from test_inbox import answered, blank, place
 
-from autograder import classroom, feedback, gradebook, keys, log, sample, stock
+from autograder import classroom, feedback, gradebook, keys, log, pool, sample, stock
 from autograder.grade import Graded, grade_answer, grade_submission
 from autograder.house import Class, UserError, release
-from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.judge import hidden_seeds
 from autograder.key import Answer, Key
@@ -163,16 +162,16 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
     return place
 
 
-def grade_class(school: Class, assignment: str, **how: Any) -> dict[str, classroom.Done]:
+def grade_class(school: Class, assignment: str, team: pool.Team, **how: Any) -> dict[str, classroom.Done]:
     """What became of each student's submission."""
     done: dict[str, classroom.Done] = {}
-    classroom.grade(school, assignment, Limits(), tell=lambda one, _: done.update({one.submission.student: one}), **how)
+    classroom.grade(school, assignment, team, tell=lambda one, _: done.update({one.submission.student: one}), **how)
     return done
 
 
 @pytest.fixture(scope="module")
-def done(school: Class) -> dict[str, classroom.Done]:
-    return grade_class(school, FFN)
+def done(school: Class, team: pool.Team) -> dict[str, classroom.Done]:
+    return grade_class(school, FFN, team)
 
 
 def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, classroom.Done]) -> None:
@@ -195,22 +194,24 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
     assert scores["ben"]["M2"] == 0
 
 
-def test_what_has_not_changed_is_not_graded_again(school: Class, done: dict[str, classroom.Done]) -> None:
-    assert all(one.graded is None for one in grade_class(school, FFN).values())
-    again = grade_class(school, FFN, student="ada", force=True)["ada"]
+def test_what_has_not_changed_is_not_graded_again(
+    school: Class, done: dict[str, classroom.Done], team: pool.Team
+) -> None:
+    assert all(one.graded is None for one in grade_class(school, FFN, team).values())
+    again = grade_class(school, FFN, team, student="ada", force=True)["ada"]
     assert again.graded and done["ada"].graded and again.graded.verdicts == done["ada"].graded.verdicts
 
 
 def test_one_exercise_can_be_judged_again_while_the_other_verdicts_stay(
-    school: Class, done: dict[str, classroom.Done]
+    school: Class, done: dict[str, classroom.Done], team: pool.Team
 ) -> None:
-    again = grade_class(school, FFN, student="chloe", exercise="ffn_forward")["chloe"]
+    again = grade_class(school, FFN, team, student="chloe", exercise="ffn_forward")["chloe"]
     assert again.graded and done["chloe"].graded
     assert {n: (v.points, v.mistake) for n, v in again.graded.verdicts.items()} == {
         n: (v.points, v.mistake) for n, v in done["chloe"].graded.verdicts.items()
     }
     with pytest.raises(UserError, match="no exercise called"):
-        grade_class(school, FFN, exercise="relu")
+        grade_class(school, FFN, team, exercise="relu")
 
 
 def test_the_log_has_a_line_a_submission(school: Class, done: dict[str, classroom.Done]) -> None:
@@ -274,13 +275,13 @@ def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
         classroom.find(Class(tmp_path), "77_nothing")
 
 
-def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path) -> None:
+def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, team: pool.Team) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
-    (one,) = grade_class(Class(tmp_path), START).values()
+    (one,) = grade_class(Class(tmp_path), START, team).values()
     assert one.graded and one.graded.points == 0 and "no notebook" in one.graded.remarks[0]
     (folder / "my_work.ipynb").write_text(json.dumps(answered(RIGHT)), encoding="utf-8")
-    (one,) = grade_class(Class(tmp_path), START).values()
+    (one,) = grade_class(Class(tmp_path), START, team).values()
     assert one.graded and one.graded.points == 2 and "my_work.ipynb" in one.graded.remarks[0]
 
 

@@ -15,10 +15,9 @@ from attacks import START
 from conftest import needs_bubblewrap
 from test_survival import assert_graded_once, class_of, lines_of
 
-from autograder import classroom, stock
+from autograder import classroom, pool, stock
 from autograder.gradebook import Book
 from autograder.house import Class, UserError
-from autograder.jail.limits import Limits
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # its server refuses to run as root
@@ -55,11 +54,11 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_a_class_is_graded_once_into_postgresql(server: str, tmp_path: Path) -> None:
+def test_a_class_is_graded_once_into_postgresql(server: str, team: pool.Team, tmp_path: Path) -> None:
     students = 4
     school = Class(class_of(tmp_path, students).folder, server)
-    first = classroom.grade(school, START, Limits())
-    again = classroom.grade(school, START, Limits())
+    first = classroom.grade(school, START, team)
+    again = classroom.grade(school, START, team)
     assert (first.graded, again.graded, again.unchanged) == (students, 0, students)
     assert not (tmp_path / "gradebook.db").exists() and lines_of(school) == students
     assert_graded_once(school, students)

@@ -13,7 +13,7 @@ from attacks import START
 from conftest import needs_bubblewrap
 from test_survival import PROGRAM, assert_graded_once, class_of, lines_of
 
-from autograder import classroom
+from autograder import classroom, pool
 from autograder.jail.limits import MIB, Limits
 
 pytestmark = [
@@ -39,7 +39,8 @@ def test_a_large_class_is_graded_once_and_memory_stays_flat(tmp_path: Path) -> N
         if done.graded:
             seen.append(psutil.Process().memory_info().rss)
 
-    summary = classroom.grade(school, START, Limits(), tell=tell)
+    with pool.on_this_machine(2, Limits()) as team:
+        summary = classroom.grade(school, START, team, tell=tell)
     assert abs(summary.unchanged - saved) <= 1 and summary.graded + summary.unchanged == STUDENTS
     assert seen[-1] - seen[len(seen) // 4] < 16 * MIB, [f"{rss // MIB} MiB" for rss in seen[:: len(seen) // 10]]
     assert_graded_once(school, STUDENTS)

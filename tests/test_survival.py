@@ -25,7 +25,7 @@ from conftest import needs_bubblewrap
 from test_inbox import ANSWER as RIGHT
 from test_inbox import answered
 
-from autograder import bench, classroom, log
+from autograder import bench, classroom, log, pool
 from autograder.gradebook import ATTEMPTS, Book
 from autograder.house import Class
 from autograder.jail.limits import Limits
@@ -108,7 +108,8 @@ def grading(school: Class) -> tuple[threading.Thread, list[BaseException]]:
 
     def run() -> None:
         try:
-            classroom.grade(school, START, Limits(), classroom.Where(workers=2))
+            with pool.on_this_machine(2, Limits()) as team:
+                classroom.grade(school, START, team)
         except BaseException as error:
             raised.append(error)
 
@@ -160,7 +161,8 @@ def test_a_cluster_loses_one_of_its_two_workers(tmp_path: Path) -> None:
             workers[0].kill()
 
     with bench.cluster(tmp_path, 2) as (address, workers):
-        summary = classroom.grade(school, START, Limits(), classroom.Where(scheduler=address), tell=tell)
+        with pool.on_cluster(address, Limits()) as team:
+            summary = classroom.grade(school, START, team, tell=tell)
         assert workers[0].wait(10) != 0 and workers[1].poll() is None
     assert summary.graded == students and sorted(done) == sorted(set(done))
     assert_graded_once(school, students)
