@@ -1,115 +1,27 @@
-"""Notebook 03: its figures at default, smallest and largest parameters, its key's nets, and its progress bar."""
+"""Notebook 03: the numbers in its figures computed again, its key's nets, and its progress bar."""
 
 from __future__ import annotations
 
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from drawings import SVG, Net, a_race, numbers, parabola
 
 from autograder import keys
 from ffnlab import train
 from ffnlab.exercises import activations as exercises
 from ffnlab.figures import activations as figures
-from ffnlab.picture import Picture
-
-SVG = "{http://www.w3.org/2000/svg}"
-Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
-
-
-def parabola(n: int, low: float, high: float) -> Net:
-    nodes = torch.linspace(low, high, n + 1)
-    slopes = nodes[:-1] + nodes[1:]
-    changes = torch.diff(slopes, prepend=torch.zeros(1))
-    return torch.ones(1, n), -nodes[:-1], changes[:, None], nodes[:1] ** 2
-
-
-def a_race() -> figures.Race:
-    steps = [0, 20, 40]
-    loss = {name: [[4.0, 4.5], [2.0, 2.25], [0.2 + 0.1 * i, 0.4]] for i, name in enumerate(figures.NAMES)}
-    accuracy = {name: [[0.0, 0.02], [0.5, 0.6], [0.9, 1.0]] for name in figures.NAMES}
-    return figures.Race(steps, loss, accuracy)
-
-
-CROSSES = {2: [0.07, 0.75], 8: [0.03, 0.08], 32: [0.01, 0.03]}
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (figures.bends, [(), (-6.0,), (3.0, False, True), (-6.0, True), (3.0, True, True), (0.0, True)]),
-    (figures.swish, [(), (0.0,), (0.5,), (10.0,)]),
-    (figures.two_gelus, [(), (10,), (1000,)]),
-    (figures.kinks, [(), (0,), (1,), (4,)]),
-    (
-        figures.square,
-        [(), (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5)],
-    ),
-    (figures.law, [(parabola,), (parabola, 1), (parabola, 64), (parabola, 64, CROSSES)]),
-    (figures.firing, [(), (-3.0, 0.5), (3.0, 2.0), (-3.0, 2.0), (3.0, 0.5)]),
-    (figures.race, [(a_race(),), (a_race(), 0), (a_race(), 20)]),
-]
-DRAWINGS = [(function, values) for function, many in PARAMETERS for values in many]
-
-
-def names(drawing: tuple[Callable[..., Picture], tuple[Any, ...]]) -> str:
-    return f"{getattr(drawing[0], '__name__', '')}{[value for value in drawing[1] if not callable(value)]}"[:60]
-
-
-@pytest.fixture(params=DRAWINGS, ids=names)
-def picture(request: pytest.FixtureRequest) -> Picture:
-    function, values = request.param
-    drawn: Picture = function(*values)
-    return drawn
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"(?<![\w.])[−]?\d+(?:\.\d+)?(?:e−?\d+)?", words)]
 
 
 def read_off(words: str, name: str) -> float:
     found = re.search(rf"{name} (−?\d[\d.]*(?:e−\d+)?)", words)
     assert found, words
     return float(found[1].rstrip(".").replace("−", "-"))
-
-
-# Every figure
-
-
-def test_a_figure_stays_inside_its_card_and_has_no_ids(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
-            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
-        assert "id" not in element.attrib
-    for element in root.iter(f"{SVG}path"):
-        points = [tuple(map(float, pair.split(","))) for pair in element.attrib["d"].strip("MZ").split()]
-        assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
-
-
-def test_a_figure_says_its_message_in_words_that_fit(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
-    assert picture.sentence.endswith(".") and "nan" not in picture.svg and "-0" not in picture.sentence
-    assert len(picture.title) <= 57 and len(picture.sentence) <= 215
-
-
-def test_words_fit_wherever_a_slider_stands() -> None:
-    quarters = [i / 4 for i in range(-24, 13)]
-    drawn = [figures.bends(x, slope) for x in quarters for slope in (False, True)]
-    drawn += [figures.square(n, ends) for n in range(1, 65) for _, ends in figures.INTERVALS]
-    drawn += [figures.square(n, reach=reach / 2) for n in (1, 7, 64) for reach in range(19)]
-    drawn += [figures.swish(beta / 2) for beta in range(21)]
-    drawn += [figures.firing(bias / 4, spread / 4) for bias in range(-12, 13) for spread in range(2, 9)]
-    assert max(len(one.title) for one in drawn) <= 57
-    assert max(len(one.sentence) for one in drawn) <= 215
-
-
-@pytest.mark.parametrize(("function", "many"), PARAMETERS, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_figure_keeps_its_size(function: Callable[..., Picture], many: list[tuple[Any, ...]]) -> None:
-    assert len({function(*values).size for values in many}) == 1
 
 
 # Their numbers, computed again
@@ -208,25 +120,6 @@ def test_race_states_means_and_ranges() -> None:
     drawn = figures.race(a_race(), 20)
     assert drawn.title == "Step 20, facts known: ReLU 55 %, GELU 55 %, SiLU 55 %"
     assert "ReLU 2.12 (2.00 to 2.25)" in drawn.sentence or "ReLU 2.13 (2.00 to 2.25)" in drawn.sentence
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: figures.bends(-7.0),
-        lambda: figures.swish(-1.0),
-        lambda: figures.two_gelus(5),
-        lambda: figures.kinks(5),
-        lambda: figures.square(0),
-        lambda: figures.square(4, (1.0, 1.0)),
-        lambda: figures.law(parabola, 3),
-        lambda: figures.firing(0.0, 0.0),
-        lambda: figures.race(a_race(), 7),
-    ],
-)
-def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
-    with pytest.raises(ValueError, match="must be"):
-        wrong()
 
 
 # The exercises

@@ -1,70 +1,15 @@
-"""Notebook 01: its figures at default, smallest and largest parameters, with every number computed a second time."""
+"""Notebook 01: every number in its figures computed a second time."""
 
 from __future__ import annotations
 
 import math
 import re
-import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
+from drawings import numbers, tips
 
 from ffnlab.figures import attention
-from ffnlab.picture import Picture
-
-SVG = "{http://www.w3.org/2000/svg}"
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (attention.blend, [(), (-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)]),
-    (attention.scaled, [(), (-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)]),
-    (attention.line, [(), (0, -1.0), (345, 1.5), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)]),
-    (attention.collapse, [(), (1,), (12,), (12, True, True, True), (1, True), (12, False, True, True)]),
-]
-DRAWINGS = {f"{function.__name__}{values}": (function, values) for function, many in PARAMETERS for values in many}
-
-
-@pytest.fixture(params=DRAWINGS, ids=str)
-def picture(request: pytest.FixtureRequest) -> Picture:
-    function, values = DRAWINGS[str(request.param)]
-    return function(*values)
-
-
-def tips(drawn: Picture) -> list[str]:
-    found = (
-        element.findtext(f"{SVG}title") for element in ET.fromstring(drawn.svg).iter() if element.tag != f"{SVG}svg"
-    )
-    return [tip for tip in found if tip]
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"(?<![\w.])−?\d+(?:\.\d+)?(?:e−\d+)?", words)]
-
-
-def test_a_figure_is_well_formed_and_stays_inside_its_card(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
-            if name in element.attrib:
-                assert 0 <= float(element.attrib[name]) <= limit, element.attrib
-        for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", element.attrib.get("d", "")):
-            assert 0 <= float(x) <= width and 0 <= float(y) <= height
-
-
-def test_a_figure_says_its_message_for_every_reader(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    assert root.findtext(f"{SVG}title") == picture.title
-    assert root.findtext(f"{SVG}desc") == picture.sentence
-    assert picture.sentence.endswith(".") and "nan" not in picture.svg and "-0" not in picture.sentence
-    assert len(picture.title) <= 57 and len(picture.sentence) <= 215
-
-
-@pytest.mark.parametrize("name", ["blend", "scaled", "line", "collapse"])
-def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
-    assert (
-        len({function(*values).size for label, (function, values) in DRAWINGS.items() if label.startswith(name)}) == 1
-    )
 
 
 @pytest.mark.parametrize("scores", [(0.3, 0.0, 0.0), (-6.0, 6.0, 0.0), (6.0, 6.0, 6.0), (2.0, -1.0, -6.0)])
@@ -139,15 +84,6 @@ def test_collapse_draws_the_residuals_it_exports() -> None:
         assert found == pytest.approx(attention.residuals(12, *setting), rel=0.01)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: attention.scaled(9.0),
-        lambda: attention.line(0, 0.0, "NAND"),
-        lambda: attention.collapse(0),
-        lambda: attention.residuals(13),
-    ],
-)
-def test_parameters_out_of_range_are_refused(call: Callable[[], Any]) -> None:
-    with pytest.raises(ValueError, match=r"must be|no target"):
-        call()
+def test_a_depth_that_was_not_trained_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be"):
+        attention.residuals(13)

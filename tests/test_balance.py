@@ -1,97 +1,22 @@
-"""Notebook 09: its figures at default, smallest and largest parameters, with their numbers computed again by loops; its stored runs; its draws."""
+"""Notebook 09: the numbers in its figures computed again by loops; its stored runs; its draws."""
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
-import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
+from drawings import BALANCES, numbers, tips
 
 from ffnlab.exercises import balance as exercises
 from ffnlab.experiments import balance as experiment
 from ffnlab.figures import balance as figures
-from ffnlab.picture import Picture
-
-SVG = "{http://www.w3.org/2000/svg}"
-SETTINGS = list(itertools.product(experiment.ALPHAS, experiment.HEAD_STARTS, experiment.US))
-
-
-def draw(function: Callable[..., Picture], *values: Any) -> Callable[[], Picture]:
-    return lambda: function(*values)
-
-
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (figures.load, [(), *SETTINGS]),
-    (figures.products, [(), *itertools.product((0, 6, 10), figures.CONFIDENCES)]),
-    (figures.capacity, [(), *itertools.product(figures.FACTORS, (1, 2), (False, True))]),
-    (figures.selection, [(), *itertools.product((-0.3, 0.0, 0.05, 0.3), (False, True))]),
-]
-DRAWINGS = {
-    f"{getattr(function, '__name__', '')}{values}": draw(function, *values)
-    for function, many in PARAMETERS
-    for values in many
-}
-
-
-@pytest.fixture(params=DRAWINGS, ids=str)
-def picture(request: pytest.FixtureRequest) -> Picture:
-    return DRAWINGS[str(request.param)]()
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"[−]?\d+(?:\.\d+)?", words)]
-
-
-def tips(drawn: Picture) -> list[str]:
-    return [element.text or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}title")][1:]
-
-
-def test_a_figure_stays_inside_its_card_and_says_its_message(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
-            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
-        for size in ("width", "height", "r"):
-            assert float(element.attrib.get(size, 0)) >= 0
-    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
-    assert len(picture.title) <= 57 and len(picture.sentence) <= 215 and picture.sentence.endswith(".")
-    assert "nan" not in picture.svg and "-0" not in picture.sentence
-
-
-@pytest.mark.parametrize("name", ["load", "products", "capacity", "selection"])
-def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
-    assert len({drawn().size for label, drawn in DRAWINGS.items() if label.startswith(name)}) == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        draw(figures.load, 0.5),
-        draw(figures.load, 0.0, 4),
-        draw(figures.load, 0.0, 3, 1.0),
-        draw(figures.products, 11),
-        draw(figures.products, 5, 0.2),
-        draw(figures.capacity, 3.0),
-        draw(figures.capacity, 1.0, 3),
-        draw(figures.selection, 0.5),
-    ],
-)
-def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
-    with pytest.raises(ValueError, match=r"must be|there is no"):
-        wrong()
-
 
 # load
 
 
 def test_load_says_what_is_stored() -> None:
-    for setting in SETTINGS:
+    for setting in BALANCES:
         run = experiment.stored()["runs"][experiment.name(*setting)]
         drawn = figures.load(*setting)
         assert numbers(drawn.title)[-2:] == [round(run["effective"][0], 1), 8]
@@ -102,7 +27,7 @@ def test_load_says_what_is_stored() -> None:
 
 def test_the_stored_runs_are_complete_and_small() -> None:
     found = experiment.stored()
-    assert list(found["runs"]) == [experiment.name(*setting) for setting in SETTINGS]
+    assert list(found["runs"]) == [experiment.name(*setting) for setting in BALANCES]
     assert len(found["about"]["seeds"]) >= 3 and experiment.STORED.stat().st_size < 100_000
     for run in found["runs"].values():
         assert len(run["load"]) == 1 + experiment.STEPS // experiment.EVERY

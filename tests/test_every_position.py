@@ -1,91 +1,20 @@
-"""Notebook 04: its figures at default, smallest and largest parameters, with their numbers computed again by loops, and its probes' layers."""
+"""Notebook 04: the numbers in its figures computed again by loops, and its probes' layers."""
 
 from __future__ import annotations
 
 import math
-import re
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
+from drawings import numbers, tips
 
 from ffnlab.exercise import Draw
 from ffnlab.exercises import every_position as exercises
 from ffnlab.figures import every_position as figures
 from ffnlab.figures import shared
-from ffnlab.picture import Picture
 
-SVG = "{http://www.w3.org/2000/svg}"
 LAST = len(figures.TOKENS) - 1
-
-
-def draw(function: Callable[..., Picture], *values: Any) -> Callable[[], Picture]:
-    return lambda: function(*values)
-
-
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (figures.perturb, [(), *((t, layer) for t in (0, 7, LAST) for layer in figures.LAYERS)]),
-    (figures.jacobian, [(), *((layer, n) for n in (2, figures.LONGEST) for layer in figures.LAYERS)]),
-    (figures.boxes, [(), *((n, own) for n in (1, 8, 9, LAST + 1) for own in (False, True))]),
-    (figures.sublayers, [(), ("post",)]),
-    (figures.bottleneck, [(), (1,), (12,)]),
-]
-DRAWINGS = {
-    f"{getattr(function, '__name__', '')}{values}": draw(function, *values)
-    for function, many in PARAMETERS
-    for values in many
-}
-
-
-@pytest.fixture(params=DRAWINGS, ids=str)
-def picture(request: pytest.FixtureRequest) -> Picture:
-    return DRAWINGS[str(request.param)]()
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace(",", "").replace("−", "-")) for found in re.findall(r"[−]?\d[\d,]*(?:\.\d+)?", words)]
-
-
-def tips(drawn: Picture) -> list[str]:
-    return [element.text or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}title")][1:]
-
-
-def test_a_figure_stays_inside_its_card_and_says_its_message(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
-            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
-        for size in ("width", "height", "r"):
-            assert float(element.attrib.get(size, 0)) >= 0
-    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
-    assert len(picture.title) <= 57 and len(picture.sentence) <= 215 and picture.sentence.endswith(".")
-    assert "nan" not in picture.svg and "-0" not in picture.sentence
-
-
-@pytest.mark.parametrize("name", ["perturb", "jacobian", "boxes", "sublayers", "bottleneck"])
-def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
-    assert len({drawn().size for label, drawn in DRAWINGS.items() if label.startswith(name)}) == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        draw(figures.perturb, 14),
-        draw(figures.perturb, 0, "LSTM"),
-        draw(figures.jacobian, "FFN", 1),
-        draw(figures.jacobian, "attention", 6),
-        draw(figures.boxes, 0),
-        draw(figures.boxes, 15),
-        draw(figures.sublayers, "both"),
-        draw(figures.bottleneck, 13),
-    ],
-)
-def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
-    with pytest.raises(ValueError, match=r"must be from|there is no"):
-        wrong()
 
 
 # perturb

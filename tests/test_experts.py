@@ -1,99 +1,17 @@
-"""Notebook 08: its figures at default, smallest and largest parameters, with their numbers computed again, and what its probes draw."""
+"""Notebook 08: the numbers in its figures computed again, and what its probes draw."""
 
 from __future__ import annotations
 
 import itertools
 import re
-import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
+from drawings import MIXED, numbers, tips
 
 from ffnlab import atlas
 from ffnlab.exercises import experts as exercises
 from ffnlab.figures import experts as figures
-from ffnlab.picture import Picture
-
-SVG = "{http://www.w3.org/2000/svg}"
-LOW, HIGH = (-3.0,) * 8, (3.0,) * 8
-MIXED = (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
-
-
-def draw(function: Callable[..., Picture], *values: Any) -> Callable[[], Picture]:
-    return lambda: function(*values)
-
-
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (
-        figures.router,
-        [
-            (),
-            *((*z, t, k, norm) for z in (LOW, HIGH, MIXED) for t, k in ((0.25, 1), (4.0, 8)) for norm in figures.NORMS),
-        ],
-    ),
-    (figures.dispatch, [(), *((frame, k) for frame in range(figures.LAST_FRAME + 1) for k in (1, 2, 3))]),
-    (figures.slopes, [(), *((k, norm) for k in (1, 2, 8) for norm in figures.NORMS)]),
-    (figures.totals, [(), *((name, factor) for name in figures.MODELS for _, factor in figures.FACTORS)]),
-]
-DRAWINGS = {
-    f"{getattr(function, '__name__', '')}{values}": draw(function, *values)
-    for function, many in PARAMETERS
-    for values in many
-}
-
-
-@pytest.fixture(params=DRAWINGS, ids=str)
-def picture(request: pytest.FixtureRequest) -> Picture:
-    return DRAWINGS[str(request.param)]()
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"(?<![\w.])[−]?\d+(?:\.\d+)?", words)]
-
-
-def tips(drawn: Picture) -> list[str]:
-    return [element.text or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}title")][1:]
-
-
-def test_a_figure_stays_inside_its_card_and_says_its_message(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("x1", width), ("x2", width), ("y", height), ("y1", height), ("y2", height)):
-            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
-        if element.tag == f"{SVG}rect":
-            assert float(element.attrib["x"]) + float(element.attrib["width"]) <= width
-    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
-    assert len(picture.title) <= 57 and len(picture.sentence) <= 215 and picture.sentence.endswith(".")
-    assert "nan" not in picture.svg and "-0" not in picture.sentence
-
-
-@pytest.mark.parametrize("name", ["router", "dispatch", "slopes", "totals"])
-def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
-    assert len({drawn().size for label, drawn in DRAWINGS.items() if label.startswith(name)}) == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        draw(figures.router, 3.5),
-        draw(figures.router, *MIXED, 0.0),
-        draw(figures.router, *MIXED, 1.0, 9),
-        draw(figures.router, *MIXED, 1.0, 2, "argmax"),
-        draw(figures.dispatch, figures.LAST_FRAME + 1),
-        draw(figures.dispatch, 0, 4),
-        draw(figures.slopes, 0),
-        draw(figures.slopes, 2, "argmax"),
-        draw(figures.totals, "GPT-2 small"),
-        draw(figures.totals, "Mixtral-8x7B", 3.0),
-    ],
-)
-def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
-    with pytest.raises(ValueError, match=r"must be|there is no"):
-        wrong()
-
 
 # router and slopes
 

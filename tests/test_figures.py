@@ -1,115 +1,83 @@
-"""The figures: every draw function at its default, smallest and largest parameters, and the controls over them."""
+"""Every figure stays inside its card, says its message in words that fit, keeps its size, refuses what it does not have; svg, style, Picture, controls."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io
-import math
+import pkgutil
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import drawings
 import ipywidgets
 import matplotlib
 import pytest
-import torch
+from drawings import DRAWINGS, MIXED, PARAMETERS, SVG, Draw, contest, family, law, name_of, race, texts
 from matplotlib.figure import Figure
 
-from ffnlab import controls, style, svg
-from ffnlab.figures import feed_forward, shared, start_here
+from ffnlab import controls, figures, style, svg
+from ffnlab.figures import (
+    activations,
+    attention,
+    balance,
+    capstone,
+    every_position,
+    experts,
+    feed_forward,
+    gated,
+    memory,
+    parameters,
+    start_here,
+)
 from ffnlab.picture import Picture
-
-SVG = "{http://www.w3.org/2000/svg}"
-RATIOS = [value for _, value in feed_forward.RATIOS]
-
-
-def draw(function: Callable[..., Picture], *values: Any) -> Callable[[], Picture]:
-    return lambda: function(*values)
-
-
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (
-        feed_forward.trace,
-        [(), (0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
-    ),
-    (feed_forward.by_hand, [(), (-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0)]),
-    (feed_forward.expand_contract, [(), (0, False), (3, True, "GELU"), (2, True, "identity")]),
-    (feed_forward.bend, [(), (0.0,), (0.05,), (0.5,)]),
-    (start_here.bars, [(), (0, 0), (13, 1)]),
-    (start_here.course_map, [(), (0,), (10,)]),
-]
-DRAWINGS = {
-    f"{getattr(function, '__name__', '')}{values}": draw(function, *values)
-    for function, many in PARAMETERS
-    for values in many
-}
 
 
 @pytest.fixture(params=DRAWINGS, ids=str)
 def picture(request: pytest.FixtureRequest) -> Picture:
-    return DRAWINGS[str(request.param)]()
-
-
-def texts(drawn: Picture) -> list[str]:
-    return [element.text or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}text")]
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"(?<![\w.])[−]?\d+(?:\.\d+)?", words)]
-
-
-def vectors(position: int, ratio: float, activation: str) -> list[torch.Tensor]:
-    """pre, act and out of one token, one product at a time."""
-    x = shared.embeddings(dtype=torch.float64)[position]
-    w1, b1, w2, b2 = shared.weights(ratio, dtype=torch.float64)
-    functions: dict[str, Callable[[float], float]] = {
-        "identity": lambda z: z,
-        "ReLU": lambda z: max(z, 0.0),
-        "GELU": lambda z: z * 0.5 * (1 + math.erf(z / math.sqrt(2))),
-        "SiLU": lambda z: z / (1 + math.exp(-z)),
-    }
-    function = functions[activation]
-    pre = [sum(float(x[i] * w1[i, j]) for i in range(len(x))) + float(b1[j]) for j in range(len(b1))]
-    act = [function(z) for z in pre]
-    out = [sum(act[j] * float(w2[j, k]) for j in range(len(act))) + float(b2[k]) for k in range(len(b2))]
-    return [torch.tensor(values, dtype=torch.float64) for values in (pre, act, out)]
-
-
-def bars_of(drawn: Picture) -> list[dict[int, float]]:
-    """The values of the bars and zero rings of `trace`, panel by panel, as their tips say them."""
-    panels: list[dict[int, float]] = []
-    for element in ET.fromstring(drawn.svg).iter():
-        tip = element.find(f"{SVG}title")
-        if element.tag in (f"{SVG}rect", f"{SVG}circle") and tip is not None and tip.text:
-            place, _, value = tip.text.partition(": ")
-            if place == "0":
-                panels.append({})
-            panels[-1][int(place)] = 0.0 if value == "exactly 0" else float(value.replace("−", "-"))
-    return panels
+    return drawings.picture_of(str(request.param))
 
 
 # Every figure
 
 
+def test_every_figure_of_the_course_is_looked_at() -> None:
+    found = set()
+    for module in pkgutil.iter_modules(figures.__path__):
+        functions = inspect.getmembers(importlib.import_module(f"{figures.__name__}.{module.name}"), inspect.isfunction)
+        drawing = [f for name, f in functions if f.__annotations__.get("return") == "Picture" and name[0] != "_"]
+        found |= {name_of(function) for function in drawing}
+    assert found == set(map(name_of, PARAMETERS)) and len(found) > 30
+
+
 def test_a_figure_is_well_formed_and_stays_inside_its_card(picture: Picture) -> None:
     root = ET.fromstring(picture.svg)
     width, height = map(float, root.attrib["viewBox"].split()[2:])
+    limits = dict.fromkeys(("x", "cx", "x1", "x2"), width) | dict.fromkeys(("y", "cy", "y1", "y2"), height)
     for element in root.iter():
-        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
-            if name in element.attrib:
-                assert 0 <= float(element.attrib[name]) <= limit, element.attrib
-        for size in ("width", "height", "r"):
-            assert float(element.attrib.get(size, 0)) >= 0
-        assert "id" not in element.attrib
+        assert "id" not in element.attrib, "two figures in one notebook would share it"
+        for name, value in element.attrib.items():
+            assert 0 <= float(value) <= limits[name] if name in limits else True, element.attrib
+        assert all(float(element.attrib.get(size, 0)) >= 0 for size in ("width", "height", "r")), element.attrib
+        for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", element.attrib.get("d", "")):
+            assert 0 <= float(x) <= width and 0 <= float(y) <= height, element.attrib
+    for rect in root.iter(f"{SVG}rect"):
+        assert float(rect.attrib["x"]) + float(rect.attrib["width"]) <= width, rect.attrib
+        assert float(rect.attrib["y"]) + float(rect.attrib["height"]) <= height, rect.attrib
 
 
 def test_a_figure_says_its_message_for_every_reader(picture: Picture) -> None:
     root = ET.fromstring(picture.svg)
     assert root.attrib["role"] == "img"
-    assert root.findtext(f"{SVG}title") == picture.title
-    assert root.findtext(f"{SVG}desc") == picture.sentence
-    assert picture.title in texts(picture)
-    assert picture.sentence.endswith(".") and "nan" not in picture.svg and "-0" not in picture.sentence
+    assert root.findtext(f"{SVG}title") == picture.title and picture.title in texts(picture)
+    assert root.findtext(f"{SVG}desc") == picture.sentence and picture.sentence.endswith(".")
+    assert "nan" not in picture.svg and not re.search(r"(?<!\w)-0", picture.sentence)
+    bundle = picture._repr_mimebundle_()
+    assert bundle["image/svg+xml"] == picture.svg
+    assert bundle["text/plain"] == f"{picture.title}. {picture.sentence}"
 
 
 def test_words_fit_their_place(picture: Picture) -> None:
@@ -117,229 +85,105 @@ def test_words_fit_their_place(picture: Picture) -> None:
     assert len(picture.sentence) <= 215, "the three lines kept free under the picture"
 
 
-def test_words_fit_for_every_token_of_the_trace() -> None:
-    for position in range(14):
-        for activation in feed_forward.ACTIVATIONS:
-            for permute in (False, True):
-                test_words_fit_their_place(feed_forward.trace(position, 8, activation, permute))
+def test_words_fit_wherever_a_slider_stands() -> None:
+    switches = [False, True]
+    drawn = [
+        feed_forward.trace(t, 8, act, on) for t in range(14) for act in feed_forward.ACTIVATIONS for on in switches
+    ]
+    drawn += [activations.bends(quarter / 4, slope) for quarter in range(-24, 13) for slope in switches]
+    drawn += [activations.square(n, ends) for n in range(1, 65) for _, ends in activations.INTERVALS]
+    drawn += [activations.square(n, reach=reach / 2) for n in (1, 7, 64) for reach in range(19)]
+    drawn += [activations.swish(beta / 2) for beta in range(21)]
+    drawn += [activations.firing(bias / 4, spread / 4) for bias in range(-12, 13) for spread in range(2, 9)]
+    drawn += [memory.growing(fact, count) for _, fact in memory.PEOPLE for count in range(0, memory.NEURONS + 1, 8)]
+    drawn += [memory.knocked(fact, m, on) for _, fact in memory.PEOPLE for m in (0, 1, 2, 8) for on in switches]
+    for one in drawn:
+        test_words_fit_their_place(one)
 
 
-@pytest.mark.parametrize("name", ["trace", "by_hand", "expand_contract", "bend", "bars", "course_map"])
-def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
-    assert len({drawn().size for label, drawn in DRAWINGS.items() if label.startswith(name)}) == 1
-
-
-def test_a_bare_picture_shows_in_a_notebook_and_in_a_terminal(picture: Picture) -> None:
-    bundle = picture._repr_mimebundle_()
-    assert bundle["image/svg+xml"] == picture.svg
-    assert bundle["text/plain"] == f"{picture.title}. {picture.sentence}"
-
-
-# The shared sentence and weights
-
-
-def test_the_shared_weights_are_the_same_everywhere_and_can_be_typed_by_hand() -> None:
-    narrow, wide = shared.weights(2), shared.weights(8)
-    assert torch.equal(narrow.W1, wide.W1[:, : narrow.W1.shape[1]])
-    assert [tuple(part.shape) for part in shared.weights(8 / 3)] == [(6, 16), (16,), (16, 6), (6,)]
-    for part in (shared.embeddings(dtype=torch.float64), *shared.weights(4, dtype=torch.float64)):
-        assert torch.allclose(part * 100, (part * 100).round(), atol=1e-9)
-
-
-def test_the_same_word_has_the_same_embedding() -> None:
-    x = shared.embeddings()
-    assert torch.equal(x[0], x[5]) and not torch.equal(x[1], x[7])
-
-
-def test_a_ratio_without_whole_neurons_is_refused() -> None:
-    for ratio in (0.7, 0, 9, -1):
-        with pytest.raises(ValueError, match="whole number of neurons"):
-            shared.weights(ratio)
-
-
-# trace
-
-
-@pytest.mark.parametrize("activation", list(feed_forward.ACTIVATIONS))
-@pytest.mark.parametrize("ratio", RATIOS)
-def test_trace_draws_the_three_vectors_of_the_token(ratio: float, activation: str) -> None:
-    for position in (0, 6, 13):
-        expected = vectors(position, ratio, activation)
-        drawn = bars_of(feed_forward.trace(position, ratio, activation))
-        assert [len(panel) for panel in drawn] == [round(6 * ratio), round(6 * ratio), 6]
-        for panel, values in zip(drawn, expected, strict=True):
-            assert [panel[j] for j in range(len(values))] == pytest.approx(values.tolist(), abs=6e-4)
-
-
-@pytest.mark.parametrize("ratio", RATIOS)
-def test_trace_counts_what_relu_silences(ratio: float) -> None:
-    for position, token in enumerate(feed_forward.TOKENS):
-        pre, act, out = vectors(position, ratio, "ReLU")
-        drawn = feed_forward.trace(position, ratio)
-        silent = int((act == 0).sum())
-        assert drawn.title == f"ReLU silences {silent or 'none'} of {len(pre)} neurons for “{token}”"
-        expected = [int((pre < 0).sum()), len(pre), silent, 0, len(pre) - silent, round(float(out.min()), 2)]
-        assert numbers(drawn.sentence)[:6] == pytest.approx(expected)
-        assert sum(value == 0 for value in bars_of(drawn)[1].values()) == silent
-
-
-def test_gelu_shrinks_and_leaves_no_exact_zero() -> None:
-    for position in range(len(feed_forward.TOKENS)):
-        _, act, _ = vectors(position, 8, "GELU")
-        drawn = feed_forward.trace(position, 8, "GELU")
-        assert "silences none of 48" in drawn.title and "none is exactly 0" in drawn.sentence
-        lowest = round(float(act.min()), 2)
-        assert numbers(drawn.sentence)[2] == lowest and -0.17 <= lowest < 0
-
-
-def test_identity_leaves_everything() -> None:
-    pre, act, _ = bars_of(feed_forward.trace(activation="identity"))
-    assert pre == act
-
-
-@pytest.mark.parametrize("activation", list(feed_forward.ACTIVATIONS))
-def test_permuting_the_tokens_moves_the_token_and_keeps_its_vectors(activation: str) -> None:
-    for position, token in enumerate(feed_forward.TOKENS):
-        for ratio in RATIOS:
-            plain = feed_forward.trace(position, ratio, activation)
-            moved = feed_forward.trace(position, ratio, activation, permute=True)
-            assert bars_of(moved) == bars_of(plain)
-            old, new = numbers(moved.title)
-            assert old == position != new and f"“{token}”" in moved.title and "stay the same" in moved.title
-    places = [numbers(feed_forward.trace(position, permute=True).title)[1] for position in range(14)]
-    assert sorted(places) == list(range(14))
-
-
-def test_pre_and_act_share_one_axis_range_and_no_bar_leaves_it() -> None:
-    for position in range(14):
-        for ratio in RATIOS:
-            for activation in feed_forward.ACTIVATIONS:
-                drawn = bars_of(feed_forward.trace(position, ratio, activation))
-                assert max(abs(value) for panel in drawn for value in panel.values()) <= feed_forward.REACH
-    ticks = [word for word in texts(feed_forward.trace()) if word in ("−3", "0", "3")]
-    assert ticks[-9:] == ["−3", "0", "3"] * 3
-
-
-def test_about_half_of_the_hidden_numbers_are_negative() -> None:
-    share = [float((vectors(t, ratio, "ReLU")[1] == 0).double().mean()) for t in range(14) for ratio in RATIOS]
-    assert 0.4 < sum(share) / len(share) < 0.6
-
-
-# by_hand
-
-
-@pytest.mark.parametrize("x1", [-2.0, -0.5, 0.0, 1.0, 2.0])
-@pytest.mark.parametrize("x2", [-2.0, 0.5, 1.0, 2.0])
-def test_by_hand_agrees_with_the_weights_it_exports(x1: float, x2: float) -> None:
-    w1, b1, w2, b2 = feed_forward.by_hand_weights(torch.float64)
-    pre = torch.tensor([x1, x2], dtype=torch.float64) @ w1 + b1
-    out = torch.relu(pre) @ w2 + b2
-    drawn = feed_forward.by_hand(x1, x2)
-    assert numbers(drawn.title) == out.tolist()
-    assert numbers(drawn.sentence) == [x1, x2, *pre.tolist(), *torch.relu(pre).tolist(), *out.tolist()]
-    fires = ["No neuron fires", "One of three neurons fires", "Two of three neurons fire", "All three neurons fire"]
-    assert drawn.title.startswith(fires[int((pre > 0).sum())])
-
-
-def test_by_hand_writes_sums_that_add_up() -> None:
-    for x1, x2 in ((2.0, 1.0), (-1.5, -0.5), (0.0, 2.0)):
-        w1, b1, w2, b2 = feed_forward.by_hand_weights(torch.float64)
-        pre = torch.tensor([x1, x2], dtype=torch.float64) @ w1 + b1
-        expected = [*pre.tolist(), *(torch.relu(pre) @ w2 + b2).tolist()]
-        sums = [
-            words for words in texts(feed_forward.by_hand(x1, x2)) if re.fullmatch(r"[−\d.]+( [+−] [\d.]+)+", words)
-        ]
-        added = [sum(map(float, re.findall(r"-?[\d.]+", words.replace("− ", "-").replace("−", "-")))) for words in sums]
-        assert added == expected
-
-
-# expand_contract
-
-
-def test_expand_contract_counts_the_zeros() -> None:
-    x = shared.embeddings(feed_forward.TOKENS[:4], 8, torch.float64)
-    w1, b1, _, _ = shared.weights(4, 8, torch.float64)
-    hidden = torch.relu(x @ w1 + b1)
-    for token in range(4):
-        drawn = feed_forward.expand_contract(token)
-        counts = [int((hidden == 0).sum()), int((hidden[token] == 0).sum())]
-        assert numbers(drawn.title) == [counts[0], 128]
-        assert numbers(drawn.sentence)[-4:] == [counts[0], 128, counts[1], 32]
-
-
-def test_expand_contract_shows_every_number_once() -> None:
-    for activated in (False, True):
-        drawn = feed_forward.expand_contract(activated=activated)
-        tips = [tip.text for tip in ET.fromstring(drawn.svg).iter(f"{SVG}title")]
-        assert len(tips) - 1 == 4 * 8 + 4 * 32 + 4 * 8
-
-
-# bend
-
-
-def test_without_an_activation_the_line_is_straight_and_says_so() -> None:
-    drawn = feed_forward.bend(0)
-    curve = next(e for e in ET.fromstring(drawn.svg).iter(f"{SVG}path") if e.attrib["stroke"] == style.POSITIVE)
-    points = [tuple(map(float, pair.split(","))) for pair in curve.attrib["d"][1:].split()]
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    assert all(abs(y - (y0 + (y1 - y0) * (x - x0) / (x1 - x0))) < 0.02 for x, y in points)
-    assert "exactly a straight line" in drawn.title
-
-
-@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
-def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
-    creek, cold = shared.embeddings(("creek", "cold"), dtype=torch.float64)
-    w1, b1, w2, _ = shared.weights(4, dtype=torch.float64)
-    walk = torch.linspace(-2, 3, 20_001, dtype=torch.float64)[:, None]
-    pre = (creek + walk * (cold - creek)) @ w1 + b1
-    kinks = int(((pre[0] > 0) != (pre[-1] > 0)).sum())
-    gap = ((alpha * torch.relu(pre) + (1 - alpha) * pre - pre) @ w2)[:, 4].abs().max()
-    drawn = feed_forward.bend(alpha)
-    assert numbers(drawn.title)[-1] == kinks == len(list(ET.fromstring(drawn.svg).iter(f"{SVG}circle")))
-    assert numbers(drawn.sentence)[-1] == pytest.approx(float(gap), abs=0.006)
-
-
-# start_here
-
-
-def test_bars_shows_the_row_of_the_token() -> None:
-    x = start_here.batch(torch.float64)
-    assert tuple(x.shape) == (2, 14, 6)
-    for sentence, position in ((0, 0), (0, 3), (1, 13)):
-        drawn = start_here.bars(position, sentence)
-        shown = [word for word in texts(drawn) if re.fullmatch(r"−?\d\.\d\d", word)]
-        assert [float(word.replace("−", "-")) for word in shown] == x[sentence, position].tolist()
-        assert numbers(drawn.sentence)[:3] == [2, 14, 6]
-        largest = int(x[sentence, position].abs().argmax())
-        assert numbers(drawn.sentence)[-2:] == [float(x[sentence, position, largest]), largest]
-
-
-def test_no_bar_of_an_embedding_leaves_the_axis() -> None:
-    assert float(start_here.batch().abs().max()) <= start_here.REACH
-
-
-def test_the_map_names_eleven_notebooks_and_their_minutes() -> None:
-    words = texts(start_here.course_map(2))
-    assert all(title in words and f"{number:02d}" in words for number, (title, _) in enumerate(start_here.STEPS))
-    assert numbers(start_here.course_map(2).sentence)[2:] == [sum(m for _, m in start_here.STEPS), 2, 75]
+@pytest.mark.parametrize("function", PARAMETERS, ids=name_of)
+def test_a_figure_keeps_its_size_whatever_it_shows(function: Draw) -> None:
+    sizes = {drawings.picture_of(name).size for name, (other, _) in DRAWINGS.items() if other is function}
+    assert len(sizes) == 1
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("function", "values", "words"),
     [
-        draw(feed_forward.trace, 14),
-        draw(feed_forward.trace, -1),
-        draw(feed_forward.trace, 0, 3.1),
-        draw(feed_forward.trace, 0, 4.0, "tanh"),
-        draw(feed_forward.expand_contract, 4),
-        draw(feed_forward.bend, 1.1),
-        draw(start_here.bars, 0, 2),
-        draw(start_here.course_map, 11),
+        (start_here.bars, (0, 2), "must be"),
+        (start_here.course_map, (11,), "must be"),
+        (attention.scaled, (9.0,), "must be"),
+        (attention.line, (0, 0.0, "NAND"), "no target"),
+        (attention.collapse, (0,), "must be"),
+        (feed_forward.trace, (14,), "must be"),
+        (feed_forward.trace, (-1,), "must be"),
+        (feed_forward.trace, (0, 3.1), "whole number"),
+        (feed_forward.trace, (0, 4.0, "tanh"), "there is no"),
+        (feed_forward.expand_contract, (4,), "must be"),
+        (feed_forward.bend, (1.1,), "must be"),
+        (activations.bends, (-7.0,), "must be"),
+        (activations.swish, (-1.0,), "must be"),
+        (activations.two_gelus, (5,), "must be"),
+        (activations.kinks, (5,), "must be"),
+        (activations.square, (0,), "must be"),
+        (activations.square, (4, (1.0, 1.0)), "must be"),
+        (law, (3,), "must be"),
+        (activations.firing, (0.0, 0.0), "must be"),
+        (race, (7,), "must be"),
+        (every_position.perturb, (14,), "must be from"),
+        (every_position.perturb, (0, "LSTM"), "there is no"),
+        (every_position.jacobian, ("FFN", 1), "must be from"),
+        (every_position.jacobian, ("attention", 6), "must be from"),
+        (every_position.boxes, (0,), "must be from"),
+        (every_position.boxes, (15,), "must be from"),
+        (every_position.sublayers, ("both",), "there is no"),
+        (every_position.bottleneck, (13,), "must be from"),
+        (parameters.areas, (0,), "must be positive"),
+        (partial(parameters.explore, d_model=100, heads=8), (), "can't share"),
+        (parameters.models, ("GPT-5",), "not among the models shown"),
+        (parameters.flops, ("Mixtral-8x7B",), "not among the dense models"),
+        (partial(parameters.flops, T=1), (), "T must be from 128"),
+        (memory.neuron, (memory.NEURONS,), "must be from"),
+        (memory.growing, (-1, 1), "must be from"),
+        (memory.growing, (0, memory.NEURONS + 1), "must be from"),
+        (memory.capacity, (100, 16), "there are runs"),
+        (memory.knocked, (0, 17), "must be from"),
+        (memory.knocked, (memory.STORED, 1), "must be from"),
+        (partial(gated.gate, t=4), (), "t must be from"),
+        (partial(gated.gate, activation="tanh"), (), "activation must be"),
+        (family, ("tanh",), "kind must be"),
+        (partial(gated.matched, ratio=9), (), "ratio from 1 to 8"),
+        (partial(gated.table, steps=1), (), "steps must be"),
+        (partial(gated.table, first="tanh"), (), "not in the table"),
+        (contest, (7,), "step must be one of"),
+        (contest, (80, "tanh"), "did not take part"),
+        (experts.router, (3.5,), "must be"),
+        (experts.router, (*MIXED, 0.0), "must be"),
+        (experts.router, (*MIXED, 1.0, 9), "must be"),
+        (experts.router, (*MIXED, 1.0, 2, "argmax"), "there is no"),
+        (experts.dispatch, (experts.LAST_FRAME + 1,), "must be"),
+        (experts.dispatch, (0, 4), "must be"),
+        (experts.slopes, (0,), "must be"),
+        (experts.slopes, (2, "argmax"), "there is no"),
+        (experts.totals, ("GPT-2 small",), "there is no"),
+        (experts.totals, ("Mixtral-8x7B", 3.0), "there is no"),
+        (balance.load, (0.5,), "there is no"),
+        (balance.load, (0.0, 4), "there is no"),
+        (balance.load, (0.0, 3, 1.0), "there is no"),
+        (balance.products, (11,), "must be"),
+        (balance.products, (5, 0.2), "there is no"),
+        (balance.capacity, (3.0,), "there is no"),
+        (balance.capacity, (1.0, 3), "must be"),
+        (balance.selection, (0.5,), "must be"),
+        (capstone.block, ("gelu",), "no kind"),
+        (capstone.dashboard, ("speed",), "no "),
+        (partial(capstone.dashboard, words=3), (), "no "),
     ],
-)
-def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
-    with pytest.raises(ValueError, match=r"must be|there is no|whole number"):
-        wrong()
+    ids=lambda value: name_of(value) if callable(value) else None,
+)  # fmt: skip
+def test_a_figure_refuses_what_it_does_not_have(function: Draw, values: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        function(*values)
 
 
 # svg, style, Picture

@@ -1,126 +1,17 @@
-"""Notebook 07: its figures at default, smallest and largest parameters, with their numbers computed a second time."""
+"""Notebook 07: the numbers in its figures computed a second time."""
 
 from __future__ import annotations
 
 import math
-import re
-import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
+from drawings import GATES, contest, family, numbers, tips
 from torch import nn
 
 from ffnlab import atlas
 from ffnlab.figures import gated
-from ffnlab.picture import Picture
-
-SVG = "{http://www.w3.org/2000/svg}"
-TORCH: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "none": lambda h: h,
-    "sigmoid": torch.sigmoid,
-    "ReLU": torch.relu,
-    "GELU": F.gelu,
-    "SiLU": F.silu,
-}
-
-
-def variant(x: torch.Tensor, Wg: torch.Tensor, Wu: torch.Tensor, Wd: torch.Tensor, kind: str) -> torch.Tensor:
-    """What a student's glu_variant does."""
-    return (TORCH[gated.KINDS[kind]](x @ Wg) * (x @ Wu)) @ Wd
-
-
-def contested() -> gated.Contest:
-    """A contest of three, two seeds, three steps."""
-    known = {
-        "ReLU": [[0.0, 0.1], [0.25, 0.35], [0.5, 0.6]],
-        "GLU": [[0.0, 0.0], [0.3, 0.4], [0.7, 0.9]],
-        "SwiGLU": [[0.1, 0.1], [0.5, 0.5], [1.0, 0.8]],
-    }
-    return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
-
-
-def family(*values: Any) -> Picture:
-    return gated.family(variant, *values)
-
-
-def contest(*values: Any) -> Picture:
-    return gated.contest(contested(), *values)
-
-
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (
-        gated.gate,
-        [
-            (),
-            (-3.0, -2.0, -2.0, -2.0, -2.0, "sigmoid"),
-            (3.0, 2.0, 2.0, 2.0, 2.0, "GELU"),
-            (-1.5, 0.0, 0.0, 0.0, 0.0, "SiLU"),
-            (-2.5, -1.5, -1.5, -1.5, -1.5, "sigmoid"),
-            *((0.5, 1.5, -0.5, -1.5, 2.0, name) for name in gated.GATES),
-        ],
-    ),
-    (family, [(), *((kind, w, -w) for kind in gated.KINDS for w in (-2.0, 0.0, 1.5, 2.0))]),
-    (
-        gated.matched,
-        [(), *((d, ratio, m) for d in gated.WIDTHS for _, ratio in gated.RATIOS for m in gated.MULTIPLES)],
-    ),
-    (gated.table, [(), *((s, a, b) for s in gated.STEPS for a in gated.TABLE for b in gated.TABLE)]),
-    (contest, [(), (0, "ReLU"), (40, "GLU"), (80, "SwiGLU")]),
-]
-DRAWINGS = [(function, values) for function, many in PARAMETERS for values in many]
-
-
-def numbers(words: str) -> list[float]:
-    """The numbers in a text, thousands separated by commas."""
-    found = re.findall(r"(?<![\w.])−?\d[\d,]*(?:\.\d+)?(?!\w)", words)
-    return [float(one.replace(",", "").replace("−", "-")) for one in found]
-
-
-def tips(drawn: Picture) -> list[str]:
-    """What the marks of a figure say when the mouse rests on them."""
-    marks = (e for e in ET.fromstring(drawn.svg).iter() if e.tag in (f"{SVG}rect", f"{SVG}circle"))
-    return [words for words in (mark.findtext(f"{SVG}title") for mark in marks) if words]
-
-
-# Every figure
-
-
-def test_figures_are_well_formed_and_stay_inside_their_cards() -> None:
-    for function, values in DRAWINGS:
-        root = ET.fromstring(function(*values).svg)
-        width, height = map(float, root.attrib["viewBox"].split()[2:])
-        for element in root.iter():
-            for name, limit in (
-                ("x", width),
-                ("cx", width),
-                ("x1", width),
-                ("x2", width),
-                ("y", height),
-                ("cy", height),
-            ):
-                if name in element.attrib:
-                    assert 0 <= float(element.attrib[name]) <= limit, (values, element.attrib)
-            if element.tag == f"{SVG}rect":
-                assert float(element.attrib["x"]) + float(element.attrib["width"]) <= width, values
-
-
-def test_words_fit_their_place() -> None:
-    for function, values in DRAWINGS:
-        drawn = function(*values)
-        assert len(drawn.title) <= 57, drawn.title
-        assert len(drawn.sentence) <= 215, drawn.sentence
-        assert drawn.sentence.endswith(".") and "nan" not in drawn.svg and "-0" not in drawn.sentence
-
-
-@pytest.mark.parametrize(("function", "many"), PARAMETERS, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_figure_keeps_its_size_whatever_it_shows(
-    function: Callable[..., Picture], many: list[tuple[Any, ...]]
-) -> None:
-    assert len({function(*values).size for values in many}) == 1
-
 
 # gate and family
 
@@ -128,7 +19,7 @@ def test_a_figure_keeps_its_size_whatever_it_shows(
 @pytest.mark.parametrize("name", gated.GATES)
 @pytest.mark.parametrize("t", [-3.0, -1.5, 0.0, 2.0])
 def test_gate_writes_the_product_that_torch_computes(name: str, t: float) -> None:
-    gate = TORCH[name](torch.tensor(1.5 * t - 0.5, dtype=torch.float64)).item()
+    gate = GATES[name](torch.tensor(1.5 * t - 0.5, dtype=torch.float64)).item()
     up = -0.5 * t + 2
     drawn = gated.gate(t, 1.5, -0.5, -0.5, 2.0, name)
     assert numbers(drawn.title) == pytest.approx([t, gate, up, gate * up], abs=0.006)
@@ -142,7 +33,7 @@ def test_two_equal_lines_make_a_square() -> None:
 def test_family_shows_the_students_function() -> None:
     for kind, bend in gated.KINDS.items():
         x = torch.tensor([-2.0, 2.0], dtype=torch.float64)
-        y = (TORCH[bend](1.5 * x) * (-0.5 * x)).tolist()
+        y = (GATES[bend](1.5 * x) * (-0.5 * x)).tolist()
         said = numbers(family(kind, 1.5, -0.5).title)
         assert [said[0], said[2]] == pytest.approx(y, abs=0.006)
 
@@ -231,21 +122,3 @@ def test_contest_shows_every_seed_and_says_whether_the_gated_are_ahead() -> None
     assert drawn.title == "Step 80: SwiGLU knows 90 % (80 to 100)"
     assert "worst run with a gate knows 70 %" in drawn.sentence and "without 60 %" in drawn.sentence
     assert "are above" in drawn.sentence and "are not above" in contest(40, "GLU").sentence
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: gated.gate(t=4), "t must be from"),
-        (lambda: gated.gate(activation="tanh"), "activation must be"),
-        (lambda: family("tanh"), "kind must be"),
-        (lambda: gated.matched(ratio=9), "ratio from 1 to 8"),
-        (lambda: gated.table(steps=1), "steps must be"),
-        (lambda: gated.table(first="tanh"), "not in the table"),
-        (lambda: contest(7), "step must be one of"),
-        (lambda: contest(80, "tanh"), "did not take part"),
-    ],
-)
-def test_a_figure_refuses_what_it_cannot_show(call: Callable[[], Picture], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        call()

@@ -1,86 +1,31 @@
-"""Notebook 06: its figures at default, smallest and largest parameters, their numbers computed again by loops, and its stored runs."""
+"""Notebook 06: the numbers in its figures computed again by loops, and its stored runs."""
 
 from __future__ import annotations
 
-import re
-import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 
 import pytest
 import torch
+from drawings import numbers
 
 from ffnlab.experiments import fact_stores
 from ffnlab.figures import memory as figures
-from ffnlab.picture import Picture
 
-SVG = "{http://www.w3.org/2000/svg}"
 LAST = figures.STORED - 1
-DRAWINGS: dict[str, Callable[[], Picture]] = {
-    **{f"neuron {j}": partial(figures.neuron, j) for j in (0, 64, figures.NEURONS - 1)},
-    **{f"growing {n} {k}": partial(figures.growing, n, k) for n in (0, LAST) for k in (0, 1, 4, figures.NEURONS)},
-    **{
-        f"capacity {n} {f}": partial(figures.capacity, n, f)
-        for n in (figures.FACTS[0], 256, figures.FACTS[-1])
-        for f in (figures.WIDTHS[0], 16, figures.WIDTHS[-1])
-    },
-    **{
-        f"knocked {n} {m} {chance}": partial(figures.knocked, n, m, chance)
-        for n in (0, LAST)
-        for m in (0, 1, 16)
-        for chance in (False, True)
-    },
-}
-
-
-@pytest.fixture(params=DRAWINGS, ids=str)
-def picture(request: pytest.FixtureRequest) -> Picture:
-    return DRAWINGS[str(request.param)]()
-
-
-def numbers(words: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"[−]?\d+(?:\.\d+)?", words)]
-
-
-def test_a_figure_stays_inside_its_card_and_says_its_message(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("x1", width), ("y", height), ("y1", height)):
-            assert 0 <= float(element.attrib.get(name, 0)) <= limit, element.attrib
-        if element.tag == f"{SVG}rect":
-            right = float(element.attrib["x"]) + float(element.attrib["width"])
-            assert right <= width and float(element.attrib["width"]) >= 0
-    assert root.findtext(f"{SVG}title") == picture.title and root.findtext(f"{SVG}desc") == picture.sentence
-    assert len(picture.title) <= 60 and len(picture.sentence) <= 240 and picture.sentence.endswith(".")
-    assert "nan" not in picture.svg
-
-
-@pytest.mark.parametrize("name", ["neuron", "growing", "capacity", "knocked"])
-def test_a_figure_keeps_its_size_whatever_it_shows(name: str) -> None:
-    assert len({drawn().size for label, drawn in DRAWINGS.items() if label.startswith(name)}) == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        partial(figures.neuron, figures.NEURONS),
-        partial(figures.growing, -1, 1),
-        partial(figures.growing, 0, figures.NEURONS + 1),
-        partial(figures.capacity, 100, 16),
-        partial(figures.knocked, 0, 17),
-        partial(figures.knocked, LAST + 1, 1),
-    ],
-)
-def test_a_figure_refuses_values_it_does_not_have(wrong: Callable[[], Picture]) -> None:
-    with pytest.raises(ValueError, match=r"must be from|there are runs"):
-        wrong()
 
 
 def test_every_person_has_a_name_of_their_own_and_every_answer_a_word() -> None:
     assert len({figures.name(n) for n in range(figures.STORED)}) == figures.STORED
     assert len(set(figures.LIKES)) == fact_stores.ANSWERS
+
+
+def test_two_to_thirteen_neurons_put_the_answers_of_the_people_on_the_slider_ahead() -> None:
+    def needed(fact: int) -> int:
+        return next(k for k in range(figures.NEURONS + 1) if "fact is known" in figures.growing(fact, k).sentence)
+
+    found = [needed(fact) for _, fact in figures.PEOPLE]
+    assert (min(found), max(found)) == (2, 13)
+    assert len({name[-4:] for name, _ in figures.PEOPLE}) == 8, "names that end alike are hard to tell apart"
 
 
 def scores_by_loops(fact: int, gone: set[int] = frozenset()) -> list[float]:  # type: ignore[assignment]

@@ -1,55 +1,23 @@
-"""Notebook 05: its figures at default, smallest and largest parameters, with their numbers counted a second time."""
+"""Notebook 05: the numbers in its figures counted a second time."""
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from typing import Any
 
+import drawings
 import pytest
+from drawings import SVG, numbers
 from torch import nn
 
 from ffnlab import atlas
 from ffnlab.figures import parameters
 from ffnlab.picture import Picture
 
-SVG = "{http://www.w3.org/2000/svg}"
-PARAMETERS: list[tuple[Callable[..., Picture], list[tuple[Any, ...]]]] = [
-    (parameters.areas, [(), *((d, ratio) for d in parameters.WIDTHS for _, ratio in parameters.RATIOS)]),
-    (
-        parameters.explore,
-        [
-            (),
-            (128, 1.0, 1, 1, 1, 1000),
-            (128, 1.0, 128, 1, 1, 256000, False, True),
-            (16384, 8.0, 128, 128, 126, 256000, True, True),
-            (16384, 8.0, 128, 1, 126, 1000, True, False),
-            (12288, 8 / 3, 4, 128, 96, 50257, True, False),
-        ],
-    ),
-    (parameters.models, [(), *((name,) for name in parameters.SHOWN)]),
-    (parameters.flops, [(), *((name, T) for name in parameters.DENSE for T in parameters.LENGTHS)]),
-]
-DRAWINGS = [(function, values) for function, many in PARAMETERS for values in many]
-
-
-@pytest.fixture(params=DRAWINGS, ids=lambda drawing: f"{drawing[0].__name__}{drawing[1]}")
-def picture(request: pytest.FixtureRequest) -> Picture:
-    function, values = request.param
-    drawn: Picture = function(*values)
-    return drawn
-
-
-def numbers(words: str) -> list[float]:
-    """The numbers in a text, thousands separated by commas."""
-    return [float(found.replace(",", "")) for found in re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)", words)]
-
 
 def tips(drawn: Picture) -> dict[str, str]:
-    """What the bars and areas of a figure say when the mouse rests on them."""
-    found = [element.findtext(f"{SVG}title") or "" for element in ET.fromstring(drawn.svg).iter(f"{SVG}rect")]
-    return {name: words for name, _, words in (tip.partition(": ") for tip in found)}
+    """What the bars and areas of a figure say when the mouse rests on them, by their names."""
+    return {name: words for name, _, words in (tip.partition(": ") for tip in drawings.tips(drawn))}
 
 
 def lengths(drawn: Picture, at: float) -> list[float]:
@@ -60,34 +28,6 @@ def lengths(drawn: Picture, at: float) -> list[float]:
 
 def held(*modules: nn.Module) -> int:
     return sum(p.numel() for module in modules for p in module.parameters())
-
-
-# Every figure
-
-
-def test_a_figure_is_well_formed_and_stays_inside_its_card(picture: Picture) -> None:
-    root = ET.fromstring(picture.svg)
-    width, height = map(float, root.attrib["viewBox"].split()[2:])
-    for element in root.iter():
-        for name, limit in (("x", width), ("cx", width), ("x1", width), ("x2", width), ("y", height), ("cy", height)):
-            if name in element.attrib:
-                assert 0 <= float(element.attrib[name]) <= limit, element.attrib
-        if element.tag == f"{SVG}rect":
-            assert float(element.attrib["x"]) + float(element.attrib["width"]) <= width
-            assert float(element.attrib["y"]) + float(element.attrib["height"]) <= height
-
-
-def test_words_fit_their_place(picture: Picture) -> None:
-    assert len(picture.title) <= 57, "the title's line"
-    assert len(picture.sentence) <= 215, "the three lines kept free under the picture"
-    assert picture.sentence.endswith(".") and "nan" not in picture.svg
-
-
-@pytest.mark.parametrize(("function", "many"), PARAMETERS, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_figure_keeps_its_size_whatever_it_shows(
-    function: Callable[..., Picture], many: list[tuple[Any, ...]]
-) -> None:
-    assert len({function(*values).size for values in many}) == 1
 
 
 # areas
@@ -230,18 +170,3 @@ def test_flops_writes_the_ratio_of_the_two_curves(T: int) -> None:
     d = 12288
     said = numbers(parameters.flops("GPT-3 175B", T).title)
     assert said == pytest.approx([T, (8 * d * d + 4 * T * d) / (16 * d * d)], rel=0.02, abs=0.005)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: parameters.areas(0), "must be positive"),
-        (lambda: parameters.explore(d_model=100, heads=8), "can't share"),
-        (lambda: parameters.models("GPT-5"), "not among the models shown"),
-        (lambda: parameters.flops("Mixtral-8x7B"), "not among the dense models"),
-        (lambda: parameters.flops(T=1), "T must be from 128"),
-    ],
-)
-def test_a_figure_refuses_what_it_cannot_show(call: Callable[[], Picture], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        call()

@@ -1,0 +1,197 @@
+"""Every figure of the course at its default, smallest and largest parameters, and what tests read off a picture."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ffnlab.experiments import balance as stored_balance
+from ffnlab.figures import (
+    activations,
+    attention,
+    balance,
+    capstone,
+    every_position,
+    experts,
+    feed_forward,
+    gated,
+    memory,
+    parameters,
+    start_here,
+)
+from ffnlab.picture import Picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+Draw = Callable[..., Picture]
+
+
+# What some figures are handed by the notebook: the student's own functions, and runs.
+
+Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def parabola(n: int, low: float, high: float) -> Net:
+    """What a student's relu_interpolant does for x²."""
+    nodes = torch.linspace(low, high, n + 1)
+    slopes = nodes[:-1] + nodes[1:]
+    changes = torch.diff(slopes, prepend=torch.zeros(1))
+    return torch.ones(1, n), -nodes[:-1], changes[:, None], nodes[:1] ** 2
+
+
+def a_race() -> activations.Race:
+    """All activations, two seeds, three steps."""
+    steps = [0, 20, 40]
+    loss = {name: [[4.0, 4.5], [2.0, 2.25], [0.2 + 0.1 * i, 0.4]] for i, name in enumerate(activations.NAMES)}
+    accuracy = {name: [[0.0, 0.02], [0.5, 0.6], [0.9, 1.0]] for name in activations.NAMES}
+    return activations.Race(steps, loss, accuracy)
+
+
+GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "none": lambda h: h,
+    "sigmoid": torch.sigmoid,
+    "ReLU": torch.relu,
+    "GELU": F.gelu,
+    "SiLU": F.silu,
+}
+
+
+def variant(x: torch.Tensor, Wg: torch.Tensor, Wu: torch.Tensor, Wd: torch.Tensor, kind: str) -> torch.Tensor:
+    """What a student's glu_variant does."""
+    return (GATES[gated.KINDS[kind]](x @ Wg) * (x @ Wu)) @ Wd
+
+
+def a_contest() -> gated.Contest:
+    """A contest of three, two seeds, three steps."""
+    known = {
+        "ReLU": [[0.0, 0.1], [0.25, 0.35], [0.5, 0.6]],
+        "GLU": [[0.0, 0.0], [0.3, 0.4], [0.7, 0.9]],
+        "SwiGLU": [[0.1, 0.1], [0.5, 0.5], [1.0, 0.8]],
+    }
+    return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
+
+
+law = partial(activations.law, parabola)
+race = partial(activations.race, a_race())
+family = partial(gated.family, variant)
+contest = partial(gated.contest, a_contest())
+
+
+# Every figure, and the parameters at which it is looked at besides its defaults: the smallest, the largest, and some between.
+
+CROSSES = {2: [0.07, 0.75], 8: [0.03, 0.08], 32: [0.01, 0.03]}
+LAST_TOKEN, LAST_FACT = len(every_position.TOKENS) - 1, memory.STORED - 1
+LOW, HIGH, MIXED = (-3.0,) * 8, (3.0,) * 8, (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
+BALANCES = list(product(stored_balance.ALPHAS, stored_balance.HEAD_STARTS, stored_balance.US))
+VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in capstone.PAIRS]))
+
+PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
+    start_here.bars: [(0, 0), (13, 1)],
+    start_here.course_map: [(0,), (10,)],
+    attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
+    attention.scaled: [(-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)],
+    attention.line: [(0, -1.0), (345, 1.5), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
+    attention.collapse: [(1,), (12,), (12, True, True, True), (1, True), (12, False, True, True)],
+    feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
+    feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0)],
+    feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
+    feed_forward.bend: [(0.0,), (0.05,), (0.5,)],
+    activations.bends: [(-6.0,), (3.0, False, True), (-6.0, True), (3.0, True, True), (0.0, True)],
+    activations.swish: [(0.0,), (0.5,), (10.0,)],
+    activations.two_gelus: [(10,), (1000,)],
+    activations.kinks: [(0,), (1,), (4,)],
+    activations.square: [
+        (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5),
+    ],
+    law: [(1,), (64,), (64, CROSSES)],
+    activations.firing: [(-3.0, 0.5), (3.0, 2.0), (-3.0, 2.0), (3.0, 0.5)],
+    race: [(0,), (20,)],
+    every_position.perturb: product((0, 7, LAST_TOKEN), every_position.LAYERS),
+    every_position.jacobian: product(every_position.LAYERS, (2, every_position.LONGEST)),
+    every_position.boxes: product((1, 8, 9, LAST_TOKEN + 1), (False, True)),
+    every_position.sublayers: [("post",)],
+    every_position.bottleneck: [(1,), (12,)],
+    parameters.areas: product(parameters.WIDTHS, [ratio for _, ratio in parameters.RATIOS]),
+    parameters.explore: [
+        (128, 1.0, 1, 1, 1, 1000),
+        (128, 1.0, 128, 1, 1, 256000, False, True),
+        (16384, 8.0, 128, 128, 126, 256000, True, True),
+        (16384, 8.0, 128, 1, 126, 1000, True, False),
+        (12288, 8 / 3, 4, 128, 96, 50257, True, False),
+    ],
+    parameters.models: product(parameters.SHOWN),
+    parameters.flops: product(parameters.DENSE, parameters.LENGTHS),
+    memory.neuron: [(64,), (memory.NEURONS - 1,)],
+    memory.growing: product((0, LAST_FACT), (0, 1, 4, memory.NEURONS)),
+    memory.capacity: product((memory.FACTS[0], 256, memory.FACTS[-1]), (memory.WIDTHS[0], 16, memory.WIDTHS[-1])),
+    memory.knocked: product((0, LAST_FACT), (0, 1, 16), (False, True)),
+    gated.gate: [
+        (-3.0, -2.0, -2.0, -2.0, -2.0, "sigmoid"),
+        (3.0, 2.0, 2.0, 2.0, 2.0, "GELU"),
+        (-1.5, 0.0, 0.0, 0.0, 0.0, "SiLU"),
+        (-2.5, -1.5, -1.5, -1.5, -1.5, "sigmoid"),
+        *((0.5, 1.5, -0.5, -1.5, 2.0, name) for name in gated.GATES),
+    ],
+    family: [(kind, w, -w) for kind in gated.KINDS for w in (-2.0, 0.0, 1.5, 2.0)],
+    gated.matched: product(gated.WIDTHS, [ratio for _, ratio in gated.RATIOS], gated.MULTIPLES),
+    gated.table: product(gated.STEPS, gated.TABLE, gated.TABLE),
+    contest: [(0, "ReLU"), (40, "GLU"), (80, "SwiGLU")],
+    experts.router: [
+        (*z, t, k, norm) for z in (LOW, HIGH, MIXED) for t, k in ((0.25, 1), (4.0, 8)) for norm in experts.NORMS
+    ],
+    experts.dispatch: product(range(experts.LAST_FRAME + 1), (1, 2, 3)),
+    experts.slopes: product((1, 2, 8), experts.NORMS),
+    experts.totals: product(experts.MODELS, [factor for _, factor in experts.FACTORS]),
+    balance.load: BALANCES,
+    balance.products: product((0, 6, 10), balance.CONFIDENCES),
+    balance.capacity: product(balance.FACTORS, (1, 2), (False, True)),
+    balance.selection: product((-0.3, 0.0, 0.05, 0.3), (False, True)),
+    capstone.dashboard: VIEWS,
+    capstone.block: product(capstone.KINDS),
+}  # fmt: skip
+
+
+def name_of(function: Draw) -> str:
+    """Notebook's module and function, as in `memory.knocked`."""
+    whole: Any = function.func if isinstance(function, partial) else function
+    return f"{whole.__module__.rpartition('.')[2]}.{whole.__name__}"
+
+
+DRAWINGS = {
+    f"{name_of(function)}{values}": (function, values)
+    for function, many in PARAMETERS.items()
+    for values in [(), *many]
+}
+
+
+@cache
+def picture_of(name: str) -> Picture:
+    """One of the drawings."""
+    function, values = DRAWINGS[name]
+    return function(*values)
+
+
+# What a reader finds in a picture.
+
+
+def texts(picture: Picture) -> list[str]:
+    """What is written in it."""
+    return [element.text or "" for element in ET.fromstring(picture.svg).iter(f"{SVG}text")]
+
+
+def tips(picture: Picture) -> list[str]:
+    """What its marks say when the mouse rests on them."""
+    _, *marks = ET.fromstring(picture.svg).iter(f"{SVG}title")
+    return [mark.text or "" for mark in marks]
+
+
+def numbers(words: str) -> list[float]:
+    """The numbers in a text as people write them, such as 1,024, −0.5 and 2e−9; not those inside a word, such as W1 or 14B."""
+    found = re.findall(r"(?<![\w.])−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e−?\d+)?(?![\w])", words)
+    return [float(number.replace(",", "").replace("−", "-")) for number in found]
