@@ -144,9 +144,10 @@ def block(kind: str = "relu") -> Picture:
         raise ValueError(f"there is no kind {kind!r}; choose {', '.join(KINDS)}")
     name, inside, count = _SAYS[kind]
     title = f"Second sub-layer: {name}, {count} parameters" if kind != "none" else "No second sub-layer: out = z"
-    sentence = (
-        f"x passes through the block on a straight path; attention (global: tokens exchange) reads norm1 of it and is added. "
-        f"Then {inside}{'' if kind == 'none' else ' (local: each token alone) reads norm2 of z and is added'}."
+    sentence = "Attention (global: tokens exchange) reads norm1 of x; with x added, that is z. " + (
+        "The block ends there."
+        if kind == "none"
+        else f"Then {inside} (local: each token alone) read norm2 of z, and z is added."
     )
     main, side = 236.0, 130.0
     out = RIGHT - 30
@@ -173,7 +174,7 @@ def block(kind: str = "relu") -> Picture:
             svg.text(start + 128, side - 42, what, size=12.5, anchor="middle", fill=style.MUTED),
         ]
     if kind == "moe":
-        sentence += " Besides, the balance loss is kept as aux_loss."
+        sentence += " The balance loss is aux_loss."
         shapes.append(svg.text(494, side + 44, "besides: aux_loss", size=12.5, anchor="middle"))
     shapes.append(svg.text(svg.WIDTH / 2, main + 62, f"{inside}", size=13, anchor="middle", fill=style.MUTED))
     return Picture(title, sentence, svg.card(320, title, sentence, *shapes))
