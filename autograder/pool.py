@@ -7,6 +7,7 @@ graded notebook and the verdicts; it needs no folder of the class and no gradebo
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -158,6 +159,7 @@ def on_this_machine(workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) 
 
 
 def _start_worker(limits: Limits, mode: Mode) -> None:
+    gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_conductor, daemon=True).start()
     with contextlib.suppress(JailBroken), _free_jail(limits, mode):  # the first job will say why

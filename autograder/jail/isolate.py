@@ -12,8 +12,8 @@ from autograder.jail.limits import Limits
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = (
-    0x00020000, 0x04000000, 0x08000000, 0x20000000, 0x40000000,
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWUSER = (
+    0x00020000, 0x04000000, 0x08000000, 0x20000000, 0x40000000, 0x10000000,
 )  # fmt: skip
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
     1,
@@ -73,6 +73,14 @@ class Namespaces:
     def after_fork(self) -> None:
         """In the fork: everything else of its own."""
         os.close(self._own)
+        _prctl(PR_SET_DUMPABLE, 1)
+        user, group = os.geteuid(), os.getegid()
+        if _libc.unshare(CLONE_NEWUSER):
+            _fail("unshare")
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+        _prctl(PR_SET_DUMPABLE, 0)
         if _libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET):
             _fail("unshare")
 

@@ -14,8 +14,10 @@ import signal
 import socket
 from pathlib import Path
 
-from autograder.jail import isolate, seccomp, wire, worker
+from autograder.jail import isolate, seccomp
 from autograder.jail.limits import Limits
+
+# wire and worker bring torch: they are imported where they are used, so that the process which waits in isolate.Namespaces() stays small.
 
 
 def warm_up() -> None:
@@ -30,6 +32,7 @@ def warm_up() -> None:
 
     import ffnlab.controls
     import ffnlab.style  # noqa: F401
+    from autograder.jail import worker
     from ffnlab import figures
 
     for module in pkgutil.iter_modules(figures.__path__):
@@ -110,6 +113,8 @@ def _work(
     With namespaces, this is the first process of the submission's own pid namespace; without them, limits, no new privileges and
     the filter of system calls are all there is.
     """
+    from autograder.jail import wire, worker
+
     status = 1
     try:
         try:
