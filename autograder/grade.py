@@ -13,7 +13,7 @@ from autograder import draws, inbox, judge
 from autograder.house import UserError, release
 from autograder.inbox import Cell, Kind
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Budget, Jail, JailBroken, Overrun, Worker, question
+from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
 from ffnlab import exercises
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure
@@ -45,7 +45,7 @@ class Graded:
 
 
 def grade_submission(
-    assignment: str, data: bytes, jail: Jail, seeds: draws.Seeds, only: tuple[str, ...] = ()
+    assignment: str, data: bytes, jail: Gate, seeds: draws.Seeds, only: tuple[str, ...] = ()
 ) -> Graded:
     """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
 
@@ -82,7 +82,7 @@ def grade_submission(
 class _Session:
     """The worker of one submission. When a cell or a probe overruns, a fresh worker replays what ran before, without the culprit."""
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Gate) -> None:
         self._jail = jail
         self._budget = Budget(jail.limits.submission_seconds)
         self._worker = jail.fork(self._budget)

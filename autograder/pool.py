@@ -1,6 +1,6 @@
 """Many submissions side by side, over `concurrent.futures`: processes on this machine, or a Dask cluster's. A worker that dies costs time, never a grade.
 
-A worker process is trusted: it holds one warm jail, sends student code into it, and judges outside it. It gets a submission's bytes and gives back the
+A worker process is trusted: it has a gate to a warm jail, sends student code into it, and judges outside it. It gets a submission's bytes and gives back the
 graded notebook and the verdicts; it needs no folder of the class and no gradebook.
 """
 
@@ -25,7 +25,7 @@ from autograder import draws, forkserver, markings
 from autograder.grade import Graded, grade_submission
 from autograder.house import UserError
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Jail, JailBroken, JailWontStart, Mode
+from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
 from autograder.key import KeyProblem
 from ffnlab import exercises
 from ffnlab.verdict import not_graded
@@ -83,9 +83,9 @@ def ungraded(job: Job, reason: str) -> Graded:
 
 @dataclass
 class _Jails:
-    """The warm jails of this process that nobody is using: one in a pool's process, one a thread under Dask."""
+    """The gates of this process that nobody is using: in a pool's process the one to the jail of all, under Dask one a thread, to its own jail."""
 
-    free: list[Jail] = field(default_factory=list)
+    free: list[Gate] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -93,8 +93,8 @@ _jails = _Jails()
 
 
 @contextlib.contextmanager
-def _free_jail(limits: Limits, mode: Mode) -> Iterator[Jail]:
-    """A warm jail of this kind, kept for the next submission; a broken one is closed."""
+def _free_jail(limits: Limits, mode: Mode) -> Iterator[Gate]:
+    """A gate to a warm jail of this kind, kept for the next submission; a broken one is closed."""
     with _jails.lock:
         fitting = [jail for jail in _jails.free if (jail.limits, jail.mode) == (limits, mode)]
         jail = fitting[0] if fitting else None
@@ -140,30 +140,36 @@ class Team:
 
 @contextlib.contextmanager
 def on_this_machine(workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) -> Iterator[Team]:
-    """Worker processes here, which start their jails at once, before there is a job. They end when this process ends, however it ends;
-    Ctrl-C is for this process alone.
+    """Worker processes here, and one jail for all of them, which starts at once, before there is a job. All end when this process ends,
+    however it ends; Ctrl-C is for this process alone.
+
+    Raises:
+        JailWontStart: bubblewrap is not installed.
     """
     context = forkserver.start()
+    opened = contextlib.ExitStack()
 
     def make() -> ProcessPoolExecutor:
-        executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(limits, mode))
+        opened.close()  # with all that dead workers had running in their jail
+        jail = opened.enter_context(Jail(limits, mode, wait=False))
+        executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(jail.gate(),))
         for _ in range(workers):
             executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
         return executor
 
-    team = Team(make, workers, limits, mode)
-    try:
-        yield team
-    finally:
-        team.executor.shutdown(wait=False, cancel_futures=True)
+    with opened:
+        team = Team(make, workers, limits, mode)
+        try:
+            yield team
+        finally:
+            team.executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _start_worker(limits: Limits, mode: Mode) -> None:
+def _start_worker(gate: Gate) -> None:
     gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_conductor, daemon=True).start()
-    with contextlib.suppress(JailBroken), _free_jail(limits, mode):  # the first job will say why
-        pass
+    _jails.free.append(gate)
 
 
 def _end_with_conductor() -> None:

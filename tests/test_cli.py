@@ -161,6 +161,21 @@ def test_the_table_shows_every_total_in_full(width: int) -> None:
 
 
 @needs_bubblewrap
+def test_a_jail_that_does_not_start_is_one_clear_line_and_grades_nobody(tmp_path: Path) -> None:
+    fake = tmp_path / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n", encoding="utf-8")
+    fake.chmod(0o755)
+    folder = tmp_path / "submitted" / "zoe" / START
+    folder.mkdir(parents=True)
+    (folder / f"{START}.ipynb").write_text(json.dumps(answered(ANSWER)), encoding="utf-8")
+    path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
+    status, _, said = autograder("grade", START, "--grading", str(tmp_path), PATH=path)
+    assert status == 2 and "No permissions to create new namespace" in said and said.count("\n") == 1, said
+    assert not (tmp_path / "feedback").exists()
+
+
+@needs_bubblewrap
 def test_a_class_is_graded_from_the_command_line(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)

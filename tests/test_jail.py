@@ -107,6 +107,22 @@ def test_each_submission_has_namespaces_of_its_own(jail: Jail) -> None:
     assert seen["outputs"][0]["text"] == "1\n" and isinstance(seen["error"], Failure)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at the namespaces of a process in the jail")
+def test_no_namespace_is_shared_with_another_submission_or_the_grader(jail: Jail) -> None:
+    with jail.worker() as one, jail.worker() as other:
+        assert one._process and other._process
+        for kind in ("user", "pid", "mnt", "ipc", "net", "uts"):
+            places = ("self", one._process.pid, other._process.pid)
+            assert len({os.readlink(f"/proc/{place}/ns/{kind}") for place in places}) == 3, kind
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel counts no processes of root")
+def test_processes_are_counted_for_each_submission_alone(strict_jail: Jail) -> None:
+    source = "import threading, time\nfor _ in range(25):\n    threading.Thread(target=time.sleep, args=(30,)).start()"
+    with strict_jail.worker() as one, strict_jail.worker() as other:
+        assert one.run(source)["error"] is None and other.run(source)["error"] is None
+
+
 def test_nothing_of_the_graders_environment_is_there(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
     text = said(jail, "import os\nprint(sorted(os.environ))\nprint(os.getuid(), os.getpid())")
     assert "1000 1\n" in text

@@ -123,7 +123,8 @@ def is_jail(process: psutil.Process) -> bool:
 
 
 def is_worker(process: psutil.Process) -> bool:
-    return any(child.name() == "bwrap" for child in process.children())
+    """Whether the fork server has forked it."""
+    return all("multiprocessing.forkserver" in " ".join(one.cmdline()) for one in (process, process.parent()) if one)
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))

@@ -120,53 +120,17 @@ def _below_tmp(mounted: list[str]) -> list[str]:
     return [path for path in below if not any(path.startswith(other + "/") for other in below)]
 
 
-class Jail:
-    """One warm process under bubblewrap. Use as a context manager; `worker()` gives a fresh fork for one submission."""
+class Gate:
+    """The way to a warm process, which forks for whoever asks. It can be handed to another process while that is being started."""
 
-    def __init__(self, limits: Limits | None = None, mode: Mode = Mode.BUBBLEWRAP) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, control: socket.socket, limits: Limits, mode: Mode) -> None:
+        self._control = control
+        self.limits = limits
         self.mode = mode
-        self._control, inside = socket.socketpair()
-        try:
-            self._process = subprocess.Popen(
-                command(mode, inside.fileno(), self.limits),
-                env=SETTINGS,
-                pass_fds=[inside.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C at the terminal is for the conductor, who finishes what is in flight
-            )
-        finally:
-            inside.close()
-        self._control.settimeout(START_SECONDS)
-        try:
-            with self._control.makefile("rb") as lines:
-                first = lines.readline(500)
-        except OSError:
-            first = b""
-        if first != b"ready\n":
-            self._process.kill()
-            said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
-            last = first.decode(errors="replace").strip() or (
-                said.splitlines()[-1] if said else "it did not start in time"
-            )
-            self._control.close()
-            raise JailWontStart(f"the jail does not start: {last} (`autograder doctor` tells more)")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
 
     def close(self) -> None:
-        """End the warm process and all that it started."""
+        """Ask for nothing more."""
         self._control.close()
-        self._process.kill()
-        self._process.wait()
-        if self._process.stderr:
-            self._process.stderr.close()
 
     @contextlib.contextmanager
     def worker(self) -> Iterator[Worker]:
@@ -186,6 +150,7 @@ class Jail:
         ours, theirs = socket.socketpair()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         ours.settimeout(START_SECONDS)
+        self._control.settimeout(START_SECONDS)
         try:
             socket.send_fds(self._control, [b"f"], [theirs.fileno()])
             theirs.close()
@@ -202,6 +167,68 @@ class Jail:
         budget = budget or Budget(self.limits.submission_seconds)
         number, _, _ = CREDENTIALS.unpack(credentials[0][2])
         return Worker(ours, _process(number), self.limits, budget, alone=self.mode is Mode.BUBBLEWRAP)
+
+
+class Jail(Gate):
+    """One warm process under bubblewrap, and the gate to it. Use as a context manager; `worker()` gives a fresh fork for one submission.
+
+    wait: until it is warm. Without, the first fork waits.
+
+    Raises:
+        JailWontStart: there is no jail to be had here; without `wait`, the first fork may say less of it.
+    """
+
+    def __init__(self, limits: Limits | None = None, mode: Mode = Mode.BUBBLEWRAP, wait: bool = True) -> None:
+        control, inside = socket.socketpair()
+        super().__init__(control, limits or Limits(), mode)
+        try:
+            self._process = subprocess.Popen(
+                command(mode, inside.fileno(), self.limits),
+                env=SETTINGS,
+                pass_fds=[inside.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C at the terminal is for the conductor, who finishes what is in flight
+            )
+        finally:
+            inside.close()
+        if wait:
+            self._wait()
+
+    def _wait(self) -> None:
+        self._control.settimeout(START_SECONDS)
+        try:
+            with self._control.makefile("rb") as lines:
+                first = lines.readline(500)
+        except OSError:
+            first = b""
+        if first != b"ready\n":
+            self._process.kill()
+            said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
+            last = first.decode(errors="replace").strip() or (
+                said.splitlines()[-1] if said else "it did not start in time"
+            )
+            self._control.close()
+            raise JailWontStart(f"the jail does not start: {last} (`autograder doctor` tells more)")
+
+    def gate(self) -> Gate:
+        """A gate for another process."""
+        return Gate(self._control, self.limits, self.mode)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the warm process and all that it started."""
+        super().close()
+        self._process.kill()
+        self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
 
 
 def _process(number: int) -> psutil.Process | None:
