@@ -162,7 +162,7 @@ def on_this_machine(workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) 
         try:
             yield team
         finally:
-            team.executor.shutdown(wait=False, cancel_futures=True)
+            team.executor.shutdown(cancel_futures=True)  # what is in flight ends before its jail does
 
 
 def _start_worker(gate: Gate) -> None:
