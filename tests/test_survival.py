@@ -150,6 +150,17 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
     assert_graded_once(school, students)
 
 
+def test_many_workers_have_few_jails_and_grade_in_all_of_them(tmp_path: Path) -> None:
+    workers = pool.SHARING + 1
+    school = class_of(tmp_path, 3 * workers)
+    with pool.on_this_machine(workers, Limits()) as team:
+        jails = [child for child in psutil.Process().children() if is_jail(child)]
+        assert len(jails) == 2
+        classroom.grade(school, START, team)
+    assert_graded_once(school, 3 * workers)
+    assert gone(jails)
+
+
 def test_a_cluster_loses_one_of_its_two_workers(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dask[distributed]'")
     students = 12
