@@ -47,7 +47,7 @@ def undumpable() -> None:
 
 
 class Namespaces:
-    """Pid, mount, ipc, uts and net namespaces of its own for every fork of this process.
+    """User, pid, mount, ipc, uts and net namespaces of its own for every fork of this process.
 
     Making one moves this process into a pid namespace that belongs to its user namespace (bubblewrap's does not always), by forking:
     the process that called this waits for the fork and ends with it.
@@ -71,9 +71,9 @@ class Namespaces:
             _fail("unshare")
 
     def after_fork(self) -> None:
-        """In the fork: everything else of its own."""
+        """In the fork: everything else of its own, and a user namespace too, so that its processes are counted apart from other submissions'."""
         os.close(self._own)
-        _prctl(PR_SET_DUMPABLE, 1)
+        _prctl(PR_SET_DUMPABLE, 1)  # while it is not, its files in /proc belong to root
         user, group = os.geteuid(), os.getegid()
         if _libc.unshare(CLONE_NEWUSER):
             _fail("unshare")
