@@ -77,6 +77,11 @@ def find(school: Class, assignment: str, student: str | None = None) -> list[Sub
     return found
 
 
+def students(school: Class) -> int:
+    """How many have a folder in submitted/."""
+    return sum(1 for _ in school.submitted.iterdir()) if school.submitted.is_dir() else 0
+
+
 def submitted_assignments(school: Class) -> list[str]:
     """The assignments that somebody has submitted."""
     if not school.submitted.is_dir():
@@ -106,8 +111,8 @@ def grade(
 ) -> Summary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
-    student: only this one. exercise: judge only this one again and keep the verdicts on the others (of a submission that
-    has none yet, everything is graded). force: also what has not changed.
+    team: who grades; it starts once there is something to grade. student: only this one. exercise: judge only this one again and keep
+    the verdicts on the others (of a submission that has none yet, everything is graded). force: also what has not changed.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
@@ -116,6 +121,7 @@ def grade(
     if exercise is not None and exercise not in {found.name for found in exercises.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {exercise!r}")
     summary = Summary()
+    team.start()  # becomes warm while this process draws and imports
     with contextlib.ExitStack() as stack:
         seeds = draws.hidden(assignment, school.draws)
         marked = markings.kept(school, assignment, seeds)

@@ -119,8 +119,8 @@ def grade(
     if scheduler:
         opened = pool.on_cluster(scheduler, limits, mode)
     else:
-        largest = max(len(classroom.find(school, name, student)) for name in names)
-        opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, largest), limits, mode)
+        most = 1 if student else max(1, classroom.students(school))
+        opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode)
     with opened as team:
         for name in names:
             _grade(console, school, name, team, student, exercise, force)

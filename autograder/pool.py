@@ -85,7 +85,7 @@ def ungraded(job: Job, reason: str) -> Graded:
 
 @dataclass
 class _Jails:
-    """The gates of this process that nobody is using: in a pool's process the one to the jail of all, under Dask one a thread, to its own jail."""
+    """The gates of this process that nobody is using: in a pool's process one to a jail that several share, under Dask one a thread, to its own jail."""
 
     free: list[Gate] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -120,54 +120,55 @@ class Team:
 
     def __init__(self, make: Callable[[], Executor], side_by_side: int, limits: Limits, mode: Mode) -> None:
         self._make = make
-        self.executor = make()
+        self._executor: Executor | None = None
         self.side_by_side = side_by_side
         self.limits = limits
         self.mode = mode
 
+    def start(self) -> Executor:
+        """The executor, which starts by itself where it does not run yet."""
+        if self._executor is None:
+            self._executor = self._make()
+        return self._executor
+
     def replace(self, broken: Executor) -> None:
         """Make a new executor, unless that has been done."""
-        if broken is self.executor:
-            broken.shutdown(wait=False)
-            self.executor = self._make()
+        if broken is self._executor:
+            self._executor = self._make()
 
     def submit(self, job: Job) -> tuple[Future[Graded], Executor]:
         """Have a job done: its grade, and who is at it."""
+        executor = self.start()
         try:
-            return self.executor.submit(work, job), self.executor
+            return executor.submit(work, job), executor
         except RuntimeError:  # broken since we last looked
-            self.replace(self.executor)
-            return self.executor.submit(work, job), self.executor
+            self.replace(executor)
+            executor = self.start()
+            return executor.submit(work, job), executor
 
 
 @contextlib.contextmanager
 def on_this_machine(workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) -> Iterator[Team]:
-    """Worker processes here, and the jails that they share, which start at once, before there is a job. All end when this process ends,
-    however it ends; Ctrl-C is for this process alone.
-
-    Raises:
-        JailWontStart: bubblewrap is not installed.
+    """Worker processes here, and the jails that they share. Once started they become warm by themselves, before there is a job. All end when
+    this process ends, however it ends; Ctrl-C is for this process alone. Starting raises JailWontStart where bubblewrap is not installed.
     """
     context = forkserver.start()
     opened = contextlib.ExitStack()
 
     def make() -> ProcessPoolExecutor:
-        opened.close()  # with all that dead workers had running in their jails
+        opened.close()  # what dead workers had running in their jails ends with them
         jails = [opened.enter_context(Jail(limits, mode, wait=False)) for _ in range(0, workers, SHARING)]
         gates, started = [jail.gate() for jail in jails], context.Value("i", 0)
         executor = ProcessPoolExecutor(
             workers, mp_context=context, initializer=_start_worker, initargs=(gates, started)
         )
+        opened.callback(executor.shutdown, cancel_futures=True)  # before its jails: what is in flight may end
         for _ in range(workers):
             executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
         return executor
 
     with opened:
-        team = Team(make, workers, limits, mode)
-        try:
-            yield team
-        finally:
-            team.executor.shutdown(cancel_futures=True)  # what is in flight ends before its jail does
+        yield Team(make, workers, limits, mode)
 
 
 def _start_worker(gates: list[Gate], started: Synchronized[int]) -> None:

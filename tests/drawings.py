@@ -157,6 +157,80 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+# What a figure does not have, and the words in which it says so.
+
+REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
+    (start_here.bars, (0, 2), "must be"),
+    (start_here.course_map, (11,), "must be"),
+    (attention.scaled, (9.0,), "must be"),
+    (attention.line, (0, 0.0, "NAND"), "no target"),
+    (attention.collapse, (0,), "must be"),
+    (feed_forward.trace, (14,), "must be"),
+    (feed_forward.trace, (-1,), "must be"),
+    (feed_forward.trace, (0, 3.1), "whole number"),
+    (feed_forward.trace, (0, 4.0, "tanh"), "there is no"),
+    (feed_forward.expand_contract, (4,), "must be"),
+    (feed_forward.bend, (1.1,), "must be"),
+    (activations.bends, (-7.0,), "must be"),
+    (activations.swish, (-1.0,), "must be"),
+    (activations.two_gelus, (5,), "must be"),
+    (activations.kinks, (5,), "must be"),
+    (activations.square, (0,), "must be"),
+    (activations.square, (4, (1.0, 1.0)), "must be"),
+    (law, (3,), "must be"),
+    (activations.firing, (0.0, 0.0), "must be"),
+    (race, (7,), "must be"),
+    (every_position.perturb, (14,), "must be from"),
+    (every_position.perturb, (0, "LSTM"), "there is no"),
+    (every_position.jacobian, ("FFN", 1), "must be from"),
+    (every_position.jacobian, ("attention", 6), "must be from"),
+    (every_position.boxes, (0,), "must be from"),
+    (every_position.boxes, (15,), "must be from"),
+    (every_position.sublayers, ("both",), "there is no"),
+    (every_position.bottleneck, (13,), "must be from"),
+    (parameters.areas, (0,), "must be positive"),
+    (partial(parameters.explore, d_model=100, heads=8), (), "can't share"),
+    (parameters.models, ("GPT-5",), "not among the models shown"),
+    (parameters.flops, ("Mixtral-8x7B",), "not among the dense models"),
+    (partial(parameters.flops, T=1), (), "T must be from 128"),
+    (memory.neuron, (memory.NEURONS,), "must be from"),
+    (memory.growing, (-1, 1), "must be from"),
+    (memory.growing, (0, memory.NEURONS + 1), "must be from"),
+    (memory.capacity, (100, 16), "there are runs"),
+    (memory.knocked, (0, 17), "must be from"),
+    (memory.knocked, (memory.STORED, 1), "must be from"),
+    (partial(gated.gate, t=4), (), "t must be from"),
+    (partial(gated.gate, activation="tanh"), (), "activation must be"),
+    (family, ("tanh",), "kind must be"),
+    (partial(gated.matched, ratio=9), (), "ratio from 1 to 8"),
+    (partial(gated.table, steps=1), (), "steps must be"),
+    (partial(gated.table, first="tanh"), (), "not in the table"),
+    (contest, (7,), "step must be one of"),
+    (contest, (80, "tanh"), "did not take part"),
+    (experts.router, (3.5,), "must be"),
+    (experts.router, (*MIXED, 0.0), "must be"),
+    (experts.router, (*MIXED, 1.0, 9), "must be"),
+    (experts.router, (*MIXED, 1.0, 2, "argmax"), "there is no"),
+    (experts.dispatch, (experts.LAST_FRAME + 1,), "must be"),
+    (experts.dispatch, (0, 4), "must be"),
+    (experts.slopes, (0,), "must be"),
+    (experts.slopes, (2, "argmax"), "there is no"),
+    (experts.totals, ("GPT-2 small",), "there is no"),
+    (experts.totals, ("Mixtral-8x7B", 3.0), "there is no"),
+    (balance.load, (0.5,), "there is no"),
+    (balance.load, (0.0, 4), "there is no"),
+    (balance.load, (0.0, 3, 1.0), "there is no"),
+    (balance.products, (11,), "must be"),
+    (balance.products, (5, 0.2), "there is no"),
+    (balance.capacity, (3.0,), "there is no"),
+    (balance.capacity, (1.0, 3), "must be"),
+    (balance.selection, (0.5,), "must be"),
+    (capstone.block, ("gelu",), "no kind"),
+    (capstone.dashboard, ("speed",), "no "),
+    (partial(capstone.dashboard, words=3), (), "no "),
+]  # fmt: skip
+
+
 def name_of(function: Draw) -> str:
     """Notebook's module and function, as in `memory.knocked`."""
     whole: Any = function.func if isinstance(function, partial) else function
@@ -193,5 +267,5 @@ def tips(picture: Picture) -> list[str]:
 
 def numbers(words: str) -> list[float]:
     """The numbers in a text as people write them, such as 1,024, −0.5 and 2e−9; not those inside a word, such as W1 or 14B."""
-    found = re.findall(r"(?<![\w.])−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e−?\d+)?(?![\w])", words)
+    found = re.findall(r"(?<![\w.])−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e−?\d+)?(?!\w)", words)
     return [float(number.replace(",", "").replace("−", "-")) for number in found]

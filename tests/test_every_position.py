@@ -7,15 +7,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from drawings import numbers, tips
+from drawings import LAST_TOKEN, numbers, tips
 
 from ffnlab.exercise import Draw
 from ffnlab.exercises import every_position as exercises
 from ffnlab.figures import every_position as figures
 from ffnlab.figures import shared
-
-LAST = len(figures.TOKENS) - 1
-
 
 # perturb
 
@@ -28,15 +25,15 @@ def ffn_by_loops(x: list[float], d_model: int = 6) -> list[float]:
 
 ROWS: dict[str, Callable[[int], set[int]]] = {
     "FFN": lambda t: {t},
-    "attention": lambda t: set(range(LAST + 1)),
-    "causal attention": lambda t: set(range(t, LAST + 1)),
-    "convolution, kernel 3": lambda t: {t - 1, t, t + 1} & set(range(LAST + 1)),
+    "attention": lambda t: set(range(LAST_TOKEN + 1)),
+    "causal attention": lambda t: set(range(t, LAST_TOKEN + 1)),
+    "convolution, kernel 3": lambda t: {t - 1, t, t + 1} & set(range(LAST_TOKEN + 1)),
 }
 
 
 @pytest.mark.parametrize("layer", figures.LAYERS)
 def test_perturb_changes_the_rows_that_the_layer_lets_see(layer: str) -> None:
-    for position in range(LAST + 1):
+    for position in range(LAST_TOKEN + 1):
         drawn = figures.perturb(position, layer)
         rows = ROWS[layer](position)
         assert (
@@ -92,7 +89,7 @@ def test_a_block_of_the_ffn_holds_its_derivatives() -> None:
 
 def test_one_ffn_serves_any_length_and_own_ones_end_at_the_eighth_token() -> None:
     one = 6 * 24 + 24 + 24 * 6 + 6
-    for length in range(1, LAST + 2):
+    for length in range(1, LAST_TOKEN + 2):
         shared_one, own = figures.boxes(length), figures.boxes(length, own=True)
         assert numbers(shared_one.title) == [one, length]
         missing = max(0, length - figures.TRAINED)

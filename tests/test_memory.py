@@ -6,12 +6,10 @@ from itertools import pairwise
 
 import pytest
 import torch
-from drawings import numbers
+from drawings import LAST_FACT, numbers
 
 from ffnlab.experiments import fact_stores
 from ffnlab.figures import memory as figures
-
-LAST = figures.STORED - 1
 
 
 def test_every_person_has_a_name_of_their_own_and_every_answer_a_word() -> None:
@@ -55,7 +53,7 @@ def test_the_store_of_the_figures_knows_all_its_facts() -> None:
     assert bool((figures._logits().argmax(1) == given.y).all())
 
 
-@pytest.mark.parametrize(("fact", "m"), [(0, 1), (64, 4), (LAST, 8)])
+@pytest.mark.parametrize(("fact", "m"), [(0, 1), (64, 4), (LAST_FACT, 8)])
 def test_a_knock_out_loses_what_the_loops_lose(fact: int, m: int) -> None:
     given, _ = fact_stores.store()
     gone = set(strongest(fact)[:m])

@@ -154,6 +154,7 @@ def test_many_workers_have_few_jails_and_grade_in_all_of_them(tmp_path: Path) ->
     workers = pool.SHARING + 1
     school = class_of(tmp_path, 3 * workers)
     with pool.on_this_machine(workers, Limits()) as team:
+        team.start()
         jails = [child for child in psutil.Process().children() if is_jail(child)]
         assert len(jails) == 2
         classroom.grade(school, START, team)
