@@ -118,6 +118,16 @@ def grading(school: Class) -> tuple[threading.Thread, list[BaseException]]:
     return thread, raised
 
 
+def newcomers(before: list[psutil.Process], kind: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
+    """The processes of a kind that this one has had started since it had only those of `before`: other tests' jails and workers are alive too."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process not in before and kind(process):
+                found.append(process)
+    return found
+
+
 def is_jail(process: psutil.Process) -> bool:
     return process.name() == "bwrap"
 
@@ -134,15 +144,12 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
 ) -> None:
     students, rng = 12, random.Random(seed)
     school = class_of(tmp_path, students)
+    before = psutil.Process().children(recursive=True)
     thread, raised = grading(school)
     for deaths in range(1, 3):
         while thread.is_alive() and lines_of(school) < 4 * deaths - rng.randint(0, 3):
             time.sleep(0.02)
-        found = []
-        for process in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if victim(process):
-                    found.append(process)
+        found = newcomers(before, victim)
         if found and thread.is_alive():
             rng.choice(found).kill()
     thread.join(300)
@@ -153,10 +160,11 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
 def test_many_workers_have_few_jails_and_grade_in_all_of_them(tmp_path: Path) -> None:
     workers = pool.SHARING + 1
     school = class_of(tmp_path, 3 * workers)
+    before = psutil.Process().children(recursive=True)
     with pool.on_this_machine(workers, Limits()) as team:
         team.start()
-        jails = [child for child in psutil.Process().children() if is_jail(child)]
-        assert len(jails) == 2
+        jails = newcomers(before, is_jail)
+        assert len([jail for jail in jails if jail.parent() == psutil.Process()]) == 2
         classroom.grade(school, START, team)
     assert_graded_once(school, 3 * workers)
     assert gone(jails)
