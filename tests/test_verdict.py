@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -18,10 +19,10 @@ from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 from nbgrader.utils import get_partial_grade
 
-from ffnlab import check, hint, plain, progress
+from ffnlab import check, hint, panel, plain, progress
 from ffnlab.check import NotEarned
 from ffnlab.plain import Failure, Malformed, Opaque
-from ffnlab.verdict import difference, normalised
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict, difference, normalised
 
 TOLERANCE = (1e-9, 1e-9)
 
@@ -161,6 +162,36 @@ def test_a_damaged_packet_is_read_or_malformed(place: int, byte: int) -> None:
     data[place % len(data)] = byte
     with contextlib.suppress(Malformed):
         plain.unpack(bytes(data))
+
+
+RAISED = "Your code raised IndexError: index {} is out of range."
+
+
+@pytest.mark.parametrize(
+    ("seen", "shown"),
+    [
+        (["5 is not right", "", "5 is not right"], ["5 is not right.", "", "the same as above."]),
+        (["None came back", "in float32: None came back", ""], ["None came back.", "in float32: the same as above.", ""]),
+        (["2 is not right", "3 is not right", "2 is not right"], ["2 is not right.", "3 is not right.", "2 is not right."]),
+        (["", RAISED.format(3), f"T = 1: {RAISED.format(7)}"], ["", RAISED.format(3), "T = 1: the same error."]),
+        ([RAISED.format(3), "Your code raised KeyError: 'a'."], [RAISED.format(3), "Your code raised KeyError: 'a'."]),
+        ([f"T = 5: {RAISED.format(3)}", f"T = 1: {RAISED.format(7)}"], [RAISED.format(3)]),
+        ([f"T = 5: {RAISED.format(3)}"] * 2, [f"T = 5: {RAISED.format(3)}"]),
+        (["None came back", "in float32: None came back"], ["None came back."]),
+    ],
+)  # fmt: skip
+def test_a_panel_tells_the_same_thing_once(seen: list[str], shown: list[str]) -> None:
+    aspects = tuple(AspectVerdict(f"aspect {n}", 0.0 if what else 1.0, 1.0, what) for n, what in enumerate(seen))
+    _, *lines = panel.of_verdict(Verdict("an_exercise", Outcome.NOT_EARNED, aspects)).text.splitlines()
+    assert [re.sub(r"^  [✘✔] (aspect \d \([01] of 1 point\)(: )?)?", "", line) for line in lines] == shown
+
+
+def test_a_message_that_ends_with_a_full_stop_gets_no_second_one() -> None:
+    assert differs(Failure("ValueError", "No."), 1.0) == "Your code raised ValueError: No."
+    assert differs(Failure("ValueError", "No"), 1.0) == "Your code raised ValueError: No."
+    assert (
+        differs(Failure("ValueError", "No.", "line 2: f()"), 1.0) == "Your code raised ValueError: No. (line 2: f())."
+    )
 
 
 # check, as a notebook calls it.

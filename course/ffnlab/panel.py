@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab.verdict import RAISED, AspectVerdict, Outcome, Verdict
 
 MARKS = {
     Outcome.EARNED: ("✔", "earned"),
@@ -115,18 +116,33 @@ def _reasons_html(verdict: Verdict) -> str:
 
 def _shown(verdict: Verdict) -> list[AspectVerdict]:
     """One line an aspect; where the same thing is wrong everywhere, one line says it. A question's single aspect says nothing new."""
-    wrong = {aspect.seen for aspect in verdict.aspects if aspect.seen}
     if _is_question(verdict) and verdict.cause:
         return []
-    if len(wrong) == 1 and all(aspect.seen for aspect in verdict.aspects):
-        return [AspectVerdict("", verdict.points, verdict.max_points, wrong.pop())]
-    said: set[str] = set()
-    shown = []
+    first = next((aspect.seen for aspect in verdict.aspects if aspect.seen), "")
+    if first and all(_again(aspect.seen, first) for aspect in verdict.aspects):
+        in_one_place = RAISED not in first or all(aspect.seen == first for aspect in verdict.aspects)
+        seen = first if in_one_place else first[first.index(RAISED) :]
+        return [AspectVerdict("", verdict.points, verdict.max_points, seen)]
+    shown, last = [], ""
     for aspect in verdict.aspects:
-        seen = "the same as above" if aspect.seen in said else aspect.seen
-        said |= {aspect.seen} - {""}
-        shown.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, seen))
+        again = _again(aspect.seen, last) if aspect.seen and last else ""
+        shown.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.seen))
+        last = aspect.seen or last
     return shown
+
+
+def _again(seen: str, told: str) -> str:
+    """In few words, what an aspect has to tell after `told`, if that is the same, in whatever place; else nothing. Numbers in an exception may differ."""
+    place, raised, error = seen.partition(RAISED)
+    if raised and _without_numbers(error) == _without_numbers(told.partition(RAISED)[2]):
+        return "the same error" if seen == told else f"{place}the same error"
+    if seen == told or seen.endswith(f": {told}"):
+        return seen.removesuffix(told) + "the same as above"
+    return ""
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
 
 
 def _is_question(verdict: Verdict) -> bool:

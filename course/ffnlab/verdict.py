@@ -238,6 +238,8 @@ COARSE = {
     torch.bfloat16: 1e-1,
 }  # no aspect's tolerance is below that of its dtype
 
+RAISED = "Your code raised "  # how `difference` begins to tell of an exception, after the place
+
 # Comparison. `difference` says in one sentence what differs; it never shows an expected tensor.
 
 
@@ -299,7 +301,8 @@ def _raised(error: Failure) -> str:
     if error.type in ("NotAsAsked", "NotAnOption"):
         return error.message
     text = f"{error.type}: {error.message}" if error.message else error.type
-    return f"Your code raised {text}" + (f" ({error.line})." if error.line else ".")
+    text = f"{RAISED}{text} ({error.line})" if error.line else RAISED + text
+    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: float, path: str, words: bool) -> str:
