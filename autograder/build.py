@@ -22,7 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import judge, keys
+from autograder import depends, judge, keys
 from autograder.house import UserError, release, replace, root, solution, source
 from autograder.key import Answer
 from ffnlab import answers, exercises, plain
@@ -70,21 +70,9 @@ def solution_answer(exercise: str) -> Answer:
     return Answer(exercise, "solution", "right", "the solution notebook", namespace[exercise], text)
 
 
-SOME = ("atlas.py", "tasks.py", "train.py")  # modules of ffnlab that only some notebooks use
-
-
 def stamp(assignment: str) -> str:
-    """A hash of all that the executed notebook depends on."""
-    lab = Path(exercises.__file__).parent.parent
-    module = Path(str(exercises.NOTEBOOKS[assignment].__file__)).stem
-    parts = [source(assignment), Path(str(keys.MODULES[assignment].__file__)), lab / "exercises" / f"{module}.py"]
-    parts += [lab / "figures" / f"{name}.py" for name in (module, "shared")]
-    text = "".join(part.read_text(encoding="utf-8") for part in parts if part.is_file())
-    used = [lab / name for name in SOME if Path(name).stem in text]
-    stored = [path for path in sorted((lab / "experiments").glob("*.py")) if path.stem in text]
-    parts += [path for path in sorted(lab.glob("*.py")) if path.name not in SOME]
-    parts += [*used, *stored, *(path.with_suffix(".json") for path in stored)]
-    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
+    """A hash of all that the executed notebook depends on: what its source imports, and the key, by which `recheck` judges in it."""
+    return depends.version(source(assignment), Path(str(keys.MODULES[assignment].__file__)))[:16]
 
 
 def is_current(assignment: str) -> bool:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder import judge, matrix
+from autograder import depends, judge, matrix
 from autograder.house import UserError, replace
 from autograder.key import Key
-from ffnlab import exercises
+from ffnlab import exercises, verdict
 
 Seeds = dict[str, tuple[int, ...]]
 FILE = "hidden_draws.json"
 ATTEMPTS = 20
-LAB = Path(exercises.__file__).parent.parent
 KEYS = Path(__file__).parent / "keys"  # one module a notebook, each called as the one with its exercises
 DEVELOPMENT = b"draws for building and validating, where no class is graded"
 
@@ -26,12 +24,7 @@ DEVELOPMENT = b"draws for building and validating, where no class is graded"
 def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
     module = Path(str(exercises.NOTEBOOKS[assignment].__file__))
-    parts = [
-        KEYS / module.name,
-        module,
-        *(LAB / name for name in ("exercise.py", "handed.py", "plain.py", "verdict.py")),
-    ]
-    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()[:12]
+    return depends.version(KEYS / module.name, module, Path(verdict.__file__))[:12]
 
 
 def hidden(assignment: str, file: Path) -> Seeds:

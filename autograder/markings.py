@@ -6,6 +6,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+import torch
+
 from autograder import draws, judge
 from autograder.house import Class, replace
 from ffnlab import answers, plain
@@ -14,8 +16,9 @@ FOLDER = ".markings"
 
 
 def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
-    """The file with an assignment's markings on these draws, for this version of the key; made where it is missing."""
-    identity = hashlib.sha256(f"{draws.key_version(assignment)} {sorted(seeds.items())}".encode()).hexdigest()[:16]
+    """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
+    made_of = (draws.key_version(assignment), torch.__version__, sorted(seeds.items()))
+    identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
     path = school.folder / FOLDER / f"{assignment}.{identity}.safetensors"
     if not path.is_file():
         path.parent.mkdir(mode=0o700, exist_ok=True)

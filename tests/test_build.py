@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import build, house, judge, keys
+from autograder import build, depends, house, judge, keys
 from autograder.house import UserError
 from ffnlab import answers, exercises
 from ffnlab.figures.start_here import STEPS
@@ -131,6 +134,47 @@ def test_a_build_with_nothing_changed_makes_nothing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(build, "execute", never)
     for name in NAMES:
         assert build.build(name) is False
+
+
+LOADED = """
+import json, sys
+exec(compile(sys.stdin.read(), "imports", "exec"))
+print(json.dumps([module.__file__ for name, module in sys.modules.items() if name.startswith("ffnlab.")]))
+"""
+
+
+@pytest.mark.parametrize("name", ["06_memory", "07_gated", "10_capstone"])
+def test_a_notebook_is_made_again_where_a_module_that_it_loads_changes(name: str) -> None:
+    code = "\n".join(cell.source for cell in build.notebook_of(name).cells if cell.cell_type == "code")
+    imports = "\n".join(ast.unparse(node) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom))
+    said = subprocess.run([sys.executable, "-c", LOADED], input=imports, capture_output=True, text=True, check=True)
+    loaded = {Path(file) for file in json.loads(said.stdout)}
+    own = {file for file in loaded if file.name not in ("__init__.py", "handed.py") and file.parent.name != "exercises"}
+    assert len(own) > 10 and own <= depends.files(house.source(name))  # the rest belongs to all notebooks' exercises
+
+
+def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions: list[str] = []
+    for folder in (tmp_path / "one", tmp_path / "two", tmp_path / "three"):
+        (folder / "figures").mkdir(parents=True)
+        (folder / "start.py").write_text("def late():\n    from ffnlab.figures import drawing as figures\n")
+        (folder / "figures" / "drawing.py").write_text(
+            "import math\nimport ffnlab.atlas\nimport ffnlab.figures.drawing\n"
+        )
+        (folder / "atlas.py").write_text(f"MODELS = {len(versions) // 2}\n")
+        (folder / "other.py").write_text("")
+        (folder / "atlas.json").write_text("{}")
+        monkeypatch.setitem(depends.HOMES, "ffnlab", folder)
+        found = {str(file.relative_to(folder)) for file in depends.files(folder / "start.py")}
+        assert found == {"start.py", "figures/drawing.py", "atlas.py", "atlas.json"}
+        versions.append(depends.version(folder / "start.py"))
+    assert versions[0] == versions[1] != versions[2]
+
+
+def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
+    tasks = ROOT / "course" / "ffnlab" / "tasks.py"
+    made_of = {name: depends.files(Path(str(module.__file__))) for name, module in keys.MODULES.items()}
+    assert [name for name in NAMES if tasks in made_of[name]] == ["10_capstone"]
 
 
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
