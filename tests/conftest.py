@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
@@ -17,6 +18,16 @@ torch.set_num_threads(1)  # the tensors are small, and tests run in two processe
 ROOT = Path(__file__).resolve().parent.parent
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+
+
+def sleeping(seconds: str) -> list[psutil.Process]:
+    """The processes of this machine that are a `sleep` of so many seconds."""
+    return [process for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"] == ["sleep", seconds]]
+
+
+def outliving(seconds: str) -> list[psutil.Process]:
+    """Those that are still there when the kernel has had its time: it is a while in ending a process, whose memory goes first."""
+    return psutil.wait_procs(sleeping(seconds), timeout=10)[1]
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import attacks
 import nbformat
-import psutil
 import pytest
 from attacks import EXERCISE, NARROW, START, Attack
-from conftest import ROOT, needs_bubblewrap
+from conftest import ROOT, needs_bubblewrap, outliving
 from nbconvert import HTMLExporter
 from test_inbox import answered
 from traitlets.config.loader import PyFileConfigLoader
@@ -54,15 +53,9 @@ def host() -> dict[str, object]:
     return {
         "files": content.hexdigest(),
         "left in the environment": [str(path) for path in Path(os.__file__).parent.glob("an_attack*")],
-        "processes": outliving(),
+        "processes": outliving("3333"),
         "names": os.uname().nodename,
     }
-
-
-def outliving() -> list[psutil.Process]:
-    """What an attack started and is still there; what the kernel is just ending, its memory first, is given the time."""
-    sleeping = [process for process in psutil.process_iter(["cmdline"]) if "3333" in (process.info["cmdline"] or [])]
-    return psutil.wait_procs(sleeping, timeout=10)[1]
 
 
 def message(done: Graded) -> str:
