@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -21,8 +22,9 @@ from nbgrader.utils import get_partial_grade
 
 from ffnlab import check, hint, panel, plain, progress
 from ffnlab.check import NotEarned
+from ffnlab.exercise import Exercise, NotAsAsked, described
 from ffnlab.plain import Failure, Malformed, Opaque
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, difference, normalised
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict, difference, judge, marking_of, normalised
 
 TOLERANCE = (1e-9, 1e-9)
 
@@ -52,7 +54,11 @@ def test_a_value_does_not_differ_from_itself(value: Any) -> None:
         (None, torch.zeros(1), "return"),
         ([1, 2], (1, 2), "instead of a tuple"),
         ((1, 2), (1, 2, 3), "2 values instead of 3"),
+        ((1,), (1, 2, 3), "1 value instead of 3"),
+        ([1.0], torch.zeros(1), "a list with 1 value instead"),
+        (torch.tensor(math.nan), torch.tensor(1.0), "nan is not right"),
         ({"a": 1}, {"a": 1, "b": 2}, "“b” is missing"),
+        ({"a": 1}, {"a": 1, "b": 2, "c": 3}, "“b”, “c” are missing"),
         ({"a": 1, "c": 2}, {"a": 1}, "“c” should not be there"),
         (3.0, 3, "whole number"),
         (True, 1, "instead of a number"),
@@ -62,6 +68,35 @@ def test_a_value_does_not_differ_from_itself(value: Any) -> None:
 )
 def test_what_differs_is_said(seen: Any, right: Any, words: str) -> None:
     assert words in differs(seen, right)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (3, "an int came back"),
+        (torch.nn.ReLU(), "a ReLU came back"),
+        (np.zeros(2), "a NumPy array came back"),
+        (torch.nn.ReLU, "a class came back"),
+        (None, "None came back (is a `return` missing?)"),
+    ],
+)
+def test_what_came_back_is_named_with_its_article(value: Any, words: str) -> None:
+    assert described(value) == words
+
+
+def test_facts_that_cannot_be_computed_say_why() -> None:
+    def a_number(seen: Any) -> float:
+        if isinstance(seen, str):
+            raise NotAsAsked("a text came back instead of a number")
+        return float(seen)
+
+    exercise = Exercise("an_exercise", cases=1)
+    exercise.aspect("value", points=1, facts=a_number)(lambda answer: answer)
+    marking = marking_of(exercise, [{"value": 2.0}], [])
+    assert judge(exercise, marking, [{"value": "2"}]).seen == "a text came back instead of a number"
+    assert judge(exercise, marking, [{"value": None}]).seen.startswith(
+        "What came back can't be used (TypeError: float()"
+    )
 
 
 def test_a_zero_dimensional_tensor_counts_as_a_number() -> None:

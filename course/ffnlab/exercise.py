@@ -249,7 +249,16 @@ def weighted_sum(output: Any) -> torch.Tensor:
 
 def described(value: object) -> str:
     """What came back where something else was asked for, in a few words."""
-    return "None came back (is a `return` missing?)" if value is None else f"a {type(value).__name__} came back"
+    return "None came back (is a `return` missing?)" if value is None else f"{kind_of(value)} came back"
+
+
+COMMON_NAMES = {"ndarray": "NumPy array", "type": "class"}
+
+
+def kind_of(value: object) -> str:
+    """The type of a value with its article: "a list", "an int", "a NumPy array"."""
+    name = COMMON_NAMES.get(type(value).__name__, type(value).__name__)
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 def blank(output: Any) -> torch.Tensor:

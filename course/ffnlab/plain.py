@@ -113,6 +113,27 @@ def _tensor(value: torch.Tensor) -> Plain:
         return copy
 
 
+def describe(value: Plain) -> str:
+    """A plain value in a few words."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, Failure):
+        return f"the exception {value.type}"
+    if isinstance(value, Opaque):
+        return f"an object of type {value.type}"
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if isinstance(value, (bool, int, float)):
+        return f"the {type(value).__name__} {value!r}"
+    return f"a {type(value).__name__} with {counted(len(value))}"
+
+
+def counted(values: int) -> str:
+    return f"{values} value{'' if values == 1 else 's'}"
+
+
 def pack(value: Plain) -> bytes:
     """One plain value as bytes."""
     tensors: Tensors = {}

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from ffnlab import plain
-from ffnlab.exercise import Aspect, Exercise, failure
-from ffnlab.plain import Failure, Opaque, Plain
+from ffnlab.exercise import Aspect, Exercise, NotAsAsked, failure
+from ffnlab.plain import Failure, Plain, counted, describe
 
 Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
 
@@ -106,9 +106,11 @@ def facts(exercise: Exercise, observation: Observation) -> Observation:
             return seen
         try:
             return plain.of(aspect.facts(seen))
+        except NotAsAsked as error:
+            return failure(error)
         except Exception as error:
             found = failure(error)
-            return Failure("Unusable", f"{describe(seen)} ({found.type}: {found.message})")
+            return Failure("Unusable", f"{found.type}: {found.message}")
 
     return {aspect.name: of(aspect) for aspect in exercise.aspects}
 
@@ -266,7 +268,7 @@ def difference(seen: Plain, right: Plain, atol: float, rtol: float, path: str = 
             return f"{at}{describe(seen)} instead of a {type(right).__name__}"
         assert isinstance(seen, (list, tuple))
         if len(seen) != len(right):
-            return f"{at}{len(seen)} values instead of {len(right)}"
+            return f"{at}{counted(len(seen))} instead of {len(right)}"
         for index, (mine, theirs) in enumerate(zip(seen, right, strict=True)):
             found = difference(mine, theirs, atol, rtol, f"{path}[{index}]", words)
             if found:
@@ -297,7 +299,7 @@ def _raised(error: Failure) -> str:
     if _is_stub(error):
         return "This part still raises NotImplementedError."
     if error.type == "Unusable":
-        return f"What came back can't be used: {error.message}."
+        return f"What came back can't be used ({error.message})."
     if error.type in ("NotAsAsked", "NotAnOption"):
         return error.message
     text = f"{error.type}: {error.message}" if error.message else error.type
@@ -311,7 +313,7 @@ def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: floa
         return f"{at}{describe(seen)} instead of a dict"
     missing, extra = [k for k in right if k not in seen], [k for k in seen if k not in right]
     if missing:
-        return f"{at}{_quoted(missing)} is missing"
+        return f"{at}{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} missing"
     if extra:
         return f"{at}{_quoted(extra)} should not be there"
     for key, theirs in right.items():
@@ -387,6 +389,8 @@ def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
 def _first_entry(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> str:
     wrong = ~torch.isclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
     share = f"{int(wrong.sum())} of {wrong.numel()} entries"
+    if wrong.ndim == 0 and not math.isfinite(seen):
+        return f"{float(seen)} is not right"
     if wrong.ndim == 0:
         return f"the value is off by {float(seen.double() - right.double()):+.3g}"
     first = tuple(int(index) for index in wrong.nonzero()[0])
@@ -399,7 +403,7 @@ def _clues(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
     mine, theirs = seen.double(), right.double()
     clues = []
     if not bool(torch.isfinite(mine).all()) and bool(torch.isfinite(theirs).all()):
-        return ["there are NaN or infinite values"]
+        return [] if mine.ndim == 0 else ["there are NaN or infinite values"]
     if not bool(mine.any()):
         clues.append("all values are zero")
     elif _close(-mine, theirs, atol, rtol):
@@ -424,23 +428,6 @@ def _factor(factor: float) -> str:
     if factor < 1:
         return f"everything is {1 / factor:.4g} times too small"
     return f"everything is {factor:.4g} times too large"
-
-
-def describe(value: Plain) -> str:
-    """A plain value in a few words."""
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of shape {list(value.shape)}"
-    if isinstance(value, Failure):
-        return f"the exception {value.type}"
-    if isinstance(value, Opaque):
-        return f"an object of type {value.type}"
-    if value is None:
-        return "None"
-    if isinstance(value, str):
-        return f"the text {value[:40]!r}"
-    if isinstance(value, (bool, int, float)):
-        return f"the {type(value).__name__} {value!r}"
-    return f"a {type(value).__name__} with {len(value)} values"
 
 
 def _dtype(tensor: torch.Tensor) -> str:

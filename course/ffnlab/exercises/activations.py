@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ffnlab.exercise import Draw, Exercise, NotAsAsked, described, gradients, on_each, question
+from ffnlab.exercise import Draw, Exercise, NotAsAsked, described, gradients, kind_of, on_each, question
 
 # Functions of one number, applied to each entry.
 
@@ -297,7 +297,7 @@ def _net(result: Any) -> Net:
         raise NotAsAsked(f"{len(result)} values came back; four tensors W1, b1, W2, b2 were expected")
     for name, part in zip(("W1", "b1", "W2", "b2"), result, strict=True):
         if not isinstance(part, torch.Tensor):
-            raise NotAsAsked(f"{name} is a {type(part).__name__} instead of a tensor")
+            raise NotAsAsked(f"{name} is {kind_of(part)} instead of a tensor")
     return result[0], result[1], result[2], result[3]
 
 

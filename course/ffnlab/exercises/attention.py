@@ -17,6 +17,7 @@ from ffnlab.exercise import (
     attempt,
     described,
     gradients,
+    kind_of,
     question,
 )
 
@@ -116,7 +117,7 @@ def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{described(result)}; a pair (out, A) was expected")
     if len(result) != 2:
-        raise NotAsAsked(f"a {type(result).__name__} of {len(result)} came back; a pair (out, A) was expected")
+        raise NotAsAsked(f"{kind_of(result)} of {len(result)} came back; a pair (out, A) was expected")
     for name, part in zip(("out", "A"), result, strict=True):
         if not isinstance(part, torch.Tensor):
             raise NotAsAsked(f"in the pair (out, A), {name} is {part!r:.40}; a tensor was expected")
@@ -248,12 +249,10 @@ def _four(result: Any) -> dict[str, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{described(result)}; four tensors W1, b1, W2, b2 were expected")
     if len(result) != 4:
-        raise NotAsAsked(
-            f"a {type(result).__name__} of {len(result)} came back; four tensors W1, b1, W2, b2 were expected"
-        )
+        raise NotAsAsked(f"{kind_of(result)} of {len(result)} came back; four tensors W1, b1, W2, b2 were expected")
     for name, value in zip(SHAPES, result, strict=True):
         if not isinstance(value, torch.Tensor):
-            raise NotAsAsked(f"{name} is a {type(value).__name__}; a tensor was expected")
+            raise NotAsAsked(f"{name} is {kind_of(value)}; a tensor was expected")
         if not value.is_floating_point():
             raise NotAsAsked(f"{name} holds whole numbers ({value.dtype}); floating-point numbers were expected")
     return dict(zip(SHAPES, result, strict=True))

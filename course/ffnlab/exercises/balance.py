@@ -432,11 +432,14 @@ def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
             if not torch.equal(given, kept):
                 raise NotAsAsked("x itself was changed: make a new tensor")
             tokens = kept.reshape(-1, kept.shape[-1])
+            scored, experts = len(module.router.weight), list(module.experts)
+            if scored != len(experts):
+                raise NotAsAsked(f"the router scores {scored} experts, and there are {len(experts)}")
             return {
                 "y": y.reshape(tokens.shape),
                 "logits": tokens @ module.router.weight.T,
                 "shared": module.shared(tokens),
-                "experts": torch.stack([expert(tokens) for expert in module.experts]),
+                "experts": torch.stack([expert(tokens) for expert in experts]),
                 "top_k": top_k,
             }
 

@@ -355,7 +355,7 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     made(x[0].float())
     after = values_of(ffn)
     return {
-        "its parameters": before.keys() == after.keys()
+        "its parameters are what they were": before.keys() == after.keys()
         and all(before[name].shape == after[name].shape and torch.equal(before[name], after[name]) for name in before),
         "they can still be trained": all(p.requires_grad for p in ffn.parameters()),
     }
@@ -506,9 +506,9 @@ def _(answer: Any, X: Any, narrow: Any, **_: Any) -> Any:
     answer(ffn, given)
     after = values_of(ffn)
     return {
-        "the parameters": before.keys() == after.keys()
+        "the parameters of ffn stay as they were": before.keys() == after.keys()
         and all(torch.equal(before[name], after[name]) for name in before),
-        "X": torch.equal(given, X),
+        "X stays as it was": torch.equal(given, X),
     }
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from ffnlab import plain
 from ffnlab.exercise import (
     Draw,
     Exercise,
@@ -510,15 +511,21 @@ class _Backward(TorchFunctionMode):
 
 def _size(said: Any) -> str:
     """A gradient's size in a word."""
+    size = _number(said)
+    if size != size:
+        return "not a number"
+    if size < 0:
+        return "negative"
+    return "zero" if size < 1e-5 else "not zero" if size > 1e-4 else "neither zero nor clearly above it"
+
+
+def _number(said: Any) -> float:
+    """The number that an answer gave, as a float or as a tensor with nothing else in it."""
     if isinstance(said, torch.Tensor) and said.ndim == 0:
         said = said.item()
     if isinstance(said, bool) or not isinstance(said, (int, float)):
-        raise ValueError("a float is asked for")
-    if said != said:
-        return "not a number"
-    if said < 0:
-        return "negative"
-    return "zero" if said < 1e-5 else "not zero" if said > 1e-4 else "neither zero nor clearly above it"
+        raise NotAsAsked(f"{described(None) if said is None else plain.describe(said)} instead of a float")
+    return float(said)
 
 
 def _sizes_of(seen: Any) -> dict[str, str]:
@@ -561,14 +568,14 @@ def _taken(value: float, read: list[dict[str, Any]]) -> str:
 
 
 def _steady(seen: Any) -> dict[str, Any]:
-    pairs = seen["twice"].values()
-    taken = {_taken(float(value), read) for value, read in seen["looked at"].values()}
+    pairs = [(_number(one), _number(other)) for one, other in seen["twice"].values()]
+    taken = {_taken(_number(value), read) for value, read in seen["looked at"].values()}
     return {
         "it is computed with a backward pass": seen["computed"],
         "the same comes out when it is called again": all(
-            abs(float(one) - float(other)) <= 1e-6 * max(1.0, abs(float(one))) for one, other in pairs
+            abs(one - other) <= 1e-6 * max(1.0, abs(one)) for one, other in pairs
         ),
-        "other cases have gradients of other sizes": len({round(float(one), 9) for one, _ in pairs}) == len(pairs),
+        "other cases have gradients of other sizes": len({round(one, 9) for one, _ in pairs}) == len(pairs),
         "what came back": min(taken - {LARGEST}, default=LARGEST),
     }
 

@@ -22,6 +22,7 @@ from ffnlab.exercise import (
     blank,
     described,
     gradients,
+    kind_of,
     on_each,
     question,
     raised,
@@ -187,7 +188,7 @@ def _linear(module: nn.Module, name: str) -> tuple[torch.Tensor, torch.Tensor]:
         raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}{note}")
     weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
     if not isinstance(weight, torch.Tensor):
-        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is a {type(layer).__name__}")
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is {kind_of(layer)}")
     if not isinstance(bias, torch.Tensor):
         raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it has no bias")
     return weight, bias
@@ -382,7 +383,7 @@ def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
 def _repr_facts(seen: Any) -> dict[str, bool]:
     text = seen["extra_repr"]
     if not isinstance(text, str):
-        raise TypeError("extra_repr() should return a text")
+        raise NotAsAsked("extra_repr() should return a text")
     return {"extra_repr() is not empty": bool(text.strip())} | {
         f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", text) is not None
         for name, number in zip(("d_model", "d_ff"), seen["widths"], strict=True)
@@ -413,7 +414,7 @@ def _pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{described(result)}; a pair (W, b) was expected")
     if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
-        raise NotAsAsked(f"a pair (W, b) of tensors was expected, not a {type(result).__name__} of {len(result)}")
+        raise NotAsAsked(f"a pair (W, b) of tensors was expected, not {kind_of(result)} of {len(result)}")
     return result[0], result[1]
 
 

@@ -20,6 +20,7 @@ from ffnlab.exercise import (
     blank,
     described,
     gradients,
+    kind_of,
     on_each,
     question,
     raised,
@@ -199,7 +200,7 @@ def _weight(module: nn.Module, name: str) -> torch.Tensor:
         raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}{note}")
     weight = getattr(layer, "weight", None)
     if not isinstance(weight, torch.Tensor):
-        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is a {type(layer).__name__}")
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is {kind_of(layer)}")
     return weight
 
 

@@ -18,6 +18,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
 from ffnlab.handed import FFN, drawn_weights, ffn_of, values_of
+from ffnlab.plain import Failure, counted, describe
 
 ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
 
@@ -65,8 +66,10 @@ def _two(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{described(result)}; a pair (keys, values) was expected")
     if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
-        kinds = ", ".join(type(part).__name__ for part in result[:4])
-        raise NotAsAsked(f"a pair (keys, values) of two tensors was expected, not {len(result)} of {kinds}")
+        kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in result))
+        raise NotAsAsked(
+            f"a pair (keys, values) of two tensors was expected, not {counted(len(result))} of type {kinds}"
+        )
     return result[0], result[1]
 
 
@@ -179,21 +182,26 @@ top_neurons = Exercise(
 
 
 def _ordered(seen: Any) -> Any:
-    """Indices in rising order, whatever order and kind of whole numbers they came in."""
+    """Indices in rising order, whatever order and kind of whole numbers they came in; of anything else, what it is."""
 
     def one(value: Any) -> Any:
-        if (
-            isinstance(value, torch.Tensor)
-            and not value.is_floating_point()
-            and value.dtype != torch.bool
-            and value.ndim == 1
-        ):
-            return sorted(int(index) for index in value)
-        if isinstance(value, (list, tuple)) and all(isinstance(v, int) and not isinstance(v, bool) for v in value):
-            return sorted(value)
-        return value
+        if isinstance(value, Failure):
+            return value
+        if isinstance(value, torch.Tensor) and value.ndim == 1 and value.dtype != torch.bool:
+            value = value.tolist()
+        if isinstance(value, (list, tuple)) and all(type(index) is int for index in value):
+            return {"what came back": "whole numbers", "in rising order": sorted(value)}
+        return {"what came back": _other_than_indices(value), "in rising order": value}
 
     return {label: one(value) for label, value in seen.items()}
+
+
+def _other_than_indices(value: Any) -> str:
+    if isinstance(value, list) and any(type(number) is float for number in value):
+        return "numbers with decimals"
+    if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+        return "True and False"
+    return describe(value)
 
 
 @top_neurons.aspect("which neurons", points=2, facts=_ordered)
@@ -393,7 +401,7 @@ def _how_it_went(seen: Any) -> Any:
     """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
     E, U, y, out = (seen[name] for name in ("E", "U", "y", "out"))
     if out.shape != E.shape:
-        raise ValueError("module(E) should have the shape of E")
+        raise NotAsAsked("module(E) should have the shape of E")
     if not seen["bends"]:
         return {"the trained module": "it has no bend: a straight line in, a straight line out"}
     right, scores = max(
@@ -474,7 +482,7 @@ def _(answer: Any, facts: Any, few: Any) -> Any:
 def _(answer: Any, facts: Any, few: Any) -> Any:
     given = {name: value.clone() for name, value in few.items()}
     _trained(answer, given, 17, 7)
-    return {name: torch.equal(given[name], few[name]) for name in few}
+    return {f"{name} stays as it was": torch.equal(given[name], few[name]) for name in few}
 
 
 # activation_patterns
