@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 from nbgrader.utils import get_partial_grade
 
-from ffnlab import check, hint, panel, plain, progress
+from ffnlab import check, hint, panel, plain, progress, quiz
 from ffnlab.check import NotEarned
-from ffnlab.exercise import Exercise, NotAsAsked, described
+from ffnlab.exercise import Exercise, NotAsAsked, described, raised, send_back
 from ffnlab.plain import Failure, Malformed, Opaque
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, difference, judge, marking_of, normalised
 
@@ -55,7 +55,11 @@ def test_a_value_does_not_differ_from_itself(value: Any) -> None:
         ([1, 2], (1, 2), "instead of a tuple"),
         ((1, 2), (1, 2, 3), "2 values instead of 3"),
         ((1,), (1, 2, 3), "1 value instead of 3"),
-        ([1.0], torch.zeros(1), "a list with 1 value instead"),
+        ([1.0], torch.zeros(1), "a list came back instead of a tensor"),
+        ([1.0], "a", "a list with 1 value is not right"),
+        (np.random.RandomState, torch.zeros(1), "a class came back instead of a tensor"),
+        ({"gradient of x": None}, {"gradient of x": torch.ones(1)}, "no gradient reaches x"),
+        (torch.zeros(2, 3), torch.zeros(3, 2), "shape [2, 3] instead of [3, 2]"),
         (torch.tensor(math.nan), torch.tensor(1.0), "nan is not right"),
         ({"a": 1}, {"a": 1, "b": 2}, "“b” is missing"),
         ({"a": 1}, {"a": 1, "b": 2, "c": 3}, "“b”, “c” are missing"),
@@ -82,6 +86,26 @@ def test_what_differs_is_said(seen: Any, right: Any, words: str) -> None:
 )
 def test_what_came_back_is_named_with_its_article(value: Any, words: str) -> None:
     assert described(value) == words
+
+
+def test_an_output_that_is_cut_off_from_its_inputs_is_told_so() -> None:
+    leaf = torch.ones(2, requires_grad=True)
+    with pytest.raises(NotAsAsked, match="no gradient arrives: what came back is cut off"):
+        send_back(leaf.detach() * 2)
+    send_back(leaf * 2)
+    assert leaf.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: int("x"), ""),
+        (lambda: dict[str, int]()["x"], "making it raises: a KeyError; a ValueError was asked for"),
+        (lambda: None, "making it raises: no exception; a ValueError was asked for"),
+    ],
+)
+def test_an_exception_that_should_have_come_is_named(call: Any, words: str) -> None:
+    assert differs({"making it raises": raised(call)}, {"making it raises": "ValueError"}) == words
 
 
 def test_facts_that_cannot_be_computed_say_why() -> None:
@@ -268,9 +292,36 @@ def test_what_the_answer_prints_and_warns_is_kept_off_stderr(capsys: pytest.Capt
     assert capsys.readouterr().err == ""
 
 
+def test_what_an_answer_prints_is_cut_with_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    def noisy(x: Any) -> Any:
+        print("x" * 10_000)
+        return x.shape
+
+    check("hello_shape", noisy)
+    said = capsys.readouterr().out
+    assert "x… (cut)" in said and len(said) < 5000
+
+
+def test_a_warning_is_told_once(recwarn: pytest.WarningsRecorder) -> None:
+    def warning(x: Any) -> Any:
+        for _ in range(3):
+            warnings.warn("look out", stacklevel=1)
+        return x.shape
+
+    check("hello_shape", warning)
+    check("hello_shape", warning)
+    assert [str(one.message) for one in recwarn] == ["look out"] * 2  # once in each check
+
+
+def test_a_question_that_waits_for_its_letter_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    quiz("quiz_rank", ...)
+    said = capsys.readouterr().out
+    assert "the letter of your answer" in said and "NotImplementedError" not in said
+
+
 def test_an_unknown_exercise_is_a_panel_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("hello_shap", wrong) == 0.0
-    assert "did you mean" in capsys.readouterr().out
+    assert "did you mean 'hello_shape'?\n" in capsys.readouterr().out
 
 
 def test_strict_mode_raises_below_full_marks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1082,13 +1082,35 @@ _sorted(
     back="torch.arange(T * k)",
 )
 _sorted(
+    "not_undone_unstable",
+    "",
+    form_of="not_undone",
+    order="flat.argsort()",
+    back="torch.arange(T * k)",
+)
+_sorted(
     "undone_with_order",
     "The way back uses `order` again. It needs the inverse: `back` with back[order[i]] = i, which is also `order.argsort()`.",
     back="order",
 )
 _sorted(
+    "undone_with_order_unstable",
+    "",
+    form_of="undone_with_order",
+    order="flat.argsort()",
+    back="order",
+)
+_sorted(
     "weights_not_sorted",
     "The weights are multiplied onto the sorted outputs, but are themselves in the order of the slots. Sort them too, or weight after the way back.",
+    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
+    combine="slots.sum(1)",
+)
+_sorted(
+    "weights_not_sorted_unstable",
+    "",
+    form_of="weights_not_sorted",
+    order="flat.argsort()",
     outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
     combine="slots.sum(1)",
 )
@@ -1646,8 +1668,8 @@ GRADIENT_DEFAULTS = {
     "result": "router.weight.grad.abs().max().item()",
 }
 FOUND = (
-    "With 'renorm' and k = 1 a gradient is found where the router has none: is it an expert's or the gates' own gradient, "
-    "is the sum taken over the k of each token, is k used?"
+    "With 'renorm' and k = 1 the router has no gradient, and one was found. It may be another one's (an expert's, or that of the weights), "
+    "or the weights of a token do not add up to 1."
 )
 NONE_AT_ALL = (
     "The gradient is 0 in all cases: the weights are cut off from the router (`.detach()`, `.data`), or the mean is taken, "
@@ -1716,7 +1738,8 @@ _gradient(
 )
 _gradient(
     "always_one_expert",
-    "k is not used: one expert is chosen in all cases. With two or three, the gradient is there although the weights sum to 1.",
+    "With two or three experts the gradient is there although the weights sum to 1. Is k used, does the loss depend on the layer's output, "
+    "and is every expert a module of its own? (A list times 4 holds one module four times.)",
     k="1",
 )
 _gradient(

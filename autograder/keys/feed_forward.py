@@ -112,8 +112,8 @@ def b1_after_the_activation(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "A weight is transposed, or the two are swapped. Here W1 is [d_model, d_ff] and W2 is [d_ff, d_model], used as `x @ W1`; "
-    "nn.Linear and F.linear work with the transposes."
+    "The sizes in a product do not fit: a weight is transposed, the two are swapped, or something else than the hidden layer meets W2. "
+    "Here W1 is [d_model, d_ff] and W2 is [d_ff, d_model], used as `x @ W1`; nn.Linear and F.linear work with the transposes."
 )
 def weights_transposed(x, W1, b1, W2, b2, act):
     return act(x @ W1.T + b1) @ W2.T + b2
@@ -208,7 +208,8 @@ def star_instead_of_at(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "The two biases have changed places: b1 [d_ff] goes with the hidden layer, b2 [d_model] with the output."
+    "A bias meets a vector of another length: b1 [d_ff] goes with the hidden layer, b2 [d_model] with the output. Have the two changed places, "
+    "is the second product missing, or does a bracket stand elsewhere?"
 )
 def biases_swapped(x, W1, b1, W2, b2, act):
     return act(x @ W1 + b2) @ W2 + b1
@@ -296,7 +297,7 @@ def clones(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "pre and act are the same: pre is taken after the activation. The first stage is what the neurons have read, before the bend."
+    "pre and act are the same: pre is taken after the activation, or was overwritten by it. The first stage is what the neurons have read, before the bend."
 )
 def pre_taken_after_the_activation(x, W1, b1, W2, b2):
     pre = F.gelu(x @ W1 + b1, approximate="tanh")
@@ -680,7 +681,8 @@ _variant(
 )
 _variant(
     "weights_as_plain_tensors",
-    "The weights are plain tensors: `parameters()` is empty, so an optimiser would have nothing to train. nn.Linear (or nn.Parameter) registers them.",
+    "`parameters()` is empty, so an optimiser would have nothing to train. A module knows the layers that are stored in it, `self.linear1 = nn.Linear(…)`; "
+    "plain tensors it does not know, and without `self.` a layer is gone when `__init__` ends.",
     layers="""self.W1, self.b1 = torch.randn(d_model, d_ff), torch.zeros(d_ff)
         self.W2, self.b2 = torch.randn(d_ff, d_model), torch.zeros(d_model)""",
     forward="return self.dropout(self.activation(x @ self.W1 + self.b1)) @ self.W2 + self.b2",
@@ -858,7 +860,7 @@ _variant(
 )
 _variant(
     "dropout_probability_ignored",
-    "The argument `dropout` is never handed on: nn.Dropout() without an argument drops half, whatever one asks for.",
+    "Another share is dropped than `dropout` says. Is the argument handed on (nn.Dropout() alone drops half), and as the probability to drop, not to keep?",
     drop="self.dropout = nn.Dropout()",
 )
 _variant(
@@ -1154,9 +1156,29 @@ def _deep(name, message, **changes):
 
 _deep(
     "plain_list",
-    "The hidden layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
+    "Layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
     layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
         self.hidden = [nn.Linear(width, d_ff) for width in widths]""",
+)
+DeepFFN.typed(
+    "mistake",
+    "all_layers_in_a_plain_list",
+    "",
+    """class DeepFFN(nn.Module):
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        if n_hidden < 1:
+            raise ValueError("n_hidden")
+        widths = [d_model] + [d_ff] * n_hidden + [d_model]
+        self.layers = [nn.Linear(widths[i], widths[i + 1]) for i in range(n_hidden + 1)]
+        self.act = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}.get(activation, activation)
+
+    def forward(self, x):
+        for layer in self.layers[:-1]:
+            x = self.act(layer(x))
+        return self.layers[-1](x)
+""",
+    form_of="plain_list",
 )
 _deep(
     "one_layer_too_many",

@@ -43,7 +43,9 @@ def check(name: str, answer: object, on_purpose: bool = False) -> Points:
         exercise = exercises.find(name)
         marking = answers.load(name)
     except LookupError as error:
-        return _finish(panel.message(f"? {name}: not checked", f"{error.args[0]}.", Outcome.NOT_GRADED), name)
+        return _finish(
+            panel.message(f"? {name}: not checked", panel.sentence(str(error.args[0])), Outcome.NOT_GRADED), name
+        )
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     verdict, printed = examine(exercise, marking, answer, seeds)
     more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
@@ -60,7 +62,8 @@ def examine(exercise: Exercise, marking: Marking, answer: object, seeds: list[in
     with captured() as printed:
         observations = [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
         verdict = judge(exercise, marking, observations)
-    return verdict, printed.getvalue()[:MAX_PRINTED]
+    text = printed.getvalue()
+    return verdict, text if len(text) <= MAX_PRINTED else f"{text[:MAX_PRINTED]}… (cut)"
 
 
 @contextlib.contextmanager
@@ -68,7 +71,7 @@ def captured() -> Iterator[io.StringIO]:
     """Everything that student code prints, warns or draws as a progress bar, kept away from stderr."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), warnings.catch_warnings():
-        warnings.simplefilter("always")
+        warnings.simplefilter("default")  # once for each place
         yield text
 
 
@@ -88,7 +91,7 @@ def hint(name: str) -> None:
     try:
         hints = exercises.find(name).hints
     except LookupError as error:
-        display(panel.message(f"? {name}", f"{error.args[0]}."))
+        display(panel.message(f"? {name}", panel.sentence(str(error.args[0]))))
         return
     if not hints:
         display(panel.message(name, "This exercise has no hints."))

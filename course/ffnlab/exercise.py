@@ -235,8 +235,22 @@ def gradients(compute: Callable[..., Any], **leaves: torch.Tensor) -> dict[str, 
     """The gradient of a weighted sum of `compute(**leaves)` with respect to each leaf; None where it does not arrive."""
     for leaf in leaves.values():
         leaf.requires_grad_()
-    weighted_sum(compute(**leaves)).backward()  # type: ignore[no-untyped-call]
+    send_back(compute(**leaves))
     return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+
+
+def send_back(output: Any) -> None:
+    """Send gradients back from a weighted sum of `output` to all that it was computed from.
+
+    Raises:
+        NotAsAsked: it is no tensor, or was cut off from what it was computed from.
+    """
+    total = weighted_sum(output)
+    if not total.requires_grad:
+        raise NotAsAsked(
+            "no gradient arrives: what came back is cut off from the inputs, by `detach`, `.data`, `no_grad`, `torch.tensor` or NumPy"
+        )
+    total.backward()  # type: ignore[no-untyped-call]
 
 
 def weighted_sum(output: Any) -> torch.Tensor:
@@ -247,17 +261,18 @@ def weighted_sum(output: Any) -> torch.Tensor:
     return (output * weights).sum()
 
 
-def described(value: object) -> str:
-    """What came back where something else was asked for, in a few words."""
-    return "None came back (is a `return` missing?)" if value is None else f"{kind_of(value)} came back"
+def described(value: object, name: str = "") -> str:
+    """What came back where something else was asked for, in a few words. name: its type's, where that is not to be asked of the value."""
+    return "None came back (is a `return` missing?)" if value is None else f"{kind_of(value, name)} came back"
 
 
 COMMON_NAMES = {"ndarray": "NumPy array", "type": "class"}
 
 
-def kind_of(value: object) -> str:
-    """The type of a value with its article: "a list", "an int", "a NumPy array"."""
-    name = COMMON_NAMES.get(type(value).__name__, type(value).__name__)
+def kind_of(value: object, name: str = "") -> str:
+    """The type of a value, or that of the given name, with its article: "a list", "an int", "a NumPy array"."""
+    name = name or type(value).__name__
+    name = COMMON_NAMES.get(name, name)
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
@@ -268,8 +283,8 @@ def blank(output: Any) -> torch.Tensor:
     return torch.zeros(output.shape, dtype=output.dtype)
 
 
-def raised(call: Callable[[], Any], expected: type[Exception] = ValueError) -> str:
-    """The name of the exception that `call` raises, or "nothing"; a subclass counts as the expected one.
+def raised(call: Callable[[], Any], expected: type[Exception] = ValueError) -> str | Failure:
+    """The name of the exception that `call` should raise, if it does (a subclass counts); else what it does instead, as the student is told.
 
     A stub's NotImplementedError passes through.
     """
@@ -280,5 +295,7 @@ def raised(call: Callable[[], Any], expected: type[Exception] = ValueError) -> s
     except expected:
         return expected.__name__
     except Exception as error:
-        return type(error).__name__
-    return "nothing"
+        instead = kind_of(error)
+    else:
+        instead = "no exception"
+    return Failure("NotAsAsked", f"{instead}; {kind_of(expected())} was asked for")

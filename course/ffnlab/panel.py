@@ -25,6 +25,7 @@ NOT_ATTEMPTED = (
     "Write your code in the cell above and run it, then run this cell again. "
     "Your code is there already? Then a line `raise NotImplementedError` (or `...`) is still in it."
 )
+NOT_ANSWERED = 'Put the letter of your answer in place of `...`, in quotes as in `"A"`, and run this cell again.'
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: 
             lines.append(f"  {understood}")
             parts.append(f'<div style="margin-top:.2em">{_text(understood)}</div>')
     elif verdict.outcome is Outcome.NOT_ATTEMPTED:
-        lines.append(f"  {NOT_ATTEMPTED}")
-        parts.append(f"<div>{_text(NOT_ATTEMPTED)}</div>")
+        what_to_do = NOT_ANSWERED if _is_question(verdict) else NOT_ATTEMPTED
+        lines.append(f"  {what_to_do}")
+        parts.append(f"<div>{_text(what_to_do)}</div>")
     else:
         lines += _reasons_text(verdict)
         parts.append(_reasons_html(verdict))
@@ -159,12 +161,13 @@ def _capital(text: str) -> str:
 
 def _aspect(aspect: AspectVerdict) -> str:
     if not aspect.name:
-        return _sentence(aspect.seen)
+        return sentence(aspect.seen)
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"
-    return f"{aspect.name} ({score})" + (f": {_sentence(aspect.seen)}" if aspect.seen else "")
+    return f"{aspect.name} ({score})" + (f": {sentence(aspect.seen)}" if aspect.seen else "")
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """The text with a full stop, where it has no end yet."""
     return text if text.endswith((".", "!", "?")) else text + "."
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from ffnlab import plain
-from ffnlab.exercise import Aspect, Exercise, NotAsAsked, failure
-from ffnlab.plain import Failure, Plain, counted, describe
+from ffnlab.exercise import Aspect, Exercise, NotAsAsked, described, failure
+from ffnlab.plain import Failure, Opaque, Plain, counted, describe
 
 Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
 
@@ -355,9 +355,11 @@ def _number_difference(seen: Plain, right: bool | int | float, atol: float, rtol
 
 def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: float, at: str, words: bool) -> str:
     if not isinstance(seen, torch.Tensor):
-        return f"{at}{describe(seen)} instead of a tensor{_forgot(seen) if not at else ''}"
+        return _instead_of_a_tensor(seen, at)
     if seen.shape != right.shape:
-        turned = seen.ndim == 2 and seen.T.shape == right.shape and _close(seen.T, right, atol, rtol)
+        turned = (
+            seen.ndim == 2 and bool(right.any()) and seen.T.shape == right.shape and _close(seen.T, right, atol, rtol)
+        )
         return (
             f"{at}shape {list(seen.shape)} instead of {list(right.shape)}"
             f"{'; the values are right but transposed' if turned else ''}"
@@ -374,8 +376,14 @@ def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: floa
     return f"{at}{_first_entry(seen, right, atol, rtol)}{'; ' + '; '.join(clues[:2]) if clues else ''}"
 
 
-def _forgot(seen: Plain) -> str:
-    return " (is a `return` missing?)" if seen is None else ""
+def _instead_of_a_tensor(seen: Plain, at: str) -> str:
+    """In the same words as a probe's, which then need not be told twice."""
+    place, found, name = at.removesuffix(": ").rpartition("gradient of ")
+    if seen is None and found:
+        return f"{place}no gradient reaches {name}"
+    name = seen.type.rpartition(".")[2] if isinstance(seen, Opaque) else ""
+    came = describe(seen) if isinstance(seen, (bool, int, float, str)) or " " in name else described(seen, name)
+    return f"{at}{came} instead of a tensor"
 
 
 def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> bool:

@@ -26,7 +26,7 @@ from ffnlab.exercise import (
     gradients,
     on_each,
     question,
-    weighted_sum,
+    send_back,
 )
 from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, values_of
 
@@ -340,7 +340,7 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
 def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     module = _converted(answer, weights)
     given = x[0].float().requires_grad_()
-    weighted_sum(module(given)).backward()  # type: ignore[no-untyped-call]
+    send_back(module(given))
     learns = [p.grad is not None and bool(p.grad.any()) for p in module.parameters()]
     return {"gradient of x": given.grad, "a gradient reaches every parameter": bool(learns) and all(learns)}
 
@@ -406,7 +406,7 @@ for _name in ("pre", "post"):
 def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     def of(mode: str) -> dict[str, Any]:
         ffn, norm, given = ffn_of(weights), _norm(gain, shift), x[0].clone().requires_grad_()
-        weighted_sum(answer(given, ffn, norm, mode)).backward()  # type: ignore[no-untyped-call]
+        send_back(answer(given, ffn, norm, mode))
         leaves = {"x": given, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
         return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
 

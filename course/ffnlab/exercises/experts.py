@@ -22,7 +22,7 @@ from ffnlab.exercise import (
     attempt,
     described,
     question,
-    weighted_sum,
+    send_back,
 )
 from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of
 
@@ -83,7 +83,7 @@ def _gradients(call: Callable[..., Any], experts: nn.ModuleList, **leaves: torch
     """Gradients of a weighted sum by each leaf, by every expert's first weight and by every expert's last bias."""
     for leaf in leaves.values():
         leaf.requires_grad_()
-    weighted_sum(call(**leaves)).backward()  # type: ignore[no-untyped-call]
+    send_back(call(**leaves))
     found: dict[str, Any] = {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
     for e, expert in enumerate(experts.children()):
         assert isinstance(expert, Expert)
@@ -143,7 +143,7 @@ def _(answer: Any, logits: Any, k: int) -> Any:
     def of(norm: str) -> Any:
         leaf = logits.clone().requires_grad_()
         gates = answer(leaf, k, norm)
-        weighted_sum(gates).backward()  # type: ignore[no-untyped-call]
+        send_back(gates)
         return leaf.grad
 
     return {f"gradient of the logits, {norm}": attempt(partial(of, norm)) for norm in NORMS}
@@ -227,13 +227,14 @@ def _(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
 
 
 def _draw_gates(rng: Draw, case: int) -> dict[str, Any]:
-    """x [T, d_model], gates [T, E] with two or three experts a token, E experts, and more tokens in a batch."""
+    """x [T, d_model], gates [T, E] with two or three experts a token and one gate near zero, E experts, and more tokens in a batch."""
     T, d_model, d_ff, E = _sizes(rng)
     k = rng.integer(2, 3)
     A, B, S = 2, 3, 5
     gates = _spread(_choices(rng, T, E, 3), _positive(rng, T, 3), E)
     for row in gates[:3]:  # these tokens have two experts, the others three
         row[row.argmax()] = 0
+    gates[4, gates[4].argmax()] = 0.001
     return {
         "x": rng.normal(T, d_model),
         "gates": gates,

@@ -26,6 +26,7 @@ from ffnlab.exercise import (
     on_each,
     question,
     raised,
+    send_back,
     weighted_sum,
 )
 from ffnlab.handed import leading_shapes, module_of
@@ -229,7 +230,7 @@ def _arrives(gradient: torch.Tensor | None) -> bool:
 def _reached(module: nn.Module, x: torch.Tensor, parameters: dict[str, torch.Tensor]) -> dict[str, bool]:
     """Which of x and the parameters a gradient reaches."""
     x = x.clone().requires_grad_()
-    weighted_sum(module(x)).backward()  # type: ignore[no-untyped-call]
+    send_back(module(x))
     leaves = {"x": x} | parameters
     return {f"a gradient reaches {name}": _arrives(leaf.grad) for name, leaf in leaves.items()}
 
@@ -317,7 +318,8 @@ def _dropout_facts(seen: Any) -> dict[str, bool]:
         "the share of hidden values that training sets to zero is p": about(zeros(hidden(trains[0])), p),
         "with b2 = 0 the share of outputs at zero is p": about(zeros(hidden(seen["b2 = 0"], nothing)), p),
         "all hidden values that remain grow by the same factor": same,
-        "that factor is 1/(1 − p)": same and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
+        "hidden values that remain are multiplied by 1/(1 − p)": same
+        and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
         "without the argument, p is 0.1": about(zeros(hidden(seen["default"], nothing)), 0.1),
     }
 
@@ -522,7 +524,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 @DeepFFN.aspect("n_hidden below 1", points=0.5)
 def _(answer: Any, W1: Any, **_: Any) -> Any:
     return {
-        f"what making it with n_hidden={n} raises": raised(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
+        f"making it with n_hidden={n} raises": raised(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
         for n in (0, -2)
     }
 
@@ -533,7 +535,7 @@ def _(answer: Any, W1: Any, **_: Any) -> Any:
 def _draw_norm(rng: Draw, case: int) -> dict[str, Any]:
     drawn = _draw(rng, case)
     d_ff = len(drawn["b1"])
-    return drawn | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "shift": rng.normal(d_ff)}
+    return drawn | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "bias": rng.normal(d_ff)}
 
 
 NormFFN = Exercise(
@@ -561,7 +563,7 @@ def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Mo
     found: dict[str, torch.Tensor] = {}
     for parameter in _others(module):
         if parameter.shape == inputs["gain"].shape:
-            found["gain" if bool((parameter == 1).all()) else "shift"] = parameter
+            found["gain" if bool((parameter == 1).all()) else "bias"] = parameter
     with torch.no_grad():
         for name, parameter in found.items():
             parameter.copy_(inputs[name])
@@ -571,15 +573,15 @@ def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Mo
 @NormFFN.aspect("gain and bias", points=1)
 def _(answer: Any, W1: Any, **_: Any) -> Any:
     module = module_of(answer(*W1.shape))
-    starts = {"some other number": 0, "one": 0, "zero": 0}
+    starts = {"elsewhere": 0, "at one": 0, "at zero": 0}
     shapes: dict[str, int] = {}
     for parameter in _others(module):
         shapes[_shape(parameter)] = shapes.get(_shape(parameter), 0) + 1
-        all_of = {"zero": not bool(parameter.any()), "one": bool((parameter == 1).all())}
-        starts[next((start for start, so in all_of.items() if so), "some other number")] += 1
+        all_of = {"at zero": not bool(parameter.any()), "at one": bool((parameter == 1).all())}
+        starts[next((start for start, so in all_of.items() if so), "elsewhere")] += 1
     return {
         "besides linear1 and linear2": shapes,
-        "how many of these start at": starts,
+        **{f"how many of these start {where}": count for where, count in starts.items()},
     }
 
 
@@ -606,7 +608,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 def _(answer: Any, **inputs: Any) -> Any:
     module, found = _normed(answer, inputs)
     x = inputs["x"][0].clone().requires_grad_()
-    weighted_sum(module(x)).backward()  # type: ignore[no-untyped-call]
+    send_back(module(x))
     weight, bias = _linear(module, "linear1")
     leaves = {"x": x, "linear1.weight": weight, "linear1.bias": bias, **found}
     return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}

@@ -24,7 +24,7 @@ from ffnlab.exercise import (
     on_each,
     question,
     raised,
-    weighted_sum,
+    send_back,
 )
 from ffnlab.handed import leading_shapes, module_of
 
@@ -151,7 +151,7 @@ def _(answer: Any, x: Any, **weights: Any) -> Any:
 @glu_variant.aspect("unknown kind", points=0.5)
 def _(answer: Any, x: Any, **weights: Any) -> Any:
     return {
-        f"what kind='{kind}' raises": raised(lambda kind=kind: answer(x[0], *weights.values(), kind))  # type: ignore[misc]
+        f"kind='{kind}' raises": raised(lambda kind=kind: answer(x[0], *weights.values(), kind))  # type: ignore[misc]
         for kind in ("sulu", "glue")
     }
 
@@ -302,7 +302,7 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
 
     module = _filled(answer, weights)
     leaf = x[0].clone().requires_grad_()
-    weighted_sum(module(leaf)).backward()  # type: ignore[no-untyped-call]
+    send_back(module(leaf))
     leaves = {"x": leaf} | {f"{name}.weight": _weight(module, name) for name in LINEARS}
     arrived = {f"gradient of {name}": tensor.grad for name, tensor in leaves.items()}
     return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
