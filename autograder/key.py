@@ -12,7 +12,7 @@ import math
 import textwrap
 import tokenize
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import torch
@@ -87,7 +87,10 @@ class Key:
         self._keep(Answer(self.exercise.name, name, kind, message, answer, source))
 
     def typed(self, kind: str, name: str, message: str, source: str, form_of: str = "") -> None:
-        """Keep an answer by its source alone, as a student would type it: handy for variants of one class."""
+        """Keep an answer by its source alone, as a student would type it: handy for variants of one class.
+
+        form_of: the mistake of which this is another form; without a message of its own it has that one's.
+        """
         namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept"}
         exec(compile(source, f"<kept: {self.exercise.name}, {name}>", "exec"), namespace)
         self._keep(Answer(self.exercise.name, name, kind, message, namespace[self.exercise.name], source, form_of))
@@ -122,6 +125,11 @@ class Key:
     def _keep(self, answer: Answer) -> None:
         if any(answer.name == other.name for other in self.answers):
             raise KeyProblem(f"the key of {self.exercise.name} has two answers called {answer.name}")
+        if answer.form_of and not answer.message:
+            named = [mistake.message for mistake in self.mistakes if mistake.name == answer.form_of]
+            answer = replace(answer, message=named[0] if named else "")
+        if answer.kind == "mistake" and not answer.message:
+            raise KeyProblem(f"the key of {self.exercise.name} has no message that names the mistake {answer.name}")
         self.answers.append(answer)
 
 

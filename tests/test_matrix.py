@@ -169,6 +169,16 @@ def test_a_truth_that_raises_is_said_to_raise(monkeypatch: pytest.MonkeyPatch) -
         problems(key, monkeypatch)
 
 
+def test_a_mistake_has_a_message_or_is_a_form_of_one_that_has() -> None:
+    key = small_key()
+    with pytest.raises(KeyProblem, match="no message that names the mistake nameless"):
+        key.typed("mistake", "nameless", "", "def double(x):\n    return x")
+    with pytest.raises(KeyProblem, match="no message that names the mistake formless"):
+        key.typed("mistake", "formless", "", "def double(x):\n    return x", form_of="no_such_mistake")
+    key.typed("mistake", "halved_again", "", "def double(x):\n    return x / 2", form_of="halved")
+    assert key.mistakes[-1].message == next(kept.message for kept in key.mistakes if kept.name == "halved")
+
+
 def test_a_key_may_not_keep_two_answers_of_one_name() -> None:
     key = small_key()
     with pytest.raises(KeyProblem, match="two answers called halved"):

@@ -108,7 +108,6 @@ DIAGNOSE_DEFAULTS = {
 
 
 def _diagnose(name, message, form_of="", **changes):
-    message = message or next(kept.message for kept in diagnose_load.mistakes if kept.name == form_of)
     diagnose_load.typed("mistake", name, message, DIAGNOSE.format(**(DIAGNOSE_DEFAULTS | changes)), form_of)
 
 
@@ -349,7 +348,6 @@ BALANCE_DEFAULTS = {
 
 
 def _balance(name, message, form_of="", **changes):
-    message = message or next(kept.message for kept in load_balance_loss.mistakes if kept.name == form_of)
     load_balance_loss.typed("mistake", name, message, BALANCE.format(**(BALANCE_DEFAULTS | changes)), form_of)
 
 
@@ -1083,7 +1081,6 @@ BIAS_DEFAULTS = {
 
 
 def _bias(name, message, form_of="", **changes):
-    message = message or next(kept.message for kept in bias_update.mistakes if kept.name == form_of)
     bias_update.typed("mistake", name, message, BIAS.format(**(BIAS_DEFAULTS | changes)), form_of)
 
 
@@ -1379,7 +1376,6 @@ MOE_DEFAULTS = {
 
 
 def _shared(name, message, form_of="", **changes):
-    message = message or next(kept.message for kept in SharedExpertMoE.mistakes if kept.name == form_of)
     SharedExpertMoE.typed("mistake", name, message, MOE.format(**(MOE_DEFAULTS | changes)), form_of)
 
 

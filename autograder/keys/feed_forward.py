@@ -215,6 +215,41 @@ def biases_swapped(x, W1, b1, W2, b2, act):
     return act(x @ W1 + b2) @ W2 + b1
 
 
+@ffn_forward.mistake(
+    "A NumPy array comes back. This course computes with PyTorch's tensors, which know their gradients: leave out `.numpy()`."
+)
+def numpy_array(x, W1, b1, W2, b2, act):
+    return (act(x @ W1 + b1) @ W2 + b2).detach().numpy()
+
+
+@ffn_forward.mistake(
+    "x is taken apart as if it had a fixed number of dimensions. It may have any; `@` works on the last two and leaves the others alone."
+)
+def three_dimensions_taken_for_granted(x, W1, b1, W2, b2, act):
+    B, T, d = x.shape
+    return (act(x.reshape(B * T, d) @ W1 + b1) @ W2 + b2).reshape(B, T, d)
+
+
+@ffn_forward.form(three_dimensions_taken_for_granted)
+def two_dimensions_taken_for_granted(x, W1, b1, W2, b2, act):
+    T, d = x.shape
+    return torch.stack([act(x[t] @ W1 + b1) @ W2 + b2 for t in range(T)])
+
+
+@ffn_forward.mistake(
+    "The hidden layer comes back together with the output. Only the output is asked for, as one tensor."
+)
+def hidden_layer_and_output(x, W1, b1, W2, b2, act):
+    h = act(x @ W1 + b1)
+    return h, h @ W2 + b2
+
+
+@ffn_forward.form(hidden_layer_and_output)
+def output_and_hidden_layer(x, W1, b1, W2, b2, act):
+    h = act(x @ W1 + b1)
+    return h @ W2 + b2, h
+
+
 @ffn_forward.mistake("The hidden layer comes back. What is asked is the output: the hidden layer, through W2, plus b2.")
 def hidden_layer_returned(x, W1, b1, W2, b2, act):
     return act(x @ W1 + b1)
