@@ -79,7 +79,7 @@ class Key:
         first = next((kept for kept in self.mistakes if kept.answer is mistake), None)
         if first is None:
             raise KeyProblem(f"the key of {self.exercise.name} has no mistake {mistake!r} to give another form of")
-        return self._adder("mistake", first.message, first.name)
+        return self._adder("mistake", "", first.name)
 
     def value(self, kind: str, name: str, message: str, answer: Any) -> None:
         """Keep an answer that is a plain value, such as a question's letter."""
@@ -126,8 +126,8 @@ class Key:
         if any(answer.name == other.name for other in self.answers):
             raise KeyProblem(f"the key of {self.exercise.name} has two answers called {answer.name}")
         if answer.form_of and not answer.message:
-            named = [mistake.message for mistake in self.mistakes if mistake.name == answer.form_of]
-            answer = replace(answer, message=named[0] if named else "")
+            message = next((mistake.message for mistake in self.mistakes if mistake.name == answer.form_of), "")
+            answer = replace(answer, message=message)
         if answer.kind == "mistake" and not answer.message:
             raise KeyProblem(f"the key of {self.exercise.name} has no message that names the mistake {answer.name}")
         self.answers.append(answer)

@@ -1056,6 +1056,12 @@ def _sorted(name, message, form_of="", **parts):
     moe_sorted.typed("mistake", name, message, SORTED.format(**SORTED_DEFAULTS | parts), form_of)
 
 
+def _sorted_either_way(name, message, **parts):
+    """A mistake that shows in the order of the slots, which another sort leaves in another order."""
+    _sorted(name, message, **parts)
+    _sorted(f"{name}_unstable", "", form_of=name, order="flat.argsort()", **parts)
+
+
 _sorted(
     "order_as_token",
     "`order` holds numbers of slots, from 0 to T·k − 1, but it is used as if they were tokens. Slot n belongs to token n // k.",
@@ -1076,41 +1082,19 @@ _sorted(
     "The list of slots runs slot after slot (`idx.T`), but the rest reads it token after token. Use `idx.reshape(-1)`, or go with % T all the way.",
     flat="idx.T.reshape(-1)",
 )
-_sorted(
+_sorted_either_way(
     "not_undone",
     "The outputs are still sorted by expert when they are handed to the tokens. Bring them back into the order of the slots first.",
     back="torch.arange(T * k)",
 )
-_sorted(
-    "not_undone_unstable",
-    "",
-    form_of="not_undone",
-    order="flat.argsort()",
-    back="torch.arange(T * k)",
-)
-_sorted(
+_sorted_either_way(
     "undone_with_order",
     "The way back uses `order` again. It needs the inverse: `back` with back[order[i]] = i, which is also `order.argsort()`.",
     back="order",
 )
-_sorted(
-    "undone_with_order_unstable",
-    "",
-    form_of="undone_with_order",
-    order="flat.argsort()",
-    back="order",
-)
-_sorted(
+_sorted_either_way(
     "weights_not_sorted",
     "The weights are multiplied onto the sorted outputs, but are themselves in the order of the slots. Sort them too, or weight after the way back.",
-    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
-    combine="slots.sum(1)",
-)
-_sorted(
-    "weights_not_sorted_unstable",
-    "",
-    form_of="weights_not_sorted",
-    order="flat.argsort()",
     outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
     combine="slots.sum(1)",
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from IPython.display import display
 
-from ffnlab import answers, exercises, panel, progress
+from ffnlab import answers, exercises, panel, plain, progress
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.verdict import Marking, Outcome, Verdict, judge
 
@@ -44,7 +44,7 @@ def check(name: str, answer: object, on_purpose: bool = False) -> Points:
         marking = answers.load(name)
     except LookupError as error:
         return _finish(
-            panel.message(f"? {name}: not checked", panel.sentence(str(error.args[0])), Outcome.NOT_GRADED), name
+            panel.message(f"? {name}: not checked", plain.sentence(str(error.args[0])), Outcome.NOT_GRADED), name
         )
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     verdict, printed = examine(exercise, marking, answer, seeds)
@@ -91,7 +91,7 @@ def hint(name: str) -> None:
     try:
         hints = exercises.find(name).hints
     except LookupError as error:
-        display(panel.message(f"? {name}", panel.sentence(str(error.args[0]))))
+        display(panel.message(f"? {name}", plain.sentence(str(error.args[0]))))
         return
     if not hints:
         display(panel.message(name, "This exercise has no hints."))

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from ffnlab import plain
-from ffnlab.plain import Failure, Plain
+from ffnlab.plain import Failure, Opaque, Plain
 
 Probe = Callable[..., Any]
 T = TypeVar("T")
@@ -261,17 +261,17 @@ def weighted_sum(output: Any) -> torch.Tensor:
     return (output * weights).sum()
 
 
-def described(value: object, name: str = "") -> str:
-    """What came back where something else was asked for, in a few words. name: its type's, where that is not to be asked of the value."""
-    return "None came back (is a `return` missing?)" if value is None else f"{kind_of(value, name)} came back"
+def described(value: object) -> str:
+    """What came back where something else was asked for, in a few words."""
+    return "None came back (is a `return` missing?)" if value is None else f"{kind_of(value)} came back"
 
 
 COMMON_NAMES = {"ndarray": "NumPy array", "type": "class"}
 
 
-def kind_of(value: object, name: str = "") -> str:
-    """The type of a value, or that of the given name, with its article: "a list", "an int", "a NumPy array"."""
-    name = name or type(value).__name__
+def kind_of(value: object) -> str:
+    """The type of a value, or that which an `Opaque` stands for, with its article: "a list", "an int", "a NumPy array"."""
+    name = value.type.rpartition(".")[2] if isinstance(value, Opaque) else type(value).__name__
     name = COMMON_NAMES.get(name, name)
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 

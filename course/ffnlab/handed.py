@@ -72,3 +72,15 @@ def leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
         "x of shape [A, B, T, d_model]": x,
         "non-contiguous x": x[0].transpose(0, 1),
     }
+
+
+def untouched(
+    ffn: FFN, before: dict[str, torch.Tensor], **tensors: tuple[torch.Tensor, torch.Tensor]
+) -> dict[str, bool]:
+    """Whether the parameters, and tensors given as (now, before), are what they were."""
+    after = values_of(ffn)
+    same = set(before) == set(after) and all(torch.equal(before[name], after[name]) for name in before)
+    kept = {name: torch.equal(now, then) for name, (now, then) in tensors.items()}
+    return {"the parameters of ffn stay as they were": same} | {
+        f"{name} stays as it was": so for name, so in kept.items()
+    }

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from html import escape
 
+from ffnlab.plain import sentence
 from ffnlab.verdict import RAISED, AspectVerdict, Outcome, Verdict
 
 MARKS = {
@@ -164,11 +165,6 @@ def _aspect(aspect: AspectVerdict) -> str:
         return sentence(aspect.seen)
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"
     return f"{aspect.name} ({score})" + (f": {sentence(aspect.seen)}" if aspect.seen else "")
-
-
-def sentence(text: str) -> str:
-    """The text with a full stop, where it has no end yet."""
-    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def _points(points: float) -> str:

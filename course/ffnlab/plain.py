@@ -131,7 +131,13 @@ def describe(value: Plain) -> str:
 
 
 def counted(values: int) -> str:
+    """ "1 value", "2 values"."""
     return f"{values} value{'' if values == 1 else 's'}"
+
+
+def sentence(text: str) -> str:
+    """The text with a full stop, where it has no end yet."""
+    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def pack(value: Plain) -> bytes:

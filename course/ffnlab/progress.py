@@ -84,9 +84,11 @@ def progress(notebook: str | None = None) -> None:
                 f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
             )
     head = f"Your progress: {earned_all:g} of {points_all:g} points"
-    note = "Questions that you answer in your own words are read by a person and not counted here."
-    if not course:
-        note = "Nothing is kept here: this notebook does not lie in the course's folder."
+    note = (
+        "Questions that you answer in your own words are read by a person and not counted here."
+        if course
+        else "Nothing is kept here: this notebook does not lie in the course's folder."
+    )
     body = (
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
         f'<div style="color:#5b6472;margin-top:.3em">{note}</div>'

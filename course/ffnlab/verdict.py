@@ -16,7 +16,7 @@ import torch
 
 from ffnlab import plain
 from ffnlab.exercise import Aspect, Exercise, NotAsAsked, described, failure
-from ffnlab.plain import Failure, Opaque, Plain, counted, describe
+from ffnlab.plain import Failure, Opaque, Plain, counted, describe, sentence
 
 Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
 
@@ -303,8 +303,7 @@ def _raised(error: Failure) -> str:
     if error.type in ("NotAsAsked", "NotAnOption"):
         return error.message
     text = f"{error.type}: {error.message}" if error.message else error.type
-    text = f"{RAISED}{text} ({error.line})" if error.line else RAISED + text
-    return text if text.endswith((".", "!", "?")) else text + "."
+    return sentence(f"{RAISED}{text} ({error.line})" if error.line else RAISED + text)
 
 
 def _dict_difference(seen: Plain, right: dict[str, Any], atol: float, rtol: float, path: str, words: bool) -> str:
@@ -378,11 +377,11 @@ def _tensor_difference(seen: Plain, right: torch.Tensor, atol: float, rtol: floa
 
 def _instead_of_a_tensor(seen: Plain, at: str) -> str:
     """In the same words as a probe's, which then need not be told twice."""
-    place, found, name = at.removesuffix(": ").rpartition("gradient of ")
+    place, found, leaf = at.removesuffix(": ").rpartition("gradient of ")
     if seen is None and found:
-        return f"{place}no gradient reaches {name}"
-    name = seen.type.rpartition(".")[2] if isinstance(seen, Opaque) else ""
-    came = describe(seen) if isinstance(seen, (bool, int, float, str)) or " " in name else described(seen, name)
+        return f"{place}no gradient reaches {leaf}"
+    in_words = isinstance(seen, Opaque) and " " in seen.type  # "a very large int"
+    came = describe(seen) if in_words or isinstance(seen, (bool, int, float, str)) else described(seen)
     return f"{at}{came} instead of a tensor"
 
 
@@ -395,12 +394,11 @@ def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) ->
 
 
 def _first_entry(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> str:
+    if seen.ndim == 0:
+        off = float(seen.double() - right.double())
+        return f"the value is off by {off:+.3g}" if math.isfinite(seen) else f"{float(seen)} is not right"
     wrong = ~torch.isclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
     share = f"{int(wrong.sum())} of {wrong.numel()} entries"
-    if wrong.ndim == 0 and not math.isfinite(seen):
-        return f"{float(seen)} is not right"
-    if wrong.ndim == 0:
-        return f"the value is off by {float(seen.double() - right.double()):+.3g}"
     first = tuple(int(index) for index in wrong.nonzero()[0])
     off = float(seen[first].double() - right[first].double())
     place = f"[{', '.join(map(str, first))}]"

@@ -5,7 +5,6 @@ Exercises that take a module or a function get one that is built here from the d
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,7 +27,7 @@ from ffnlab.exercise import (
     question,
     send_back,
 )
-from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, values_of
+from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, untouched, values_of
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
@@ -353,12 +352,7 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     if not isinstance(made, nn.Module):
         raise NotAsAsked(f"{described(made)} instead of an nn.Module")
     made(x[0].float())
-    after = values_of(ffn)
-    return {
-        "its parameters are what they were": before.keys() == after.keys()
-        and all(before[name].shape == after[name].shape and torch.equal(before[name], after[name]) for name in before),
-        "they can still be trained": all(p.requires_grad for p in ffn.parameters()),
-    }
+    return untouched(ffn, before) | {"they can still be trained": all(p.requires_grad for p in ffn.parameters())}
 
 
 # residual_sublayer
@@ -502,14 +496,9 @@ def _(answer: Any, X: Any, narrow: Any, factors: Any, **_: Any) -> Any:
 @bottleneck_rank.aspect("ffn and X stay as they were", points=0.5)
 def _(answer: Any, X: Any, narrow: Any, **_: Any) -> Any:
     ffn, given = ffn_of(narrow), X.clone()
-    before = copy.deepcopy(values_of(ffn))
+    before = values_of(ffn)
     answer(ffn, given)
-    after = values_of(ffn)
-    return {
-        "the parameters of ffn stay as they were": before.keys() == after.keys()
-        and all(torch.equal(before[name], after[name]) for name in before),
-        "X stays as it was": torch.equal(given, X),
-    }
+    return untouched(ffn, before, X=(given, X))
 
 
 # Questions. Their texts stand in the notebook.

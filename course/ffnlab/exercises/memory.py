@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
-from ffnlab.handed import FFN, drawn_weights, ffn_of, values_of
+from ffnlab.handed import FFN, drawn_weights, ffn_of, untouched, values_of
 from ffnlab.plain import Failure, counted, describe
 
 ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
@@ -31,18 +31,6 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
         "weights": drawn_weights(rng, d_model, wide),
         "narrow": drawn_weights(rng, d_model, narrow),
         "square": {"X": rng.normal(N, square), "weights": drawn_weights(rng, square, square)},
-    }
-
-
-def _untouched(
-    ffn: FFN, before: dict[str, torch.Tensor], **tensors: tuple[torch.Tensor, torch.Tensor]
-) -> dict[str, bool]:
-    """Whether the parameters, and tensors given as (now, before), are what they were."""
-    after = values_of(ffn)
-    same = set(before) == set(after) and all(torch.equal(before[name], after[name]) for name in before)
-    kept = {name: torch.equal(now, then) for name, (now, then) in tensors.items()}
-    return {"the parameters of ffn stay as they were": same} | {
-        f"{name} stays as it was": so for name, so in kept.items()
     }
 
 
@@ -104,7 +92,7 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     before, output = values_of(ffn), ffn(X).detach()
     _two(answer(ffn))
     same = attempt(lambda: torch.allclose(ffn(X), output))
-    return _untouched(ffn, before) | {"ffn computes what it did": same}
+    return untouched(ffn, before) | {"ffn computes what it did": same}
 
 
 # decompose_output
@@ -148,7 +136,7 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn, x = ffn_of(weights), X[1].clone()
     before = values_of(ffn)
     answer(ffn, x)
-    return _untouched(ffn, before, x=(x, X[1]))
+    return untouched(ffn, before, x=(x, X[1]))
 
 
 # top_neurons
@@ -227,7 +215,7 @@ def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
     ffn, x, direction = ffn_of(weights), X[0].clone(), directions[0].clone()
     before = values_of(ffn)
     answer(ffn, x, direction, k[0])
-    return _untouched(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
+    return untouched(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
 
 
 # knockout
@@ -308,7 +296,7 @@ def _(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
     ffn, given = ffn_of(weights), X.clone()
     before, output = values_of(ffn), ffn(X).detach()
     first = _without(answer, ffn, torch.tensor(idx), given)
-    kept = _untouched(ffn, before, X=(given, X))
+    kept = untouched(ffn, before, X=(given, X))
     computes = {"ffn computes what it did": torch.allclose(ffn(X), output)}
     second = _without(answer, ffn, torch.tensor([other]), given)
     alone = _without(answer, ffn_of(weights), torch.tensor([other]), X)
@@ -536,7 +524,7 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn, given = ffn_of(weights), X.clone()
     before = values_of(ffn)
     answer(ffn, given)
-    return _untouched(ffn, before, X=(given, X))
+    return untouched(ffn, before, X=(given, X))
 
 
 # Questions. Their texts stand in the notebook.
