@@ -934,6 +934,7 @@ _loop(
     "Small gates are treated like zeros. Chosen is every expert whose gate is not zero, however small.",
     rows="torch.where(g[:, e] > 0.5)[0]",
 )
+_loop("low_threshold", "", form_of="threshold", rows="torch.where(g[:, e] > 0.1)[0]")
 _loop(
     "loop_not_returned",
     "The sum is computed but not handed back: the last line of the function needs a `return`.",
