@@ -18,7 +18,7 @@ from nbconvert import HTMLExporter
 from test_inbox import answered
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import classroom, feedback, log, pool
+from autograder import classroom, feedback, log, outputs, pool
 from autograder.grade import Graded, grade_submission
 from autograder.house import Class
 from autograder.jail.limits import Limits
@@ -62,6 +62,17 @@ def message(done: Graded) -> str:
     return " ".join([done.verdicts[EXERCISE].message, *done.remarks])
 
 
+def assert_bounded(done: Graded, limits: Limits) -> None:
+    """What is kept of a submission is of a size that its limits foresee, and can be encoded."""
+    shown = [outputs.size(cell) for cell in done.outputs.values()]
+    assert all(size <= limits.output + 2000 for size in shown) and sum(shown) <= limits.outputs + 2000
+    assert all(len(printed) <= min(limits.output, 20_000) for printed in done.printed.values())
+    assert all(len(text) < 3000 for text in [*done.remarks, *(v.message for v in done.verdicts.values())])
+    json.dumps(
+        [done.outputs, done.printed, done.remarks, [v.as_dict() for v in done.verdicts.values()]], ensure_ascii=False
+    ).encode()
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jail, narrow_jail: Jail) -> None:
     _, attack = ALL[name]
@@ -72,8 +83,15 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
     assert verdict.outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED), verdict
     assert re.search(attack.says, message(done)), message(done)
     assert host() == before
+    assert_bounded(done, NARROW if attack.exhausts else Limits())
     nobody = "\x1b" not in log.line("eve", done) and "<script" not in feedback.feedback_page("eve", done)
     assert nobody, "what the student wrote reaches a reader unescaped"
+    outputs = [output for cell in feedback.graded_notebook(done)["cells"] for output in cell.get("outputs", [])]
+    data = {kind: content for output in outputs for kind, content in output.get("data", {}).items()}
+    assert set(data) <= {"text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg"}
+    shown = "".join(content for kind, content in data.items() if kind != "text/plain")
+    assert not re.search(r"<script|<img[^>]*onerror|\x1b|\\href", shown), "what the student showed acts in a browser"
+    assert json.dumps(outputs, ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -126,7 +144,7 @@ def test_formgrader_shows_no_script_of_a_student(jail: Jail) -> None:
     notebook = nbformat.from_dict(feedback.graded_notebook(done))
     evil = "<script>alert(5)</script><img src=x onerror=alert(6)>"
     notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
-    page, _ = HTMLExporter(config=config, template_name="classic").from_notebook_node(notebook)  # type: ignore[no-untyped-call]
+    page, _ = HTMLExporter(config=config, template_name="classic").from_notebook_node(notebook)
     body = page[page.index("<body") :]
     assert "alert(5)" in body, "the student's text is there"
     for sign in ("<script>alert", "<img src=x onerror", "onerror=alert(2)>"):

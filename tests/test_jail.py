@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from conftest import outliving, sleeping
 
-from autograder.jail import wire
+from autograder import doctor
+from autograder.jail import mounts, users, wire
+from autograder.jail.errors import JailRefuses
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Jail, JailWontStart, Mode, Overrun, question
+from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
 from ffnlab.plain import Failure, Malformed
 
 
@@ -37,8 +42,8 @@ def test_an_error_is_named_with_its_line(jail: Jail) -> None:
 def test_a_probe_returns_plain_data(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    return x.shape")
-        seen = worker.probe(question("hello_shape", [{"x": torch.zeros(2, 3, 4)}]))
-    assert seen["observations"] == [{"shape": (2, 3, 4)}]
+        seen = worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
+    assert seen["observations"] == [{"shape": {"x": (2, 3, 4)}}]
 
 
 def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
@@ -111,13 +116,11 @@ def test_each_submission_has_namespaces_of_its_own(jail: Jail) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at the namespaces of a process in the jail")
 def test_no_namespace_is_shared_with_another_submission_or_the_grader(jail: Jail) -> None:
     with jail.worker() as one, jail.worker() as other:
-        assert one._process and other._process
         for kind in ("user", "pid", "mnt", "ipc", "net", "uts"):
-            places = ("self", one._process.pid, other._process.pid)
+            places = ("self", one.process, other.process)
             assert len({os.readlink(f"/proc/{place}/ns/{kind}") for place in places}) == 3, kind
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel counts no processes of root")
 def test_processes_are_counted_for_each_submission_alone() -> None:
     source = "import threading, time\nfor _ in range(30):\n    threading.Thread(target=time.sleep, args=(30,)).start()"
     with Jail(Limits(processes=40)) as narrow, narrow.worker() as one, narrow.worker() as other:
@@ -181,6 +184,151 @@ def test_a_detached_child_does_not_outlive_its_submission(jail: Jail) -> None:
     assert not outliving(seconds)
 
 
+def test_every_submission_has_a_kernel_user_id_of_its_own(jail: Jail) -> None:
+    with jail.worker() as one, jail.worker() as other:
+        users = [psutil.Process(worker.process).uids() for worker in (one, other)]
+        groups = [psutil.Process(worker.process).gids() for worker in (one, other)]
+    for ids, own in ((users, os.getuid()), (groups, os.getgid())):
+        assert all(len(set(found)) == 1 for found in ids), "real, effective and saved"
+        assert len({own, *(found.real for found in ids)}) == 3
+
+
+def test_two_jails_never_give_out_the_same_user_id() -> None:
+    with contextlib.closing(users.UserIds(apart=True)) as one, contextlib.closing(users.UserIds(apart=True)) as other:
+        ranges = [range(ids.first, ids.first + users.COUNT) for ids in (one, other)]
+        assert not set(ranges[0]) & set(ranges[1])
+        assert os.geteuid() not in ranges[0] and os.geteuid() not in ranges[1]
+
+
+def test_a_user_without_ids_for_submissions_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4242)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(JailWontStart, match="newuidmap is not installed: `apt-get install uidmap`"):
+        users.ranges("uid")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(JailWontStart, match=r"4242 has no user ids .* `sudo usermod --add-subuids"):
+        users.ranges("uid")
+    found = next(finding for finding in doctor.findings() if finding.layer == "user ids")
+    assert not found.ok and "usermod" in found.remedy
+
+
+def test_what_one_submission_does_to_open_files_and_devices_does_not_stick(jail: Jail) -> None:
+    show = "import fcntl, os\nprint([fcntl.fcntl(i, fcntl.F_GETFL) for i in range(3)], os.stat('/dev/null').st_mode)"
+    spoil = """
+import fcntl, os
+for number in range(3):
+    fcntl.fcntl(number, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)
+for change in (lambda: os.chmod("/dev/null", 0o600), lambda: os.utime("/dev/null"), lambda: os.chown("/dev/null", 1000, 1000)):
+    try:
+        change()
+        print("changed")
+    except OSError:
+        pass
+"""
+    before = said(jail, show)
+    assert "changed" not in said(jail, spoil)
+    assert said(jail, show) == before
+
+
+def test_only_the_channel_is_left_of_what_was_open(jail: Jail) -> None:
+    source = """
+import os, stat
+
+found = []
+for number in range(1024):
+    try:
+        found.append(stat.S_IFMT(os.fstat(number).st_mode))
+    except OSError:
+        pass
+print(found == [stat.S_IFCHR] * 3 + [stat.S_IFSOCK])
+"""
+    assert said(jail, source) == "True\n"
+
+
+def test_what_goes_on_between_requests_is_watched() -> None:
+    spinning = "import os\nfor _ in range(2):\n    if os.fork() == 0:\n        os.setsid()\n        while True: pass"
+    hoarding = """
+import os, time
+for _ in range(2):  # each within what one process may have
+    if os.fork() == 0:
+        kept = b"1" * (320 * 2**20)
+        time.sleep(10**6)
+"""
+    with Jail(Limits(submission_seconds=3.0, memory=512 * 2**20)) as narrow:
+        for source, reason in ((spinning, "longer than 3 s in all"), (hoarding, "512 MiB of memory")):
+            with narrow.worker() as worker:
+                assert worker.run(source)["error"] is None
+                psutil.wait_procs([psutil.Process(worker.process)], timeout=60)
+                with pytest.raises(Overrun, match=reason):
+                    worker.run("1")
+
+
+def test_children_that_have_ended_are_counted_too() -> None:
+    source = """
+import os, signal, time
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for _ in range(40):
+        child = os.fork()
+        if child == 0:
+            while time.process_time() < 0.1: pass
+            os._exit(0)
+        os.waitpid(child, 0)
+    os._exit(0)
+"""
+    with Jail() as usual, usual.worker() as worker:
+        before = worker.budget.left
+        worker.run(source)
+        _, alive = psutil.wait_procs(psutil.Process(worker.process).children(), timeout=120)
+        assert not alive
+        worker.run("1")
+        assert before - worker.budget.left >= 3.0
+
+
+def test_a_request_that_nobody_reads_ends_in_its_time() -> None:
+    with Jail(Limits(cell_seconds=1.0)) as hasty, hasty.worker() as worker:
+        worker.run("import time\nfrom autograder.jail import wire\nwire.receive = lambda *_: time.sleep(10**6)")
+        with pytest.raises(Overrun, match="longer than 1 s"):
+            worker.run("#" * 2_000_000)
+
+
+def test_a_submission_is_not_started_again_without_end(jail: Jail) -> None:
+    budget = Budget(Limits(restarts=2))
+    for _ in range(3):
+        with jail.fork(budget) as worker, pytest.raises(Overrun, match="ended without a word"):
+            worker.run("import os; os._exit(0)")
+    with jail.fork(budget) as spent, pytest.raises(Overrun, match="more than 2 times"):
+        spent.run("1")
+    assert not spent.process
+
+
+def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).resolve().parent.parent
+    mounted = mounts.shown() | {root}
+    monkeypatch.setattr(mounts, "shown", lambda: mounted)
+    with Jail() as inside, inside.worker() as worker:
+        places = [
+            str(root / place) for place in ("solutions", "tests", "autograder/keys", "autograder/judge.py", "README.md")
+        ]
+        shown = worker.run(
+            f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"
+        )
+    assert shown["outputs"][0]["text"] == "[False, False, False, False, True]\n"
+    monkeypatch.setattr(mounts, "covers", lambda private: {mounts.LAB / "answers"})
+    with pytest.raises(JailWontStart, match="keys"):
+        Jail()
+
+
+def test_a_jail_that_proves_broken_stops_whoever_grades() -> None:
+    with (
+        Jail(wait=False, private=[Path("/etc/fonts")]) as jail,
+        pytest.raises(JailRefuses, match="fonts can be read"),
+    ):
+        jail.fork()
+
+
 def test_garbage_on_the_wire_is_refused() -> None:
     import socket
 
@@ -207,5 +355,32 @@ def test_without_a_jail_code_runs_within_its_limits_and_ends_with_its_submission
 def test_the_jail_of_a_container_refuses_a_second_user_who_can_read_the_key() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become a second user")
-    with pytest.raises(JailWontStart, match="can read the answer key: chmod"):
+    with pytest.raises(JailWontStart, match="keys can be read: `chmod -R go-rwx"):
         Jail(Limits(), Mode.CONTAINER)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
+def test_the_jail_of_a_container_keeps_submissions_apart_and_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mounts, "private", lambda more: [])
+    litter, seconds = f"/var/tmp/litter-{os.getpid()}", "5555"
+    leave = f"""
+import os, pathlib, subprocess
+pathlib.Path("mine").write_text("x")
+pathlib.Path({litter!r}).write_text("x")
+subprocess.Popen(["sleep", {seconds!r}], start_new_session=True)
+print(os.getcwd(), os.getuid())
+"""
+    with Jail(Limits(memory=2**29), Mode.CONTAINER) as shared, shared.worker() as one:
+        with shared.worker() as other:
+            folder, user = other.run(leave)["outputs"][0]["text"].split()
+            seen = one.run(f"import os, socket\nprint(os.getuid())\nos.listdir({folder!r})")
+            assert seen["error"].type == "PermissionError"
+            assert len({seen["outputs"][0]["text"].strip(), user, "0"}) == 3
+            assert one.run("socket.socket()")["error"].type == "OSError"
+            assert sleeping(seconds)
+        assert not outliving(seconds)
+        one.run("1")
+        with shared.worker():  # by now the warm process has cleared up
+            assert not os.path.exists(folder) and not os.path.exists(litter)

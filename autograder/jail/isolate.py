@@ -1,10 +1,14 @@
-"""Inside the jail: fresh namespaces for one fork, its own /tmp and /proc, then no capabilities at all. Linux system calls through ctypes."""
+"""Inside the jail: fresh namespaces for one fork, its own /tmp and /proc, a user id of its own, then no capabilities. Linux system calls through ctypes."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
+import shutil
+import signal
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,25 +20,14 @@ CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWUS
     0x00020000, 0x04000000, 0x08000000, 0x20000000, 0x40000000, 0x10000000,
 )  # fmt: skip
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
-    1,
-    2,
-    4,
-    8,
-    32,
-    4096,
-    16384,
-    1 << 18,
-)
-PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = (
-    4,
-    24,
-    38,
-    47,
-    4,
-)
-NOBODY = 65534  # the user and the group of that number
+    1, 2, 4, 8, 32, 4096, 16384, 1 << 18,
+)  # fmt: skip
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 4, 24, 38, 47, 4
+STUDENT = 1000  # the user and the group that a submission sees itself as
+TERMINALS = 8  # IPython gives every command of the shell one
 CAPABILITY_VERSION_3 = 0x20080522
 LAST_CAPABILITY = 63
+SIGNALS = 1024  # waiting signals and timers
 
 
 class IsolationFailed(OSError):
@@ -46,8 +39,77 @@ def undumpable() -> None:
     _prctl(PR_SET_DUMPABLE, 0)
 
 
+class UserIds:
+    """The kernel's user ids that submissions get, each another: they go round, and one that is in use is left out."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self._ids = range(first, first + count)
+        self._turn = 0
+
+    def next(self) -> int:
+        """An id under which nothing runs."""
+        for _ in self._ids:
+            number = self._ids[self._turn]
+            self._turn = (self._turn + 1) % len(self._ids)
+            try:
+                os.getpriority(os.PRIO_USER, number)
+            except ProcessLookupError:
+                return number
+        raise IsolationFailed(errno.EAGAIN, "every user id for submissions is in use")
+
+
+def become(number: int) -> None:
+    """Become this user, with a group of the same number and no other, for good."""
+    os.setgroups([])
+    os.setresgid(number, number, number)
+    os.setresuid(number, number, number)
+
+
+def own_folder(user: int) -> str:
+    """A folder that this user alone may look into."""
+    folder = tempfile.mkdtemp(prefix="submission-")
+    os.chown(folder, user, user)
+    return folder
+
+
+def live_in(folder: str) -> None:
+    """What a program writes by itself goes into this folder."""
+    for name in ("HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR", "TORCHINDUCTOR_CACHE_DIR"):
+        os.environ[name] = folder
+    tempfile.tempdir = folder
+
+
+def end_user(user: int, folder: str) -> None:
+    """End whatever runs as this user, and remove its folder and what it has left where everybody may write."""
+    child = os.fork()
+    if child == 0:
+        try:
+            become(user)
+            os.kill(-1, signal.SIGKILL)  # everything that this user may send a signal to, but this process
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    shutil.rmtree(folder, ignore_errors=True)
+    for place in ("/tmp", "/var/tmp", "/dev/shm"):
+        for entry in os.scandir(place):
+            if entry.stat(follow_symlinks=False).st_uid != user:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                os.unlink(entry.path)
+
+
+def forget_open_files(channel: int) -> None:
+    """Close what was open before the fork but the channel: what is shared has flags and a position that one submission could set for the next."""
+    os.closerange(0, channel)
+    os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
+    for mode in (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY):
+        os.set_inheritable(os.open(os.devnull, mode), True)
+
+
 class Namespaces:
-    """User, pid, mount, ipc, uts and net namespaces of its own for every fork of this process.
+    """Pid, mount, ipc, uts, net and user namespaces of its own for every fork of this process.
 
     Making one moves this process into a pid namespace that belongs to its user namespace (bubblewrap's does not always), by forking:
     the process that called this waits for the fork and ends with it.
@@ -62,6 +124,9 @@ class Namespaces:
             os.waitpid(child, 0)
             os._exit(0)
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        for path in Path("/dev").iterdir():
+            if path.is_char_device() and not path.is_symlink():
+                _mount("none", str(path), "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | _kept_flags(path), "")
 
     def before_fork(self) -> None:
         """The next fork is the first process of a new pid namespace: the kernel wants the choice taken back before it is made anew."""
@@ -70,45 +135,61 @@ class Namespaces:
         if _libc.unshare(CLONE_NEWPID):
             _fail("unshare")
 
-    def after_fork(self) -> None:
-        """In the fork: everything else of its own, and a user namespace too, so that its processes are counted apart from other submissions'."""
-        os.close(self._own)
-        _prctl(PR_SET_DUMPABLE, 1)  # while it is not, its files in /proc belong to root
-        user, group = os.geteuid(), os.getegid()
-        if _libc.unshare(CLONE_NEWUSER):
-            _fail("unshare")
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-        _prctl(PR_SET_DUMPABLE, 0)
+    def after_fork(self, user: int, limits: Limits, keep: Sequence[str]) -> None:
+        """In the fork: everything else of its own, and then another user.
+
+        The user namespace comes last: what was unshared and mounted before belongs to an outer one, in which student code has no rights
+        whatever it becomes in its own.
+        """
         if _libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET):
             _fail("unshare")
+        myself = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY)
+        private_mounts(limits, keep)
+        become(user)
+        _prctl(PR_SET_DUMPABLE, 1)  # while it is not, its files in /proc belong to root
+        if _libc.unshare(CLONE_NEWUSER):
+            _fail("unshare")
+        for name, line in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{STUDENT} {user} 1"),
+            ("gid_map", f"{STUDENT} {user} 1"),
+        ):
+            file = os.open(name, os.O_WRONLY, dir_fd=myself)
+            os.write(file, line.encode())
+            os.close(file)
+        os.close(myself)
+        _prctl(PR_SET_DUMPABLE, 0)
 
 
 def private_mounts(limits: Limits, keep: Sequence[str]) -> None:
-    """A bounded /tmp and /dev/shm of one's own, and a /proc that shows nobody.
+    """A bounded /tmp and /dev/shm of one's own, terminals of one's own, and a /proc that shows nobody.
 
     keep: what is mounted below /tmp and must stay in sight (a project or an environment may lie there).
     """
     _mount("none", "/", "", MS_REC | MS_PRIVATE, "")
     kept_open = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep}
     kept = {name: Path("/proc", name).read_bytes() for name in ("cpuinfo", "meminfo")}
-    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.tmp},nr_inodes=4096,mode=1777")
+    tmp = f"size={limits.tmp},mode=1777"
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"{tmp},nr_inodes=4096")
     for path, number in kept_open.items():
         os.makedirs(path)
         _mount(f"/proc/self/fd/{number}", path, "", MS_BIND | MS_REC, "")
         os.close(number)
-    _mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.tmp},nr_inodes=256,mode=1777")
-    _mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=1m,nr_inodes=16,mode=755")
+    _mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"{tmp},nr_inodes=256")
+    _mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, f"newinstance,ptmxmode=0666,mode=620,max={TERMINALS}")
+    small = "size=1m,nr_inodes=16,mode=755"
+    _mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, small)
     for name, content in kept.items():
         Path("/proc", name).write_bytes(content)
-    _mount(
-        "tmpfs",
-        "/proc",
-        "tmpfs",
-        MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-        "size=1m,nr_inodes=16",
-    )
+    _mount("tmpfs", "/proc", "tmpfs", MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, small)
+
+
+def _kept_flags(path: Path) -> int:
+    """Of a mount's flags those that may not be taken from it."""
+    flags = os.statvfs(path).f_flag
+    relatime = 1 << 12, 1 << 21  # ST_RELATIME, MS_RELATIME
+    same = MS_NOSUID | MS_NODEV | MS_NOEXEC | 1 << 10 | 1 << 11  # the last two: no access times
+    return flags & same | (relatime[1] if flags & relatime[0] else 0)
 
 
 def no_capabilities() -> None:
@@ -123,18 +204,6 @@ def no_capabilities() -> None:
         _fail("capset")
 
 
-def become_nobody(unreadable: Path) -> str:
-    """Become a second user, for good; returns why that can't be done, or that this user could still read `unreadable`, else nothing."""
-    if os.geteuid() != 0:
-        return "--jail=container needs root inside the container: it runs student code as a second user"
-    os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
-    if os.access(unreadable, os.R_OK | os.X_OK):
-        return f"the second user can read the answer key: chmod -R go-rwx {unreadable}, and the same for solutions/ and grading/"
-    return ""
-
-
 def set_limits(limits: Limits, address_space: int) -> None:
     """Kernel limits of this process: the second line, behind the conductor's own watch. `address_space`: bytes already mapped."""
     memory = address_space + limits.memory
@@ -146,6 +215,7 @@ def set_limits(limits: Limits, address_space: int) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_SIGPENDING, SIGNALS),
     ):
         resource.setrlimit(which, (value, value))
 

@@ -4,48 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import psutil
-
-import ffnlab
-from autograder.jail import wire
-from autograder.jail.limits import MIB, Limits
+from autograder.jail import mounts, users, wire
+from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, Overrun
+from autograder.jail.limits import Limits
+from autograder.jail.watch import PATIENCE, Budget, Watch
 from ffnlab import plain
 
-HERE = Path(__file__).resolve().parent  # …/autograder/jail
-LAB = Path(ffnlab.__file__).resolve().parent
 START_SECONDS = 120.0
 CREDENTIALS = struct.Struct(
     "3i"
 )  # of whoever sent a message: its process's number as the kernel translates it for us, user and group
-TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 10  # on a crowded machine a request may take this many times its limit by the wall's clock
-
-
-class JailBroken(RuntimeError):
-    """The jail can't be started or has died: our fault, never the student's. One line, with what to do."""
-
-
-class JailWontStart(JailBroken):
-    """There is no jail to be had on this machine as it is."""
-
-
-class Overrun(Exception):
-    """A submission went beyond a limit, or its process died; `str()` says which in a student's words."""
+MAX_ESCAPED = 14  # bytes of a frame that one character of an output can take
+HEADROOM = 65_536  # bytes of a frame beside outputs or observations
 
 
 class Mode(StrEnum):
@@ -59,7 +42,7 @@ class Mode(StrEnum):
 PROGRAM = (
     "import gc, sys; gc.disable(); sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
     "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
-    "zygote.main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), sys.argv[3], json.loads(sys.argv[4]))"
+    "control, mode, limits, *rest = map(json.loads, sys.argv[1:]); zygote.main(control, mode, Limits(**limits), *rest)"
 )
 SETTINGS = {
     "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
@@ -68,56 +51,26 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def command(mode: Mode, control: int, limits: Limits) -> list[str]:
-    """The command line of the warm process."""
-    if mode is Mode.BUBBLEWRAP:
-        return _in_bubblewrap(control, limits)
-    return _program(control, limits, mode, [])
+def _program(*arguments: object) -> list[str]:
+    """The command line of the warm process. The arguments are zygote.main's."""
+    python = str(Path(sys.prefix) / "bin" / "python")
+    places = [str(mounts.JAIL.parent.parent), str(mounts.LAB.parent)]
+    return [python, "-I", "-B", "-c", PROGRAM, *places, *(json.dumps(argument) for argument in arguments)]
 
 
-def _program(control: int, limits: Limits, mode: Mode, keep: list[str]) -> list[str]:
-    return [
-        str(Path(sys.prefix) / "bin" / "python"), "-I", "-B", "-c", PROGRAM, str(HERE.parent.parent), str(LAB.parent),
-        str(control), json.dumps(asdict(limits)), mode.value, json.dumps(keep),
-    ]  # fmt: skip
-
-
-def _in_bubblewrap(control: int, limits: Limits) -> list[str]:
-    """What is mounted, what is shared (nothing), what runs."""
+def _in_bubblewrap(program: list[str], namespace: int, limits: Limits, private: Sequence[Path]) -> list[str]:
+    """The command line that runs it with a disk of its own, as user 0 of the user namespace, and shares nothing."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise JailWontStart("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
-    mounted: list[str] = ["--size", str(limits.tmp), "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        link = Path("/", name)
-        if link.is_symlink():
-            mounted += ["--symlink", os.readlink(link), str(link)]
-        elif link.is_dir():
-            mounted += ["--ro-bind", str(link), str(link)]
-    for path in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
-        mounted += ["--ro-bind-try", path, path]
-    for prefix in dict.fromkeys(str(Path(p).resolve()) for p in (sys.base_prefix, sys.prefix)):
-        if not prefix.startswith("/usr/") and prefix != "/usr":
-            mounted += ["--ro-bind", prefix, prefix]
-    mounted += ["--ro-bind", str(LAB), str(LAB), "--tmpfs", str(LAB / "answers")]
-    mounted += ["--ro-bind", str(LAB / "answers" / "__init__.py"), str(LAB / "answers" / "__init__.py")]
-    mounted += ["--ro-bind", str(HERE), str(HERE)]
     settings = [part for name, value in SETTINGS.items() for part in ("--setenv", name, value)]
+    capabilities = ("CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_SETUID", "CAP_SETGID")
     return [
-        bwrap, "--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc", "--unshare-pid", "--unshare-net",
+        bwrap, "--userns", str(namespace), "--uid", "0", "--gid", "0", "--unshare-ipc", "--unshare-pid", "--unshare-net",
         "--unshare-uts", "--unshare-cgroup-try", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
-        *settings, *mounted, "--proc", "/proc", "--dev", "/dev",
-        "--remount-ro", str(LAB / "answers"), "--remount-ro", "/dev", "--remount-ro", "/",
-        "--chdir", "/tmp", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP",
-        *_program(control, limits, Mode.BUBBLEWRAP, _below_tmp(mounted)),
+        *settings, *mounts.options(private, limits.tmp), "--chdir", "/tmp", "--cap-drop", "ALL",
+        *(part for name in capabilities for part in ("--cap-add", name)), *program,
     ]  # fmt: skip
-
-
-def _below_tmp(mounted: list[str]) -> list[str]:
-    """The outermost of the mounted folders that lie below /tmp."""
-    paths = [path for option, path in zip(mounted, mounted[2:], strict=False) if option == "--ro-bind"]
-    below = sorted({path for path in paths if path.startswith("/tmp/") and Path(path).is_dir()})
-    return [path for path in below if not any(path.startswith(other + "/") for other in below)]
 
 
 class Gate:
@@ -135,18 +88,27 @@ class Gate:
     @contextlib.contextmanager
     def worker(self) -> Iterator[Worker]:
         """A fresh fork; when the context ends, it and everything it started end."""
-        worker = self.fork()
-        try:
+        with self.fork() as worker:
             yield worker
-        finally:
-            worker.kill()
 
     def fork(self, budget: Budget | None = None) -> Worker:
-        """A fresh fork. `budget`: what its submission may still spend, shared with the forks before it.
+        """A fresh fork. `budget`: what its submission may still spend, shared with the forks before it; when it is spent, there is no fork, and
+        every request says so.
 
         Raises:
-            JailBroken: the warm process is gone, or the fork could not be isolated.
+            JailBroken: the warm process is gone, or the fork could not be isolated. JailRefuses: no fork of it ever could.
         """
+        budget = budget or Budget(self.limits)
+        start = time.monotonic()
+        budget.restarts -= 1
+        if budget.overspent():
+            return Worker(None, None, self.limits, budget)
+        worker = self._forked(budget)
+        if budget.restarts < self.limits.restarts:  # the first fork is on us
+            budget.left -= time.monotonic() - start
+        return worker
+
+    def _forked(self, budget: Budget) -> Worker:
         ours, theirs = socket.socketpair()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         ours.settimeout(START_SECONDS)
@@ -154,19 +116,31 @@ class Gate:
         try:
             socket.send_fds(self._control, [b"f"], [theirs.fileno()])
             theirs.close()
-            first, credentials, _, _ = ours.recvmsg(500, socket.CMSG_SPACE(CREDENTIALS.size))
+            first, credentials, _, _ = ours.recvmsg(1000, socket.CMSG_SPACE(CREDENTIALS.size))
         except OSError as error:
             ours.close()
             raise JailBroken(f"the jail's warm process is gone ({error})") from None
         finally:
             theirs.close()
+        if first.startswith(wire.REFUSED):
+            ours.close()
+            raise JailRefuses(_told(first.removeprefix(wire.REFUSED)))
         if first != wire.ISOLATED:
             ours.close()
             problem = first.decode(errors="replace") or "the warm process is gone"
             raise JailBroken(f"a worker could not be isolated: {problem}")
-        budget = budget or Budget(self.limits.submission_seconds)
-        number, _, _ = CREDENTIALS.unpack(credentials[0][2])
-        return Worker(ours, _process(number), self.limits, budget, alone=self.mode is Mode.BUBBLEWRAP)
+        process, user, _ = CREDENTIALS.unpack(credentials[0][2])
+        try:
+            own, apart = None if self.mode is Mode.NONE else user, self.mode is Mode.BUBBLEWRAP
+            watch = Watch(process, own, apart, self.limits, budget)
+        except OSError as error:
+            ours.close()
+            raise JailBroken(f"a worker ended before it could be watched ({error})") from None
+        return Worker(ours, watch, self.limits, budget)
+
+
+def _told(problem: bytes) -> str:
+    return f"the jail does not start: {problem.decode(errors='replace').strip()} (`autograder doctor` tells more)"
 
 
 class Jail(Gate):
@@ -178,39 +152,62 @@ class Jail(Gate):
         JailWontStart: there is no jail to be had here; without `wait`, the first fork may say less of it.
     """
 
-    def __init__(self, limits: Limits | None = None, mode: Mode = Mode.BUBBLEWRAP, wait: bool = True) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        mode: Mode = Mode.BUBBLEWRAP,
+        wait: bool = True,
+        private: Sequence[Path] = (),
+    ) -> None:
         control, inside = socket.socketpair()
         super().__init__(control, limits or Limits(), mode)
+        self._users: users.UserIds | None = None
         try:
-            self._process = subprocess.Popen(
-                command(mode, inside.fileno(), self.limits),
-                env=SETTINGS,
-                pass_fds=[inside.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C at the terminal is for the conductor, who finishes what is in flight
-            )
+            if mode is not Mode.NONE:
+                self._users = users.UserIds(apart=mode is Mode.BUBBLEWRAP)
+            paths = mounts.private(private)
+            self.private = [str(path) for path in paths]
+            self._process = self._start(inside.fileno(), paths)
+        except BaseException:
+            self.close()
+            raise
         finally:
             inside.close()
         if wait:
             self._wait()
 
+    def _start(self, control: int, private: list[Path]) -> subprocess.Popen[bytes]:
+        passed, keep, ids = [control], [], []
+        if self._users and self.mode is Mode.BUBBLEWRAP:
+            passed, keep, ids = [control, self._users.namespace], mounts.below_tmp(), [1, users.COUNT]
+        elif self._users:
+            ids = [self._users.first, users.COUNT]
+        command = _program(control, self.mode.value, asdict(self.limits), keep, ids, self.private)
+        if self._users and self.mode is Mode.BUBBLEWRAP:
+            command = _in_bubblewrap(command, self._users.namespace, self.limits, private)
+        return subprocess.Popen(
+            command,
+            env=SETTINGS,
+            pass_fds=passed,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C at the terminal is for the conductor, who finishes what is in flight
+        )
+
     def _wait(self) -> None:
         self._control.settimeout(START_SECONDS)
         try:
             with self._control.makefile("rb") as lines:
-                first = lines.readline(500)
+                first = lines.readline(1000)
         except OSError:
             first = b""
         if first != b"ready\n":
             self._process.kill()
             said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
-            last = first.decode(errors="replace").strip() or (
-                said.splitlines()[-1] if said else "it did not start in time"
-            )
-            self._control.close()
-            raise JailWontStart(f"the jail does not start: {last} (`autograder doctor` tells more)")
+            problem = first.strip() or (said.splitlines()[-1] if said else "it did not start in time").encode()
+            self.close()
+            raise JailWontStart(_told(problem))
 
     def gate(self) -> Gate:
         """A gate for another process."""
@@ -225,23 +222,20 @@ class Jail(Gate):
     def close(self) -> None:
         """End the warm process and all that it started."""
         super().close()
-        self._process.kill()
-        self._process.wait()
-        if self._process.stderr:
-            self._process.stderr.close()
+        process = getattr(self, "_process", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+            process.stderr.close()
+        if self._users:
+            self._users.close()
 
 
-def _process(number: int) -> psutil.Process | None:
-    with contextlib.suppress(psutil.Error):
-        return psutil.Process(number)
-    return None
-
-
-@dataclass
-class Budget:
-    """How many seconds a submission has left, over all its forks."""
-
-    left: float
+def _read(frame: bytes) -> dict[str, Any]:
+    message = plain.unpack(frame)
+    if not isinstance(message, dict):
+        raise Overrun("What it sent back can't be read: it is not a dict.")
+    return message
 
 
 def question(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
@@ -250,133 +244,70 @@ def question(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
 
 
 class Worker:
-    """One fork, seen from outside: asks it to run cells and to answer probes, and holds it to its limits."""
+    """One fork, seen from outside: asks it to run cells and to answer probes. Without a fork, as its budget is spent, every request says so."""
 
-    def __init__(
-        self, channel: socket.socket, process: psutil.Process | None, limits: Limits, budget: Budget, alone: bool
-    ) -> None:
+    def __init__(self, channel: socket.socket | None, watch: Watch | None, limits: Limits, budget: Budget) -> None:
         self._channel = channel
-        self._process = process
-        self._alone = alone  # in a pid namespace, as its first process
+        self._watch = watch
         self._limits = limits
-        self._budget = budget
-        self._clock = _Clock(process)
-        self._baseline = _memory(process) if process else 0  # what a fork inherits and never touches again
+        self.budget = budget
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.kill()
+
+    @property
+    def process(self) -> int:
+        """The fork's number; 0 without one."""
+        return self._watch.main if self._watch else 0
 
     def run(self, source: str) -> dict[str, Any]:
-        """Run one cell: its outputs, its error, its seconds. Raises Overrun."""
-        return self._ask({"do": "run", "source": source})
+        """Run one cell: its outputs, its error, its seconds. Raises Overrun. For sources that are trusted; else `run_unread`."""
+        return _read(self.run_unread(source))
 
     def probe(self, question: bytes) -> dict[str, Any]:
-        """What the student's answer does on a question's inputs. Raises Overrun."""
-        return self._ask(question)
+        """What an answer does on a question's inputs. Raises Overrun. For answers that are trusted; else `probe_unread`."""
+        return _read(self.probe_unread(question))
+
+    def run_unread(self, source: str) -> bytes:
+        """Run one cell: what came back, to be read where it can do no harm. Raises Overrun."""
+        return self._ask({"do": "run", "source": source}, MAX_ESCAPED * self._limits.output + HEADROOM)
+
+    def probe_unread(self, question: bytes) -> bytes:
+        """What the student's answer does on a question's inputs, likewise. Raises Overrun."""
+        return self._ask(question, self._limits.observed + HEADROOM)
 
     def kill(self) -> None:
-        """End the process and everything it started: in the jail the kernel sees to that, as it is the first of its pid namespace."""
-        if self._process is not None:
-            with contextlib.suppress(psutil.Error, ProcessLookupError):
-                started = [] if self._alone else self._process.children(recursive=True)
-                for process in (self._process, *started):
-                    process.send_signal(signal.SIGKILL)
-        self._channel.close()
-        self._clock.close()
+        """End the process and everything it started."""
+        if self._watch:
+            self._watch.close()
+        if self._channel:
+            self._channel.close()
 
-    def _ask(self, request: dict[str, Any] | bytes) -> dict[str, Any]:
-        seconds = min(self._limits.cell_seconds, self._budget.left)
-        if seconds <= 0:
-            raise Overrun(f"The submission took longer than {self._limits.submission_seconds:g} s in all.")
-        clock = self._clock
-        clock.start()
-
-        def patience() -> None:
-            if clock.spent() > seconds:
-                raise Overrun(f"It ran longer than {seconds:.3g} s and was stopped.")
-            self._hold_to_limits()
-
+    def _ask(self, request: dict[str, Any] | bytes, most: int) -> bytes:
+        if self._channel is None or self._watch is None or self.budget.left <= 0:
+            raise Overrun(self.budget.overspent())
+        seconds = min(self._limits.cell_seconds, self.budget.left)
+        self._watch.begin(seconds)
         try:
             self._channel.settimeout(PATIENCE * seconds)
             wire.send(self._channel, request)
-            return wire.receive(self._channel, patience)
+            return wire.receive_frame(self._channel, most, self._look_whether_it_was_stopped)
         except wire.Late:
-            raise Overrun("The process that ran it stood still and was stopped.") from None
+            raise Overrun(self._watch.reason or "The process that ran it stood still and was stopped.") from None
         except wire.Closed:
-            raise Overrun("The process that ran it ended without a word.") from None
+            raise Overrun(self._watch.reason or "The process that ran it ended without a word.") from None
         except plain.Malformed as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
         finally:
-            self._budget.left -= clock.spent()
+            self._watch.end()
 
-    def _hold_to_limits(self) -> None:
-        """Sum the memory and count the threads of the fork and of all that it started.
-
-        Raises:
-            Overrun: it is beyond a limit; it has been killed.
-        """
-        if self._process is None:
-            return
-        try:
-            family = [self._process, *self._process.children(recursive=True)]
-        except psutil.Error:
-            return
-        threads = sum(_threads(process) for process in family)
-        memory = sum(max(0, _memory(process) - self._baseline) for process in family)
-        if threads > self._limits.processes:
-            self.kill()
-            raise Overrun(f"It started more than {self._limits.processes} processes or threads and was stopped.")
-        if memory > self._limits.memory:
-            self.kill()
-            raise Overrun(f"It used more than {self._limits.memory // MIB:,} MiB of memory and was stopped.")
+    def _look_whether_it_was_stopped(self) -> None:
+        assert self._watch
+        if self._watch.reason:
+            raise Overrun(self._watch.reason)
 
 
-class _Clock:
-    """How long requests to a process take: what it computes or sleeps, but not what it waits for a core that others are using."""
-
-    def __init__(self, process: psutil.Process | None) -> None:
-        self._files: list[int] = []
-        if process is not None:
-            with contextlib.suppress(OSError):
-                for name in ("stat", "schedstat"):
-                    self._files.append(os.open(f"/proc/{process.pid}/{name}", os.O_RDONLY))
-        self.start()
-
-    def close(self) -> None:
-        while self._files:
-            os.close(self._files.pop())
-
-    def start(self) -> None:
-        """A new request begins."""
-        self._started = time.monotonic()
-        self._computed, self._waited = self._read() or (0.0, 0.0)
-
-    def spent(self) -> float:
-        """Seconds; at least a tenth of what the wall's clock shows, and all of that once the process is gone."""
-        wall = time.monotonic() - self._started
-        now = self._read()
-        if now is None:
-            return wall
-        computed, waited = now
-        return max(computed - self._computed, wall - (waited - self._waited), wall / PATIENCE)
-
-    def _read(self) -> tuple[float, float] | None:
-        """Seconds that the process has computed on all its threads, and that its first thread has waited for a core."""
-        try:
-            stat, schedule = (os.pread(file, 4096, 0) for file in self._files)
-            user, system = stat.rpartition(b")")[2].split()[11:13]
-            return (int(user) + int(system)) / TICKS, int(schedule.split()[1]) / 1e9
-        except (OSError, ValueError, IndexError):
-            return None
-
-
-def _threads(process: psutil.Process) -> int:
-    try:
-        return int(process.num_threads())
-    except psutil.Error:
-        return 0
-
-
-def _memory(process: psutil.Process) -> int:
-    try:
-        memory = process.memory_info()
-        return int(memory.rss - memory.shared)
-    except psutil.Error:
-        return 0
+__all__ = ["Budget", "Gate", "Jail", "JailBroken", "JailWontStart", "Mode", "Overrun", "Worker", "question"]

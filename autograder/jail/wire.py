@@ -11,7 +11,10 @@ from typing import Any
 from ffnlab import plain
 
 ISOLATED = b"isolated"  # what a fork says first, before any frame; else a line that tells what stands in the way
+REFUSED = b"refused: "  # how that line begins when no fork of this jail would do
 MAX_FRAME = plain.MAX_BYTES
+SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")  # what a cell may show
+MAX_SHOWN = 50  # things that one cell may show
 POLL_SECONDS = 0.1
 
 
@@ -44,20 +47,31 @@ def send(channel: socket.socket, message: dict[str, Any] | bytes) -> None:
         raise Closed("the other side is gone") from None
 
 
-def receive(channel: socket.socket, patience: Callable[[], None] | None = None) -> dict[str, Any]:
-    """Receive one frame. `patience` is called whenever POLL_SECONDS have passed without a byte; it raises when it has run out.
+def receive(channel: socket.socket) -> dict[str, Any]:
+    """Receive one message from somebody who is trusted.
 
     Raises:
-        Closed: the other side is gone. plain.Malformed: the bytes are not a frame. Whatever `patience` raises.
+        Closed: the other side is gone. plain.Malformed: the bytes are not a frame.
     """
-    channel.settimeout(None if patience is None else POLL_SECONDS)
-    (length,) = struct.unpack(">I", _exactly(channel, 4, patience))
-    if length > MAX_FRAME:
-        raise plain.Malformed(f"a frame of {length:,} bytes")
-    message = plain.unpack(_exactly(channel, length, patience))
+    message = plain.unpack(receive_frame(channel, MAX_FRAME))
     if not isinstance(message, dict):
         raise plain.Malformed("a frame that is not a dict")
     return message
+
+
+def receive_frame(channel: socket.socket, most: int, patience: Callable[[], None] | None = None) -> bytes:
+    """Receive one frame and leave it unread: who made it may have made it to harm whoever reads it.
+
+    most: bytes; of a larger frame nothing is received. patience: is called whenever POLL_SECONDS have passed; it raises when it has run out.
+
+    Raises:
+        Closed: the other side is gone. plain.Malformed: the frame is too large. Whatever `patience` raises.
+    """
+    channel.settimeout(None if patience is None else POLL_SECONDS)
+    (length,) = struct.unpack(">I", _exactly(channel, 4, patience))
+    if length > most:
+        raise plain.Malformed(f"{length:,} bytes, at most {most:,}")
+    return _exactly(channel, length, patience)
 
 
 def _exactly(channel: socket.socket, count: int, patience: Callable[[], None] | None) -> bytes:

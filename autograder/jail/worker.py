@@ -17,8 +17,6 @@ from autograder.jail import wire
 from ffnlab import exercises, plain
 from ffnlab.exercise import failure
 
-SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")
-
 
 class Shell(InteractiveShell):
     """IPython's shell without a terminal: errors travel as data instead of text, and there is no event loop for windows."""
@@ -39,7 +37,7 @@ def shell() -> InteractiveShell:
     return Shell.instance(config=config)
 
 
-def serve(channel: socket.socket, max_output: int) -> None:
+def serve(channel: socket.socket, max_output: int, max_observed: int) -> None:
     """Answer requests until the conductor goes away."""
     while True:
         try:
@@ -51,7 +49,12 @@ def serve(channel: socket.socket, max_output: int) -> None:
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             answer = {"broken": failure(error)}
         try:
-            wire.send(channel, answer)
+            frame = wire.frame(answer)
+            if request["do"] == "probe" and len(frame) > max_observed:
+                frame = wire.frame(
+                    {"broken": plain.Failure("ValueError", "what it computed is too large to be looked at")}
+                )
+            wire.send(channel, frame)
         except wire.Closed:
             return
         except Exception as error:  # what student code left behind can't be packed
@@ -77,20 +80,26 @@ def run(source: str, max_output: int) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     error = result.error_before_exec or result.error_in_exec
     outputs: list[dict[str, Any]] = []
+    left = max_output
     for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr)):
         if text:
-            outputs.append({"output_type": "stream", "name": name, "text": _bounded(text, max_output)})
-    outputs += [_rich(shown, max_output) for shown in captured.outputs[:50]]
+            outputs.append({"output_type": "stream", "name": name, "text": _bounded(text, left)})
+            left -= min(left, len(text))
+    for shown in captured.outputs[: wire.MAX_SHOWN]:
+        data = _rich(shown, left)
+        left -= sum(map(len, data.values()))
+        outputs.append({"output_type": "display_data", "data": data})
     return {"outputs": outputs, "error": failure(error) if error else None, "seconds": seconds}
 
 
-def _rich(shown: Any, max_output: int) -> dict[str, Any]:
-    data = {
-        str(kind): _bounded(content, max_output)
-        for kind, content in dict(shown.data).items()
-        if isinstance(content, str) and str(kind) in SHOWN
-    }
-    return {"output_type": "display_data", "data": data}
+def _rich(shown: Any, most: int) -> dict[str, str]:
+    """What is shown, by mime type, as far as there is room: half a picture is none."""
+    data = {}
+    for kind, content in dict(shown.data).items():
+        if kind in wire.SHOWN and isinstance(content, str) and len(content) <= most:
+            data[kind] = content
+            most -= len(content)
+    return data
 
 
 def _bounded(text: str, most: int) -> str:

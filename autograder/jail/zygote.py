@@ -1,10 +1,11 @@
 """Inside the jail: the warm process. It imports everything once; then each request on its control socket is one fork, isolated before it serves.
 
-Run by sandbox.py under bubblewrap, with the control socket's number, the limits and the mounts below /tmp.
+Run by sandbox.py under bubblewrap, with the control socket's number, the limits, and what mounts.py and users.py have prepared.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import io
@@ -12,9 +13,10 @@ import os
 import pkgutil
 import signal
 import socket
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import Never
 
-from autograder.jail import isolate, seccomp
+from autograder.jail import isolate, proofs, seccomp
 from autograder.jail.limits import Limits
 
 # wire and worker bring torch: they are imported where they are used, so that the process which waits in isolate.Namespaces() stays small.
@@ -37,6 +39,8 @@ def warm_up() -> None:
 
     for module in pkgutil.iter_modules(figures.__path__):
         importlib.import_module(f"{figures.__name__}.{module.name}")
+    if seccomp.supported():
+        seccomp.program()  # once for all forks
     torch.set_num_threads(1)
     x = torch.ones(3, 3, requires_grad=True)
     F.gelu(torch.nn.Linear(3, 3)(x)).sum().backward()  # type: ignore[no-untyped-call]
@@ -48,16 +52,16 @@ def warm_up() -> None:
     worker.shell().run_cell("None")
 
 
-def main(control_number: int, limits: Limits, mode: str, keep: list[str]) -> None:
-    """Serve the control socket until the conductor goes away. `mode`: of sandbox.Mode; `keep`: what is mounted below /tmp."""
+def main(control_number: int, mode: str, limits: Limits, keep: list[str], users: list[int], private: list[str]) -> None:
+    """Serve the control socket until the conductor goes away.
+
+    mode: of sandbox.Mode. keep: what is mounted below /tmp. users: the first user id for submissions, and how many; none: they run as this user.
+    private: paths that no submission may read.
+    """
     control = socket.socket(fileno=control_number)
     control.set_inheritable(False)
     _silence()
-    if mode == "container":
-        problem = isolate.become_nobody(unreadable=Path(__file__).parents[1] / "keys")
-        if problem:
-            control.sendall(f"{problem}\n".encode())
-            return
+    os.umask(0o022)  # what is made here, submissions may read
     try:
         namespaces = isolate.Namespaces() if mode == "bubblewrap" else None
     except OSError as error:
@@ -67,30 +71,139 @@ def main(control_number: int, limits: Limits, mode: str, keep: list[str]) -> Non
     gc.freeze()  # a collection in a fork would touch, and so copy, all that was imported here
     gc.enable()  # sandbox.py's command line has it off: importing makes a million objects and no garbage
     isolate.undumpable()
-    mapped = isolate.mapped_bytes()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need nobody to wait for them
-    control.sendall(b"ready\n")
+    from autograder.jail import wire
+
+    forks = Forks(limits, namespaces, users, keep)
+    problem = _problem(forks, mode, private)
+    control.sendall((problem or "ready").encode() + b"\n")
     while True:
         message, numbers, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
         for number in numbers:
             channel = socket.socket(fileno=number)
-            if _forked(channel, namespaces):
-                control.close()
-                _work(channel, limits, namespaces, keep, mapped)
+            if problem:
+                channel.sendall(wire.REFUSED + problem.encode())
+            else:
+                forks.make(channel, serve)
             channel.close()
 
 
-def _forked(channel: socket.socket, namespaces: isolate.Namespaces | None) -> bool:
-    """Fork; true in the fork. What stands in the way is said on the channel."""
+def serve(channel: socket.socket, limits: Limits) -> None:
+    """What a fork does for a submission."""
+    from autograder.jail import worker
+
+    worker.serve(channel, limits.output, limits.observed)
+
+
+def _problem(forks: Forks, mode: str, private: list[str]) -> str:
+    """What does not hold in a fork, tried in one; empty when everything does."""
+
+    from autograder.jail import wire
+
+    def tell(channel: socket.socket, _: Limits) -> None:
+        channel.sendall(proofs.problem(mode, private).replace("\n", " ").encode()[:900] or b"none")
+
+    ours, theirs = socket.socketpair()
+    with ours:
+        forks.make(theirs, tell)
+        theirs.close()
+        said = b"".join(iter(lambda: ours.recv(1000), b"")).decode(errors="replace")
+    first, _, found = said.partition(wire.ISOLATED.decode())
+    return first or {"none": "", "": "the first fork ended before it could be looked at"}.get(found, found)
+
+
+class Forks:
+    """Makes the forks that serve submissions. Without namespaces but with users, it also ends what a submission leaves behind."""
+
+    def __init__(
+        self, limits: Limits, namespaces: isolate.Namespaces | None, users: list[int], keep: list[str]
+    ) -> None:
+        self._limits = limits
+        self._namespaces = namespaces
+        self._users = isolate.UserIds(*users) if users else None
+        self._keep = keep
+        self._mapped = isolate.mapped_bytes()
+        self._open: dict[int, tuple[int, str]] = {}  # by process: its user, and the folder that it may write to
+        # Ended workers need nobody to wait for them, unless there is something left to do.
+        signal.signal(signal.SIGCHLD, self._clear_up if users and not namespaces else signal.SIG_IGN)
+
+    def make(self, channel: socket.socket, then: Callable[[socket.socket, Limits], None]) -> None:
+        """One fork: isolated, it says so on the channel, and does what is to be done. What stands in the way is said on the channel."""
+        try:
+            user = self._users.next() if self._users else 0
+            folder = "/tmp"
+            if self._namespaces:
+                self._namespaces.before_fork()
+            elif user:
+                folder = isolate.own_folder(user)
+            with _undisturbed():  # by its end, before it is known
+                child = os.fork()
+                if child == 0:
+                    self._be_one(channel, user, folder, then)
+                if folder != "/tmp":
+                    self._open[child] = (user, folder)
+        except OSError as error:
+            channel.sendall(_in_a_line(error))
+
+    def _clear_up(self, *_: object) -> None:
+        """End what ended submissions have left running, and remove what they have left lying about."""
+        while self._open:
+            try:
+                child = os.waitpid(-1, os.WNOHANG)[0]
+            except ChildProcessError:
+                return
+            if child == 0:
+                return
+            if child in self._open:
+                with _undisturbed():  # by the end of what it starts itself
+                    isolate.end_user(*self._open.pop(child))
+
+    def _be_one(
+        self, channel: socket.socket, user: int, folder: str, then: Callable[[socket.socket, Limits], None]
+    ) -> Never:
+        """Give up everything, tell that it is done, and run student code until the end.
+
+        With namespaces, this is the first process of the submission's own pid namespace; without them, a user id of its own, limits, no
+        new privileges and the filter of system calls are all there is.
+        """
+        from autograder.jail import wire
+
+        status = 1
+        try:
+            try:
+                os.setsid()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                isolate.forget_open_files(channel.fileno())
+                if self._namespaces:
+                    self._namespaces.after_fork(user, self._limits, self._keep)
+                elif user:
+                    isolate.become(user)
+                    isolate.live_in(folder)
+                os.chdir(folder)
+                isolate.no_capabilities()
+                isolate.set_limits(self._limits, self._mapped)
+                seccomp.install()
+            except BaseException as error:
+                channel.sendall(_in_a_line(error))
+                raise
+            channel.sendall(wire.ISOLATED)
+            then(channel, self._limits)
+            status = 0
+        finally:
+            os._exit(status)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No child's end is told before this is over."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     try:
-        if namespaces:
-            namespaces.before_fork()
-        return os.fork() == 0
-    except OSError as error:
-        channel.sendall(_in_a_line(error))
-        return False
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
 def _in_a_line(error: BaseException) -> bytes:
@@ -103,36 +216,3 @@ def _silence() -> None:
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     os.close(nowhere)
-
-
-def _work(
-    channel: socket.socket, limits: Limits, namespaces: isolate.Namespaces | None, keep: list[str], mapped: int
-) -> None:
-    """Give up everything, tell that it is done, and run student code until the end. Never returns.
-
-    With namespaces, this is the first process of the submission's own pid namespace; without them, limits, no new privileges and
-    the filter of system calls are all there is.
-    """
-    from autograder.jail import wire, worker
-
-    status = 1
-    try:
-        try:
-            os.setsid()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            if namespaces:
-                namespaces.after_fork()
-                isolate.private_mounts(limits, keep)
-            os.chdir("/tmp")
-            isolate.no_capabilities()
-            isolate.set_limits(limits, mapped)
-            seccomp.install()
-        except BaseException as error:
-            channel.sendall(_in_a_line(error))
-            raise
-        channel.sendall(wire.ISOLATED)
-        worker.serve(channel, limits.output)
-        status = 0
-    finally:
-        os._exit(status)

@@ -19,7 +19,7 @@ from autograder.jail.limits import MIB, Limits
 Notebook = dict[str, Any]
 START, EXERCISE = "00_start_here", "hello_shape"
 NARROW = Limits(  # an attack on a resource ends in a second or two
-    cell_seconds=3.0, submission_seconds=30.0, memory=384 * MIB, processes=24, tmp=8 * MIB, output=100_000
+    cell_seconds=3.0, submission_seconds=30.0, memory=384 * MIB, processes=24, tmp=8 * MIB, output=100_000, restarts=8
 )
 
 

@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="could not be read",
+    says="not one observation for each question",
     answer="""
 from ffnlab.exercise import Exercise
 

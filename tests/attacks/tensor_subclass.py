@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="a tensor of shape",
+    says="first of your three numbers",
     answer="""
 import torch
 

@@ -1,0 +1,103 @@
+"""Outside the jail: what a submission sees of the disk. The system, Python's own folders and the course without its answers, all read-only;
+what is ours to keep is covered wherever it lies below one of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import ffnlab
+
+JAIL = Path(__file__).resolve().parent  # …/autograder/jail
+LAB = Path(ffnlab.__file__).resolve().parent
+SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+DEVICES = ("null", "full", "random", "urandom", "tty")  # not zero: memory mapped from it would belong to no process
+
+
+def options(private: Sequence[Path], tmp: int) -> list[str]:
+    """bubblewrap's options. `private`: files and folders that must not be seen; `tmp`: bytes that the warm process may write."""
+    told = ["--size", str(tmp), "--tmpfs", "/tmp"]
+    for name in SYSTEM:
+        link = Path("/", name)
+        if link.is_symlink():
+            told += ["--symlink", os.readlink(link), str(link)]
+    told += ["--dir", "/etc"]
+    for file in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
+        told += ["--ro-bind-try", file, file]
+    covered: list[Path] = []
+    for path in sorted(
+        shown() | covers(private), key=lambda path: len(path.parts)
+    ):  # what lies in another comes after it
+        if path in shown():
+            for folder in reversed(
+                path.parents
+            ):  # bubblewrap would keep others out where they are kept out of a parent
+                told += ["--dir", str(folder)]
+            told += ["--ro-bind", str(path), str(path)]
+        elif path.is_dir():
+            told += ["--tmpfs", str(path)]
+            covered.append(path)
+        else:
+            told += ["--ro-bind", "/dev/null", str(path)]
+    told += [
+        "--proc",
+        "/proc",
+        "--tmpfs",
+        "/dev",
+        "--dir",
+        "/dev/shm",
+        "--dir",
+        "/dev/pts",
+        "--symlink",
+        "pts/ptmx",
+        "/dev/ptmx",
+    ]
+    for name in DEVICES:
+        told += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    for place in (*covered, "/dev", "/"):
+        told += ["--remount-ro", str(place)]
+    return told
+
+
+def private(more: Sequence[Path] = ()) -> list[Path]:
+    """What no submission may read: of the project, this copy and the one that the command was called in; and `more`."""
+    places = {JAIL.parents[1], Path.cwd(), *Path.cwd().parents}
+    projects = [place for place in places if (place / "solutions").is_dir() and (place / "course").is_dir()]
+    inside = [project / name for project in projects for name in ("solutions", "grading", "tests", ".git")]
+    return [part for path in (JAIL.parent / "keys", *inside, *more) if path.exists() for part in _apart(path.resolve())]
+
+
+def _apart(path: Path) -> list[Path]:
+    """A path; or, where something lies in it that is mounted, what else lies in it."""
+    if path in shown():
+        return []
+    if any(path in place.parents for place in shown()):
+        return [part for child in path.iterdir() for part in _apart(child)]
+    return [path]
+
+
+def shown() -> set[Path]:
+    """What is mounted."""
+    system = {Path("/", name) for name in SYSTEM if Path("/", name).is_dir() and not Path("/", name).is_symlink()}
+    python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
+    return system | python | {Path("/usr"), LAB, LAB / "answers" / "__init__.py", JAIL}
+
+
+def covers(private: Sequence[Path]) -> set[Path]:
+    """What is covered: of what is private, and of this package, all that lies in something mounted."""
+    wanted = {LAB / "answers", JAIL.parent, *(path.resolve() for path in private)}
+    known = wanted | shown()
+
+    def in_sight(path: Path) -> bool:
+        return next((above in shown() for above in path.parents if above in known), False)
+
+    return {path for path in wanted - shown() if path.exists() and in_sight(path)}
+
+
+def below_tmp() -> list[str]:
+    """The outermost of the mounted folders that lie below /tmp."""
+    below = sorted(str(path) for path in shown() if str(path).startswith("/tmp/") and path.is_dir())
+    return [path for path in below if not any(path.startswith(other + "/") for other in below)]

@@ -1,0 +1,333 @@
+"""Outside the jail: the watch over one submission, from its fork to its end, whether a request is under way or not.
+
+It sums what the whole family uses, every process under the submission's user id, whoever started it, ended ones too; and it ends the
+submission that goes beyond a limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from autograder.jail.limits import MIB, Limits
+
+TICKS = os.sysconf("SC_CLK_TCK")
+LOOK_SECONDS = 0.1
+PATIENCE = 10  # on a crowded machine a request may take this many times its limit by the wall's clock
+LOOK_EVERYWHERE = 20  # looks, after which all processes of the machine are gone through, and not only the new ones
+TOO_MANY = 1000  # new processes since the last look: from here on it is quicker to go through all
+RARELY = 20  # an exact look is taken at most one part in so many of the time, unless much has changed
+RESIDENT = re.compile(r"^(?:RssAnon|RssShmem|VmPTE):\s+(\d+) kB", re.MULTILINE)
+PROPORTIONAL = re.compile(r"^Pss_(?:Anon|Shmem): +(\d+) kB", re.MULTILINE)
+
+
+class Budget:
+    """What a submission may still spend, over all its forks: seconds, and how often it may be forked again."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.left = limits.submission_seconds
+        self.restarts = limits.restarts + 1  # the first fork is none
+
+    def overspent(self) -> str:
+        """Why there is nothing left, in a student's words; empty while there is."""
+        if self.left <= 0:
+            return f"The submission took longer than {self._limits.submission_seconds:g} s in all."
+        if self.restarts < 0:
+            return f"Its process ended, or had to be stopped, more than {self._limits.restarts} times: no more of it was run."
+        return ""
+
+
+class _Member(NamedTuple):
+    """A process of the family, as it was when it was last looked at."""
+
+    started: str  # tells it from another one that gets the same number later
+    own: float  # seconds of CPU, on all its threads
+    children: float  # of its children that have ended, if it has waited for them
+    threads: int
+    memory: int  # bytes
+
+
+class Family:
+    """All processes of one submission.
+
+    main: the fork. user: the user id that is theirs alone; None where they share the grader's. apart: whether they have namespaces of their own.
+    """
+
+    def __init__(self, main: int, user: int | None, apart: bool) -> None:
+        self.main = main
+        self.computed = 0.0  # seconds of CPU, of all that have ever been seen
+        self.hidden = False  # whether a process may have come and gone since the last look, unseen
+        self._user = user
+        self._apart = apart
+        self._members: dict[int, _Member] = {}
+        self._looks = 0
+        self._newest = self._newest_before = main  # process of the machine at the last look, and at the one before
+        self._newest_inside = 1  # process of the family, as its own pid namespace counts
+        self._files = [f"/proc/{main}/root/tmp", f"/proc/{main}/root/dev/shm"]
+        self._open = [os.open(f"/proc/{main}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("stat", "schedstat")]
+        self._socket = 2 * _largest_buffer()  # bytes that one may hold, at the most
+        self._inherited = 0
+        self.look()
+        self._inherited = self.memory()
+
+    def close(self) -> None:
+        """There is nothing more to look at."""
+        while self._open:
+            os.close(self._open.pop())
+
+    def look(self) -> None:
+        """Look at every process."""
+        found = self._all()
+        ended = sum(gone.own + gone.children for number, gone in self._members.items() if number not in found)
+        self.hidden = self.hidden or any(number not in found for number in self._members)
+        before, self._members = self._members, {}
+        waited_for = 0.0
+        for number in found:
+            now = _read(number)
+            if now is None:
+                continue
+            known = before.get(number)
+            if known is None or known.started != now.started:
+                known = _Member(now.started, 0.0, 0.0, 0, 0)
+            self.computed += max(0.0, now.own - known.own)
+            waited_for += max(0.0, now.children - known.children)
+            self._members[number] = now
+        self.computed += max(0.0, waited_for - ended)  # what ended ones used after they were last seen
+
+    def look_at_main(self) -> None:
+        """Bring `computed` up to date for the process that serves requests: as often as there are requests, this has to be quick."""
+        known = self._members.get(self.main)
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            now = _parsed(os.pread(self._open[0], 4096, 0), 0)
+            if known:
+                self.computed += max(0.0, now.own - known.own)
+                self._members[self.main] = known._replace(own=now.own)
+
+    def waited(self) -> float | None:
+        """Seconds that the first thread of its first process has waited for a core; None when that has ended."""
+        try:
+            return int(os.pread(self._open[1], 4096, 0).split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def threads(self) -> int:
+        """Of all processes together."""
+        return sum(member.threads for member in self._members.values())
+
+    def memory(self) -> int:
+        """Bytes, or more: a page that several processes share is counted for each."""
+        return sum(member.memory for member in self._members.values()) + self._beside() - self._inherited
+
+    def exact_memory(self) -> int:
+        """Bytes, each page counted once. Takes milliseconds for each process."""
+        total = self._beside() - self._inherited // 2  # what it has from the warm process it shares at least with that
+        for number in self._members:
+            try:
+                parts = PROPORTIONAL.findall(Path(f"/proc/{number}/smaps_rollup").read_text())
+            except OSError:
+                parts = []
+            total += 1024 * sum(map(int, parts)) if parts else self._members[number].memory
+        return total
+
+    def kill(self) -> None:
+        """End all that are known. In a pid namespace of theirs, the kernel ends all when the first one ends."""
+        for number, member in self._members.items():
+            now = _read(number)
+            if now is not None and now.started == member.started:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(number, signal.SIGKILL)
+
+    def _all(self) -> set[int]:
+        """The numbers of all its processes."""
+        if self._user is None:
+            return self._descendants()
+        newest = _newest_process()
+        first = self._newest_before + 1  # one that was being made at the last look may only show now
+        self._newest_before, self._newest = self._newest, newest
+        self._looks += 1
+        if self._looks % LOOK_EVERYWHERE and first <= newest + 1 <= first + TOO_MANY:
+            candidates = set(range(first, newest + 1))
+        else:
+            candidates = {int(name) for name in os.listdir("/proc") if name.isdecimal()}
+        known = {number for number in (self.main, *self._members) if os.path.exists(f"/proc/{number}")}
+        fresh = {number: inside for number in candidates - known if (inside := self._number_inside(number))}
+        newest_inside = max(self._newest_inside, *fresh.values(), 0)
+        if self._apart:
+            self.hidden = self.hidden or newest_inside - self._newest_inside > len(fresh) + self.threads()
+        self._newest_inside = newest_inside
+        return known | set(fresh)
+
+    def _number_inside(self, number: int) -> int:
+        """A process's number in the family's own pid namespace; 0 if it is none of the family's, or a thread."""
+        try:
+            status = Path(f"/proc/{number}/status").read_text()
+        except OSError:
+            return 0
+        told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        if told.get("Tgid") != str(number) or not told.get("Uid", "").startswith(f"{self._user}\t"):
+            return 0
+        return int(told.get("NSpid", "1").split()[-1])
+
+    def _descendants(self) -> set[int]:
+        try:
+            return {self.main, *(child.pid for child in psutil.Process(self.main).children(recursive=True))}
+        except psutil.Error:
+            return set()
+
+    def _beside(self) -> int:
+        """Bytes that are in no process: in files, which lie in memory, and in sockets, of which the kernel tells the number alone."""
+        total = 0
+        if self._apart:
+            with contextlib.suppress(OSError):
+                for place in self._files:
+                    disk = os.statvfs(place)
+                    total += (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+                counted = re.match(r"sockets: used (\d+)", Path(f"/proc/{self.main}/net/sockstat").read_text())
+                total += int(counted[1]) * self._socket if counted else 0
+        return total
+
+
+class Watch:
+    """Looks at a family every LOOK_SECONDS, in a thread of its own, and ends it when it goes beyond a limit; `reason` then says which."""
+
+    def __init__(self, main: int, user: int | None, apart: bool, limits: Limits, budget: Budget) -> None:
+        self.reason = ""
+        self.main = main
+        self._limits = limits
+        self._budget = budget
+        self._family = Family(main, user, apart)
+        self._handle = os.pidfd_open(main)
+        self._request: _Request | None = None
+        self._charged = self._family.computed
+        self._exact_at = self._exact_of = self._exact = 0.0
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def begin(self, seconds: float) -> None:
+        """A request begins, which may take so long."""
+        with self._lock:
+            self._family.look_at_main()
+            self._charge_what_was_not_asked_for()
+            self._family.hidden = False
+            self._request = _Request(self._family, seconds)
+
+    def end(self) -> None:
+        """The request has ended."""
+        with self._lock:
+            self._family.look_at_main()
+            if self._request:
+                self._budget.left -= self._request.spent()
+            self._request, self._charged = None, self._family.computed
+
+    def close(self) -> None:
+        """End the family, and the watch."""
+        self._ended.set()
+        with self._lock:
+            if self._handle >= 0:
+                self._kill()
+                self._family.close()
+                os.close(self._handle)
+                self._handle = -1
+
+    def _run(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            with self._lock:
+                if self._ended.is_set():
+                    return
+                try:
+                    self.reason = self._look()
+                except Exception as error:  # never go on unwatched
+                    self.reason = f"It could not be watched any longer ({type(error).__name__}: {error})."
+                if self.reason:
+                    self._kill()
+                    return
+
+    def _look(self) -> str:
+        """What limit it is beyond, in a student's words; empty while it is beyond none."""
+        limits, family = self._limits, self._family
+        family.look()
+        if self._request is None:
+            self._charge_what_was_not_asked_for()
+            if self._budget.left <= 0:
+                return self._budget.overspent()
+        elif self._request.spent() > self._request.seconds:
+            return f"It ran longer than {self._request.seconds:.3g} s and was stopped."
+        if family.threads() > limits.processes:
+            return f"It started more than {limits.processes} processes or threads and was stopped."
+        if family.memory() > limits.memory and self._exactly(family.memory()) > limits.memory:
+            return f"It used more than {limits.memory // MIB:,} MiB of memory and was stopped."
+        return ""
+
+    def _charge_what_was_not_asked_for(self) -> None:
+        """Between requests a submission may compute, in threads and processes that it has started: it pays for that, but not for our time."""
+        self._budget.left -= self._family.computed - self._charged
+        self._charged = self._family.computed
+
+    def _exactly(self, memory: int) -> float:
+        """The exact memory, looked at again when it is time for that, or when more was added."""
+        start = time.monotonic()
+        if start > self._exact_at or memory > 1.1 * self._exact_of:
+            self._exact, self._exact_of = self._family.exact_memory(), memory
+            self._exact_at = start + RARELY * (time.monotonic() - start)
+        return self._exact
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        self._family.kill()
+
+
+class _Request:
+    """How long a request takes: what the family computes or sleeps, but not what it waits for a core that others are using."""
+
+    def __init__(self, family: Family, seconds: float) -> None:
+        self.seconds = seconds  # it may take
+        self._family = family
+        self._started, self._computed, self._waited = time.monotonic(), family.computed, family.waited() or 0.0
+
+    def spent(self) -> float:
+        """Seconds; at least a tenth of what the wall's clock shows. All of that, when the first process is gone, or when others of the family may
+        have kept it waiting and have ended before they were seen.
+        """
+        wall = time.monotonic() - self._started
+        waited = self._family.waited()
+        if waited is None or self._family.hidden:
+            waited = self._waited
+        return max(self._family.computed - self._computed, wall - (waited - self._waited), wall / PATIENCE)
+
+
+def _read(number: int) -> _Member | None:
+    """A process as it is now; None if it has ended."""
+    try:
+        with open(f"/proc/{number}/stat", "rb") as stat, open(f"/proc/{number}/status", encoding="utf-8") as status:
+            return _parsed(stat.read(), 1024 * sum(map(int, RESIDENT.findall(status.read()))))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _parsed(stat: bytes, memory: int) -> _Member:
+    parts = stat.rpartition(b")")[2].split()
+    user, system, children_user, children_system = (int(part) / TICKS for part in parts[11:15])
+    return _Member(parts[19].decode(), user + system, children_user + children_system, int(parts[17]), memory)
+
+
+def _largest_buffer() -> int:
+    try:
+        return int(Path("/proc/sys/net/core/wmem_max").read_text())
+    except OSError:  # in some containers
+        return 212_992  # the kernel's own default
+
+
+def _newest_process() -> int:
+    """The number that this machine gave last."""
+    return int(Path("/proc/loadavg").read_text().split()[-1])
