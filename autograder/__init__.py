@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["grade_answer", "recheck"]
 __version__ = "0.2.0"
+
+# Importing nbformat and nbgrader imports jsonschema, which builds a grammar of internationalised addresses if it finds this module: two thirds of
+# the time of `import nbgrader`, for a check that no notebook's schema asks for. It does without where the module is missing.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def __getattr__(name: str) -> Any:

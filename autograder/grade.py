@@ -7,20 +7,19 @@ import threading
 import time
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from autograder import draws, inbox, judge
+from autograder import draws, inbox, judge, judging, outputs
 from autograder.house import UserError, release
 from autograder.inbox import Cell, Kind
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
+from autograder.outputs import Outputs
 from ffnlab import exercises
-from ffnlab.exercise import Exercise
+from ffnlab.exercise import Exercise, asked
 from ffnlab.plain import Failure
-from ffnlab.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
-from ffnlab.verdict import judge as compare
-
-Outputs = list[dict[str, Any]]
+from ffnlab.verdict import Inputs, Outcome, Verdict, not_attempted, not_earned, not_graded
 
 
 @dataclass
@@ -45,11 +44,17 @@ class Graded:
 
 
 def grade_submission(
-    assignment: str, data: bytes, jail: Gate, seeds: draws.Seeds, only: tuple[str, ...] = ()
+    assignment: str,
+    data: bytes,
+    jail: Gate,
+    seeds: draws.Seeds,
+    only: tuple[str, ...] = (),
+    markings: Path | None = None,
 ) -> Graded:
     """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
 
-    only: the exercises to judge; empty for all. The whole notebook runs either way.
+    only: the exercises to judge; empty for all. The whole notebook runs either way. markings: the file with what answers are compared
+    with there; the judge computes what it does not find.
 
     Raises:
         JailBroken: our fault; nothing can be graded.
@@ -63,7 +68,8 @@ def grade_submission(
         reason = f"The submission could not be read: {error}."
         return Graded(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
     graded = Graded(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
-    with _Session(jail) as session:
+    marked = judging.Marked(markings, seeds) if markings else None
+    with judging.one(jail.limits) as free, _Session(jail, free, marked) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
                 if cell.name not in names:
@@ -82,9 +88,12 @@ def grade_submission(
 class _Session:
     """The worker of one submission. When a cell or a probe overruns, a fresh worker replays what ran before, without the culprit."""
 
-    def __init__(self, jail: Gate) -> None:
+    def __init__(self, jail: Gate, judge: judging.Judge, marked: judging.Marked | None = None) -> None:
         self._jail = jail
-        self._budget = Budget(jail.limits.submission_seconds)
+        self._judge = judge
+        self._marked = marked
+        self._room = jail.limits.outputs  # bytes of outputs that there is room for
+        self._budget = Budget(jail.limits)
         self._worker = jail.fork(self._budget)
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why its cell did not run to its end
@@ -101,45 +110,49 @@ class _Session:
         if cell.untouched:
             self._untouched.add(cell.name)
         try:
-            answer = self._worker.run(cell.source)
-        except Overrun as overrun:
+            ran = self._judge.outputs(self._worker.run_unread(cell.source), self._most())
+        except (Overrun, judging.NotJudged) as overrun:
             self._trouble[cell.name] = str(overrun)
             self._start_again()
             return [_error("Stopped", str(overrun))]
         self._history.append(cell.source)
-        error = answer.get("error") or answer.get("broken")
-        outputs = _outputs(answer.get("outputs"))
-        if isinstance(error, Failure):
-            where = f" ({error.line})" if error.line else ""
-            self._trouble[cell.name] = f"Its cell ended in {_in_words(error)}{where}."
-            outputs.append(_error(error.type, error.message))
-        return outputs
+        self._room -= outputs.size(ran.outputs)
+        if ran.error:
+            where = f" ({ran.error.line})" if ran.error.line else ""
+            self._trouble[cell.name] = f"Its cell ended in {_in_words(ran.error)}{where}."
+            ran.outputs.append(_error(ran.error.type, ran.error.message))
+        return ran.outputs
 
     def judge(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
-        """Probe the answer to an exercise and judge what it does. Returns the verdict and what its code printed."""
+        """Probe the answer to an exercise and have judged what it does. Returns the verdict and what its code printed."""
         try:
-            seen = self._worker.probe(_question(exercise.name, seeds))
+            frame = self._worker.probe_unread(_question(exercise.name, seeds))
         except Overrun as overrun:
             self._start_again()
             return not_earned(exercise, str(overrun)), ""
-        printed = seen.get("printed")
-        printed = printed if isinstance(printed, str) else ""
-        if seen.get("defined") is not True:
-            return self._undefined(exercise, seen), printed
-        observations = seen.get("observations")
-        if not _well_formed(observations, exercise, len(seeds)):
-            return not_earned(exercise, "What it computed could not be read."), printed
-        verdict = compare(exercise, judge.marking(exercise.name, seeds), observations)  # type: ignore[arg-type]
-        return verdict, printed
-
-    def _undefined(self, exercise: Exercise, seen: dict[str, Any]) -> Verdict:
-        broken = seen.get("broken")
-        if isinstance(broken, Failure):
-            return not_earned(exercise, f"Looking at it raised {_in_words(broken)}.")
+        try:
+            judged = self._judge.verdict(exercise.name, seeds, frame, self._marked)
+        except judging.NotJudged as why:
+            self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
+            return not_earned(exercise, f"What it returned could not be judged: {why}."), ""
+        self._budget.left -= (
+            judged.seconds
+        )  # so that no submission keeps the judges busy for longer than its cells may take
+        printed = outputs.shortened(judged.printed, self._most())
+        self._room -= outputs.cost(printed)
+        if judged.verdict:
+            return judged.verdict, printed
+        if judged.broken:
+            return not_earned(exercise, f"Looking at it raised {_in_words(judged.broken)}."), printed
+        if judged.unreadable:
+            return not_earned(exercise, f"What it sent back can't be read: {judged.unreadable}."), printed
         trouble = self._trouble.get(exercise.name)
         if trouble:
-            return not_earned(exercise, trouble, f"So `{exercise.name}` was never defined.")
-        return not_attempted(exercise)
+            return not_earned(exercise, trouble, f"So `{exercise.name}` was never defined."), printed
+        return not_attempted(exercise), printed
+
+    def _most(self) -> int:
+        return max(0, min(self._jail.limits.output, self._room))
 
     def _start_again(self) -> None:
         self._worker.kill()
@@ -147,7 +160,7 @@ class _Session:
         kept: list[str] = []
         for source in self._history:
             try:
-                self._worker.run(source)
+                self._worker.run_unread(source)
                 kept.append(source)
             except Overrun:
                 self._worker.kill()
@@ -156,32 +169,13 @@ class _Session:
 
 
 @cache
+def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
+    return judge.inputs(exercises.find(name), seeds)
+
+
+@cache
 def _question(name: str, seeds: tuple[int, ...]) -> bytes:
-    exercise = exercises.find(name)
-    return question(name, [exercise.inputs(seed, case) for case, seed in enumerate(seeds)])
-
-
-def _well_formed(observations: object, exercise: Exercise, cases: int) -> bool:
-    return (
-        isinstance(observations, list)
-        and len(observations) == cases
-        and all(isinstance(case, dict) and set(case) == {a.name for a in exercise.aspects} for case in observations)
-    )
-
-
-def _outputs(outputs: object) -> Outputs:
-    """A worker's outputs as nbformat's, whatever it sent."""
-    safe: Outputs = []
-    for output in outputs if isinstance(outputs, list) else []:
-        if not isinstance(output, dict):
-            continue
-        if output.get("output_type") == "stream" and isinstance(output.get("text"), str):
-            name = "stderr" if output.get("name") == "stderr" else "stdout"
-            safe.append({"output_type": "stream", "name": name, "text": output["text"]})
-        elif output.get("output_type") == "display_data" and isinstance(output.get("data"), dict):
-            data = {k: v for k, v in output["data"].items() if isinstance(k, str) and isinstance(v, str)}
-            safe.append({"output_type": "display_data", "data": data, "metadata": {}})
-    return safe
+    return question(name, [asked(case) for case in _inputs(name, seeds)])
 
 
 def _in_words(error: Failure) -> str:
@@ -213,7 +207,8 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None) -> dict[s
         if cell.kind is Kind.SOLUTION and cell.name == exercise
     )
     cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched)
-    with _Session(jail or _shared_jail()) as session:
+    jail = jail or _shared_jail()
+    with judging.one(jail.limits) as free, _Session(jail, free) as session:
         session.run(imports)
         session.run(cell)
         verdict, _ = session.judge(found, draws.development(exercise))

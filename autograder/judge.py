@@ -10,7 +10,7 @@ from autograder.key import Answer, Key, KeyProblem
 from ffnlab.check import captured, examine
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.plain import Failure
-from ffnlab.verdict import Marking, Observation, Verdict, marking_of
+from ffnlab.verdict import Inputs, Marking, Observation, Verdict, marking_of
 
 HIDDEN_CASES = 3
 
@@ -31,10 +31,15 @@ def hidden_seeds(exercise: Exercise, secret: bytes, attempt: int = 0) -> tuple[i
     return tuple(seed(case) for case in range(cases))
 
 
+def inputs(exercise: Exercise, seeds: tuple[int, ...]) -> list[Inputs]:
+    """The inputs that the seeds draw for an exercise, case by case."""
+    return [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
+
+
 def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[Observation]:
     """What a trusted answer does, in this process."""
     with captured():
-        return [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
+        return [exercise.observe(answer, given) for given in inputs(exercise, seeds)]
 
 
 _known: dict[tuple[str, tuple[int, ...]], Marking] = {}
@@ -82,7 +87,7 @@ def marked(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[list[Observa
                 raise KeyProblem(f"the truth of {key.exercise.name} raises in “{aspect}”: {seen.type}: {seen.message}")
     observed = [observe(key.exercise, kept.answer, seeds) for kept in key.mistakes]
     mistakes = [(kept.mistake, kept.message, seen) for kept, seen in zip(key.mistakes, observed, strict=True)]
-    return marking_of(key.exercise, truth, mistakes), observed
+    return marking_of(key.exercise, truth, mistakes, inputs(key.exercise, seeds)), observed
 
 
 def judge_here(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from autograder import draws, judge
-from autograder.house import Class, replace
+from autograder.house import Class, keep, make_folder
 from ffnlab import answers, plain
 
 FOLDER = ".markings"
@@ -21,11 +21,11 @@ def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
     identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
     path = school.folder / FOLDER / f"{assignment}.{identity}.safetensors"
     if not path.is_file():
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        make_folder(path.parent)
         data = answers.dump(assignment, {name: judge.marking(name, drawn) for name, drawn in seeds.items()})
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
-        replace(path, data, mode=0o600)
+        keep(path, data)
     return path.resolve()
 
 

@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import torch
 
-from autograder import draws, forkserver, markings
+from autograder import draws, forkserver, judging
 from autograder.grade import Graded, grade_submission
 from autograder.house import UserError
+from autograder.jail.errors import JailRefuses
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
+from autograder.jail.watch import PATIENCE
 from autograder.key import KeyProblem
 from ffnlab import exercises
 from ffnlab.verdict import not_graded
@@ -34,6 +40,9 @@ from ffnlab.verdict import not_graded
 Name = TypeVar("Name")
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 POLL_SECONDS = 0.2
+OVERTIME = (
+    2 * PATIENCE
+)  # a job may take this many times a submission's limit by the wall's clock: running it PATIENCE times, judging it too
 SHARING = 4  # workers that share a jail: its warm process is busy for 11 ms with each fork, a worker with each submission for 150 and more
 
 
@@ -60,15 +69,16 @@ def work(job: Job) -> Graded:
     torch.set_num_threads(1)
     if draws.key_version(job.assignment) != job.key:
         raise UserError("a worker has another version of the course than this machine: install the same one on both")
-    markings.use(job.markings, tuple(job.seeds.items()))
     broken: JailBroken | None = None
     for _ in range(TRIES):
         try:
-            with _free_jail(job.limits, job.mode) as jail:
-                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only)
+            with _deadlines.of(OVERTIME * job.limits.submission_seconds), _free_jail(job.limits, job.mode) as jail:
+                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only, job.markings)
                 if job.mode is not Mode.BUBBLEWRAP:
                     graded.remarks.append(f"graded with --jail={job.mode}")
                 return graded
+        except JailRefuses:
+            raise
         except JailBroken as error:
             broken = error
     if isinstance(broken, JailWontStart):
@@ -83,11 +93,45 @@ def ungraded(job: Job, reason: str) -> Graded:
     return Graded(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
 
 
+class _Deadlines:
+    """Until when the jobs of this process must be done. The kernel's own timer ends the process then, whatever it is busy with: its
+    submissions are tried again elsewhere. All that a submission does has limits of its own; this is for what nobody has thought of.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._running: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def of(self, seconds: float) -> Iterator[None]:
+        """One job's, by the wall's clock."""
+        with self._lock:
+            number = next(self._numbers)
+            self._running[number] = time.monotonic() + seconds
+            self._set()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._running[number]
+                self._set()
+
+    def _set(self) -> None:
+        """SIGALRM, for which nobody here has a handler, at the first deadline of all."""
+        first = min(self._running.values(), default=None)
+        signal.setitimer(signal.ITIMER_REAL, 0 if first is None else max(0.001, first - time.monotonic()))
+
+
+_deadlines = _Deadlines()
+
+
 @dataclass
 class _Jails:
     """The gates of this process that nobody is using: in a pool's process one to a jail that several share, under Dask one a thread, to its own jail."""
 
     free: list[Gate] = field(default_factory=list)
+    private: Sequence[Path] = ()  # what a jail made here must hide
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -102,7 +146,7 @@ def _free_jail(limits: Limits, mode: Mode) -> Iterator[Gate]:
         jail = fitting[0] if fitting else None
         if jail is not None:
             _jails.free.remove(jail)
-    jail = jail or Jail(limits, mode)
+    jail = jail or Jail(limits, mode, private=_jails.private)
     try:
         yield jail
     except BaseException:
@@ -148,46 +192,59 @@ class Team:
 
 
 @contextlib.contextmanager
-def on_this_machine(workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) -> Iterator[Team]:
+def on_this_machine(
+    workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP, private: Sequence[Path] = ()
+) -> Iterator[Team]:
     """Worker processes here, and the jails that they share. Once started they become warm by themselves, before there is a job. All end when
-    this process ends, however it ends; Ctrl-C is for this process alone. Starting raises JailWontStart where bubblewrap is not installed.
+    this process ends, however it ends, and at once when the context is left by an exception; Ctrl-C is for this process alone. Starting
+    raises JailWontStart where bubblewrap is not installed.
     """
     context = forkserver.start()
     opened = contextlib.ExitStack()
+    end, lifeline = context.Pipe(duplex=False)
 
     def make() -> ProcessPoolExecutor:
         opened.close()  # what dead workers had running in their jails ends with them
-        jails = [opened.enter_context(Jail(limits, mode, wait=False)) for _ in range(0, workers, SHARING)]
+        jails = [
+            opened.enter_context(Jail(limits, mode, wait=False, private=private)) for _ in range(0, workers, SHARING)
+        ]
         gates, started = [jail.gate() for jail in jails], context.Value("i", 0)
         executor = ProcessPoolExecutor(
-            workers, mp_context=context, initializer=_start_worker, initargs=(gates, started)
+            workers, mp_context=context, initializer=_start_worker, initargs=(gates, started, end, private)
         )
         opened.callback(executor.shutdown, cancel_futures=True)  # before its jails: what is in flight may end
         for _ in range(workers):
             executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
         return executor
 
-    with opened:
-        yield Team(make, workers, limits, mode)
+    with end, lifeline, opened:
+        try:
+            yield Team(make, workers, limits, mode)
+        except BaseException:
+            lifeline.close()  # nobody waits for what is in flight
+            raise
 
 
-def _start_worker(gates: list[Gate], started: Synchronized[int]) -> None:
+def _start_worker(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
     gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_conductor, daemon=True).start()
+    judging.start(fork=True)  # while there is one thread
+    threading.Thread(target=_end_with_conductor, args=(end,), daemon=True).start()
     with started.get_lock():
         place = started.value % len(gates)
         started.value += 1
+    _jails.private = private
     _jails.free.append(gates.pop(place))
     for other in gates:
         other.close()
 
 
-def _end_with_conductor() -> None:
+def _end_with_conductor(lifeline: Connection) -> None:
+    """End at once when the conductor has ended, or has let go of the line to its workers."""
     conductor = multiprocessing.parent_process()
     assert conductor is not None
-    conductor.join()
-    os._exit(1)  # the jail ends with the process that started it
+    wait_for([conductor.sentinel, lifeline])
+    os._exit(1)  # its judges and the jail end with the process that started them
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import os
 from IPython.display import display
 
 from autograder import draws, judge
+from autograder.withheld import withheld
 from ffnlab import exercises, panel
 from ffnlab.check import NotEarned, Points, examine
 from ffnlab.verdict import Outcome
@@ -23,8 +24,9 @@ def recheck(name: str, answer: object) -> Points:
     """
     exercise = exercises.find(name)
     seeds = draws.for_recheck(name)
-    verdict, printed = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
-    display(panel.of_verdict(verdict, exercise.understood, printed, inputs="hidden inputs"))
+    verdict, _ = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
+    verdict = withheld(verdict)
+    display(panel.of_verdict(verdict, exercise.understood, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:
         raise NotEarned(f"{name}: {verdict.message}")
     return Points(verdict.points)

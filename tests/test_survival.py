@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -25,15 +26,17 @@ from conftest import needs_bubblewrap
 from test_inbox import ANSWER as RIGHT
 from test_inbox import answered
 
-from autograder import bench, classroom, log, pool
+from autograder import bench, classroom, draws, log, pool
 from autograder.gradebook import ATTEMPTS, Book
 from autograder.house import Class
 from autograder.jail.limits import Limits
+from ffnlab import exercises
 from ffnlab.verdict import Outcome
 
 pytestmark = needs_bubblewrap
 ROUNDS = int(os.environ.get("AUTOGRADER_SOAK", "1"))
 PROGRAM = [sys.executable, "-c", "from autograder.cli import main; main()"]
+SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercises.of_notebook(START)}
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 
 
@@ -155,6 +158,41 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
     thread.join(300)
     assert not thread.is_alive() and not raised, raised
     assert_graded_once(school, students)
+
+
+STUCK = """
+import re
+from autograder import pool
+with pool._deadlines.of(600), pool._deadlines.of(0.5), pool._deadlines.of(600):
+    re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter
+"""
+
+
+def test_a_process_that_is_stuck_over_a_job_is_ended_at_its_deadline() -> None:
+    assert subprocess.run([sys.executable, "-c", STUCK], check=False).returncode == -signal.SIGALRM
+
+
+def test_a_job_that_is_done_ends_nobody() -> None:
+    source = (
+        "import threading\nfrom autograder import pool\nwith pool._deadlines.of(0.2): pass\nthreading.Event().wait(0.5)"
+    )
+    assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0
+
+
+def test_a_second_interrupt_waits_for_nobody(tmp_path: Path) -> None:
+    """A submission may take its time; whoever stops the grader does not have to."""
+    patient = Limits(cell_seconds=3000.0, submission_seconds=3000.0)
+    source = "import time\ntime.sleep(2000)"
+    job = pool.Job(START, json.dumps(answered(source)).encode(), SEEDS, patient, draws.key_version(START), tmp_path)
+    before = psutil.Process().children(recursive=True)
+    with pytest.raises(KeyboardInterrupt), pool.on_this_machine(1, patient) as team:
+        future, _ = team.submit(job)
+        while not [one for one in newcomers(before, is_jail) if one.children(recursive=True)]:
+            time.sleep(0.1)
+        workers = newcomers(before, is_worker)
+        raise KeyboardInterrupt
+    assert not future.done() or future.exception()
+    assert workers and gone(workers)
 
 
 def test_many_workers_have_few_jails_and_grade_in_all_of_them(tmp_path: Path) -> None:

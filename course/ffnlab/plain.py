@@ -7,7 +7,9 @@ Nothing is ever unpickled: bytes are one safetensors file whose metadata hold th
 from __future__ import annotations
 
 import json
+import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -15,16 +17,36 @@ import numpy as np
 import safetensors.torch
 import torch
 
+from ffnlab.cleaning import clean
+
 MAX_DEPTH = 12
-MAX_NODES = 20_000
-MAX_TEXT = 20_000
-MAX_TENSOR_BYTES = 32 * 2**20
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20  # of a packed value
 
 DTYPES = {
     torch.float64, torch.float32, torch.float16, torch.bfloat16,
     torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
 }  # fmt: skip
+
+
+@dataclass
+class Size:
+    """How much a value holds: values, bytes of tensors, characters of texts. What is named several times counts each time."""
+
+    values: int = 0
+    bytes: int = 0
+    characters: int = 0
+
+    def exceeds(self, most: Size) -> bool:
+        return self.values > most.values or self.bytes > most.bytes or self.characters > most.characters
+
+    def larger(self, other: Size) -> Size:
+        """The larger of both, in each."""
+        return Size(
+            max(self.values, other.values), max(self.bytes, other.bytes), max(self.characters, other.characters)
+        )
+
+
+LARGEST = Size(values=4_000, bytes=4 * 2**20, characters=100_000)  # what a probe may return
 
 
 @dataclass(frozen=True)
@@ -53,25 +75,31 @@ class Malformed(ValueError):
 
 
 def of(value: object) -> Plain:
-    """`value` as plain data: exact types only, so that a subclass with clever methods is what it stores and nothing more."""
-    return _of(value, 0, [0])
+    """`value` as plain data: exact types only, so that a subclass with clever methods is what it stores and nothing more.
+
+    Texts are cleaned; what is larger than LARGEST is left out.
+    """
+    return _of(value, 0, Size())
 
 
-def _of(value: Any, depth: int, nodes: list[int]) -> Plain:
-    nodes[0] += 1
-    if depth > MAX_DEPTH or nodes[0] > MAX_NODES:
-        return Opaque("too large a value")
+TOO_LARGE = Opaque("too large a value")
+
+
+def _of(value: Any, depth: int, size: Size) -> Plain:
+    size.values += 1
+    if depth > MAX_DEPTH or size.exceeds(LARGEST):
+        return TOO_LARGE
     kind = type(value)
     if value is None or kind is bool:
         return value  # type: ignore[no-any-return]
     if value is ...:
         return Failure("NotImplementedError")
     if kind is Failure:
-        return Failure(str(value.type)[:200], str(value.message)[:500], str(value.line)[:300])
+        return Failure(clean(str(value.type), 200), clean(str(value.message), 500), clean(str(value.line), 300))
     if kind is Opaque:
-        return Opaque(str(value.type)[:200])
+        return Opaque(clean(str(value.type), 200))
     if issubclass(kind, torch.Tensor):
-        return _tensor(value)
+        return _tensor(value, size)
     if issubclass(kind, np.bool_):
         return bool(value)
     if issubclass(kind, np.integer):
@@ -84,21 +112,25 @@ def _of(value: Any, depth: int, nodes: list[int]) -> Plain:
     if issubclass(kind, float):
         return float.__float__(value)
     if issubclass(kind, str):
-        return str.__str__(value)[:MAX_TEXT]
+        text = clean(str.__str__(value))
+        size.characters += len(text)
+        return text
     if issubclass(kind, tuple):
-        return tuple(_of(item, depth + 1, nodes) for item in tuple.__iter__(value))
+        return tuple(_of(item, depth + 1, size) for item in tuple.__iter__(value))
     if issubclass(kind, list):
-        return [_of(item, depth + 1, nodes) for item in list.__iter__(value)]
+        return [_of(item, depth + 1, size) for item in list.__iter__(value)]
     if issubclass(kind, dict):
-        return {_key(key): _of(item, depth + 1, nodes) for key, item in dict.items(value)}
-    return Opaque(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:200])
+        return {_key(key, size): _of(item, depth + 1, size) for key, item in dict.items(value)}
+    return Opaque(clean(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."), 200))
 
 
-def _key(key: object) -> str:
-    return str.__str__(key)[:200] if isinstance(key, str) else f"<{type(key).__name__}>"
+def _key(key: object, size: Size) -> str:
+    text = clean(str.__str__(key), 200) if isinstance(key, str) else f"<{clean(type(key).__name__, 200)}>"
+    size.characters += len(text)
+    return text
 
 
-def _tensor(value: torch.Tensor) -> Plain:
+def _tensor(value: torch.Tensor, size: Size) -> Plain:
     with torch._C.DisableTorchFunctionSubclass():
         layout = torch._C.TensorBase.layout.__get__(value)  # type: ignore[attr-defined]  # a subclass may lie about its own
         if layout != torch.strided:
@@ -106,11 +138,37 @@ def _tensor(value: torch.Tensor) -> Plain:
         value = torch.Tensor.as_subclass(value, torch.Tensor)
         if value.dtype not in DTYPES or value.device.type != "cpu":
             return Opaque(f"a tensor of {value.dtype} on {value.device.type}")
-        if value.numel() * value.element_size() > MAX_TENSOR_BYTES:
+        size.bytes += bytes_of(value)
+        if size.exceeds(LARGEST):
             return Opaque("a very large tensor")
         copy = torch.empty(value.shape, dtype=value.dtype)
         copy.copy_(value.detach())
         return copy
+
+
+def bytes_of(tensor: torch.Tensor) -> int:
+    """How many bytes a tensor stands for. An empty dimension counts as one: [45000, 0] holds nothing, and its product with itself 15 GiB."""
+    return math.prod(max(1, length) for length in tensor.shape) * tensor.element_size()
+
+
+def size_of(value: Plain, size: Size | None = None) -> Size:
+    """How much a plain value holds."""
+    size = size or Size()
+    size.values += 1
+    if isinstance(value, torch.Tensor):
+        size.bytes += bytes_of(value)
+    elif isinstance(value, str):
+        size.characters += len(value)
+    elif isinstance(value, Failure):
+        size.characters += len(value.type) + len(value.message) + len(value.line)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            size.characters += len(key)
+            size_of(item, size)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            size_of(item, size)
+    return size
 
 
 def describe(value: Plain) -> str:
@@ -159,9 +217,10 @@ def _encode(value: Plain, tensors: Tensors) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()}
     if isinstance(value, torch.Tensor):
-        key = (value.dtype, tuple(value.shape), value.detach().flatten().view(torch.uint8).numpy().tobytes())
+        content = value.detach().contiguous()
+        key = (value.dtype, tuple(value.shape), content.flatten().view(torch.uint8).numpy().tobytes())
         if key not in tensors:
-            tensors[key] = (str(len(tensors)), value.detach().clone(memory_format=torch.contiguous_format))
+            tensors[key] = (str(len(tensors)), content.clone())
         return {"tensor": tensors[key][0]}
     if isinstance(value, Failure):
         return {"failure": [value.type, value.message, value.line]}
@@ -176,8 +235,10 @@ def _encode(value: Plain, tensors: Tensors) -> Any:
     raise TypeError(f"not plain data: {type(value).__name__}")
 
 
-def unpack(data: bytes) -> Plain:
+def unpack(data: bytes, most: Size | None = None) -> Plain:
     """The plain value in `data`.
+
+    most: given where the bytes come from a submission: how much they may hold. Every text is then cleaned.
 
     Raises:
         Malformed: the bytes are not what `pack` makes, or exceed a limit.
@@ -191,42 +252,55 @@ def unpack(data: bytes) -> Plain:
         header = json.loads(data[8 : 8 + length])
         structure = json.loads(header["__metadata__"]["plain"])
         tensors = safetensors.torch.load(data)
-        return _decode(structure, tensors, 0, [0])
+        return _decode(structure, tensors, 0, Size(), most)
     except Malformed:
         raise
     except (RecursionError, Exception) as error:
         raise Malformed(f"not plain data: {type(error).__name__}") from None
 
 
-def _decode(node: Any, tensors: dict[str, torch.Tensor], depth: int, nodes: list[int]) -> Plain:
-    nodes[0] += 1
-    if depth > MAX_DEPTH + 4 or nodes[0] > 8 * MAX_NODES:
-        raise Malformed("too deep or too many values")
-    if node is None or isinstance(node, (bool, str)):
+def _decode(node: Any, tensors: dict[str, torch.Tensor], depth: int, size: Size, most: Size | None) -> Plain:
+    size.values += 1
+    if depth > MAX_DEPTH + 4 or (most and size.exceeds(most)):
+        raise Malformed("too deep or too large")
+
+    def text(body: str, length: int) -> str:
+        size.characters += len(body)
+        return clean(body, length) if most else body
+
+    if isinstance(node, str):
+        return text(node, most.characters if most else 0)
+    if node is None or isinstance(node, bool):
         return node
     if not isinstance(node, dict) or len(node) != 1:
         raise Malformed("an unknown kind of value")
     ((tag, body),) = node.items()
 
     def inner(item: Any) -> Plain:
-        return _decode(item, tensors, depth + 1, nodes)
+        return _decode(item, tensors, depth + 1, size, most)
 
     if tag == "int" and isinstance(body, str) and len(body) < 200:
         return int(body)
-    if tag == "float" and isinstance(body, str):
+    if tag == "float" and isinstance(body, str) and len(body) < 50:
         return float.fromhex(body)
     if tag == "tensor" and isinstance(body, str):
-        if tensors[body].dtype not in DTYPES:
-            raise Malformed("a tensor of an unexpected dtype")
-        return tensors[body]
-    if tag == "failure" and isinstance(body, list) and all(isinstance(text, str) for text in body):
-        return Failure(*body)
+        tensor = tensors[body]
+        size.bytes += bytes_of(tensor)
+        if tensor.dtype not in DTYPES or (most and size.exceeds(most)):
+            raise Malformed("a tensor of an unexpected dtype, or too large")
+        return tensor
+    if tag == "failure" and _are_texts(body) and len(body) == 3:
+        return Failure(text(body[0], 200), text(body[1], 500), text(body[2], 300))
     if tag == "opaque" and isinstance(body, str):
-        return Opaque(body)
+        return Opaque(text(body, 200))
     if tag == "tuple" and isinstance(body, list):
         return tuple(inner(item) for item in body)
     if tag == "list" and isinstance(body, list):
         return [inner(item) for item in body]
-    if tag == "dict" and isinstance(body, list) and all(isinstance(key, str) for key, _ in body):
-        return {key: inner(item) for key, item in body}
+    if tag == "dict" and isinstance(body, list) and _are_texts([key for key, _ in body]):
+        return {text(key, 200): inner(item) for key, item in body}
     raise Malformed("an unknown kind of value")
+
+
+def _are_texts(body: Any) -> bool:
+    return isinstance(body, Sequence) and not isinstance(body, str) and all(isinstance(text, str) for text in body)

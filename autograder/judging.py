@@ -1,0 +1,447 @@
+"""A judge in a process of its own, which can be killed: it alone reads what a submission sent, and compares it, within limits of time and memory.
+
+Facts are computed from data that a student made: a regular expression of theirs, or shapes that multiply, may take any time and memory. Whoever
+grades passes the frame on unread and gets back a verdict in a few plain words. A judge that ends over a frame is replaced, and asked once more;
+whatever ends two judges is the submission's own doing and costs that one exercise.
+
+One warm process (`Judges`) forks the judges, so that a new one is there in milliseconds. A pool's process forks it from itself when it starts,
+when it has one thread and everything imported; elsewhere (threads, Dask) it is a program of its own. Judges end with it, and it ends with whoever
+started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ffnlab
+from autograder import draws, judge, markings, outputs
+from autograder.jail.errors import JailBroken
+from autograder.jail.limits import MIB, Limits
+from autograder.jail.watch import PATIENCE
+from autograder.key import KeyProblem
+from ffnlab import exercises, plain, verdict
+from ffnlab.cleaning import clean
+from ffnlab.exercise import Aspect
+from ffnlab.plain import Failure
+from ffnlab.verdict import Inputs, Verdict
+
+Seeds = tuple[int, ...]
+START_SECONDS = 120.0  # until the warm process has forked
+PREPARE_SECONDS = (
+    3600.0  # until a judge has its marking, which some keys compute for a minute: no data of a student's yet
+)
+MAX_ANSWER = 64 * 2**20  # bytes: outputs are the largest, and bounded below
+PR_SET_PDEATHSIG = 1
+HEADER = struct.Struct(">II")  # bytes of a request's header and of the frame behind it
+FORK = struct.Struct("<iqd")  # which judge to end (0: none); the new one's memory in bytes and seconds
+FORKED = struct.Struct("<ii")  # the new judge's process number, and how the old one ended
+READY, PROBLEM = b"r", b"p"
+TRIES = 2  # a judge that ends by chance costs nobody anything
+OUT_OF_MEMORY = 3
+
+
+class JudgeBroken(JailBroken):
+    """There is no judge to be had: our fault, like a broken jail."""
+
+
+class NotJudged(Exception):
+    """Two judges ended over the same frame; `str()` says how."""
+
+
+class _Ended(Exception):
+    """A judge ended over a frame; `str()` says how."""
+
+
+class _Gone(Exception):
+    """A judge ended before it looked at the frame; `str()` says how."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a judge says of one answer. `defined`: whether there is one; `broken`: why it could not be looked at; `unreadable`: why what was sent is no answer.
+
+    seconds: how long judging took.
+    """
+
+    verdict: Verdict | None
+    printed: str = ""
+    defined: bool = True
+    broken: Failure | None = None
+    unreadable: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Where the markings of an assignment are: in a file of this machine, for these seeds of each exercise."""
+
+    file: Path
+    seeds: draws.Seeds
+
+
+class Judge:
+    """One judge, seen from outside."""
+
+    def __init__(self, judges: Judges, limits: Limits) -> None:
+        self.judges = judges
+        self.limits = limits
+        self.pid = 0  # of its process, or of the last one that has not been replaced yet
+        self._channel: socket.socket | None = None
+
+    def verdict(self, exercise: str, seeds: Seeds, frame: bytes, marked: Marked | None = None) -> Judged:
+        """The verdict on what a worker sent when it was asked for `exercise` on the draws of `seeds`.
+
+        marked: where its marking is; without, or where that file is not, the judge computes it.
+
+        Raises:
+            NotJudged: two judges ended over it. JudgeBroken: there is none to be had. KeyProblem: the truth itself raises.
+        """
+        header: dict[str, Any] = {"do": "judge", "exercise": exercise, "seeds": seeds}
+        if marked:
+            header["marked"] = [str(marked.file), list(marked.seeds.items())]
+        said = self._ask(header, frame)
+        return Judged(
+            verdict.from_dict(said["verdict"]) if said["verdict"] else None,
+            said["printed"],
+            said["defined"],
+            Failure(*said["broken"]) if said["broken"] else None,
+            said["unreadable"],
+            said["seconds"],
+        )
+
+    def outputs(self, frame: bytes, most: int) -> outputs.Ran:
+        """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises likewise."""
+        said = self._ask({"do": "outputs", "most": most}, frame)
+        return outputs.Ran(said["outputs"], Failure(*said["error"]) if said["error"] else None)
+
+    def close(self) -> None:
+        """The judge ends by itself."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _ask(self, header: dict[str, Any], body: bytes) -> dict[str, Any]:
+        for attempt in range(1, TRIES + 1):
+            last = attempt == TRIES
+            try:
+                return self._once(json.dumps(header).encode(), body)
+            except _Ended as end:
+                if last:
+                    raise NotJudged(str(end)) from None
+            except _Gone as end:
+                if last:
+                    raise JudgeBroken(f"a judge ended before it had looked at anything: {end}") from None
+        raise AssertionError("the last try ends in an answer or an exception")
+
+    def _once(self, header: bytes, body: bytes) -> dict[str, Any]:
+        channel = self._channel or self._start()
+        channel.settimeout(PREPARE_SECONDS)
+        try:
+            channel.sendall(HEADER.pack(len(header), len(body)) + header)
+            channel.sendall(body)
+            problem = _message(channel) if _exactly(channel, 1) == PROBLEM else None
+        except OSError:
+            raise _Gone(self._end()) from None
+        if problem:
+            if problem["kind"] == "key":
+                raise KeyProblem(problem["says"])
+            raise JudgeBroken(f"a judge has no marking: {problem['kind']}: {problem['says']}")
+        try:
+            channel.settimeout(PATIENCE * self.limits.judge_seconds)
+            return _message(channel)
+        except TimeoutError:
+            self._end()
+            raise _Ended(self._late()) from None
+        except OSError:
+            raise _Ended(self._end()) from None
+
+    def _late(self) -> str:
+        return f"judging it takes longer than {self.limits.judge_seconds:g} s"
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.pid, _ = self.judges.request(self.pid, theirs, self.limits)
+        self._channel = ours
+        return ours
+
+    def _end(self) -> str:
+        """Have the judge killed; returns how it had ended, in words."""
+        self.close()
+        pid, self.pid = self.pid, 0
+        _, status = self.judges.request(pid)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+            return self._late()
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == OUT_OF_MEMORY:
+            return f"judging it takes more than {self.limits.judge_memory // MIB:,} MiB of memory"
+        return "the process that judges it breaks down"
+
+
+class Judges:
+    """The warm process that forks judges, for all threads of this process. `fork`: from this process, which must have one thread only."""
+
+    def __init__(self, fork: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(START_SECONDS)
+        self._process: subprocess.Popen[bytes] | None = None
+        with inside:
+            if fork:
+                if os.fork() == 0:
+                    _forked(inside)
+            else:
+                roots = [str(Path(__file__).resolve().parents[1]), str(Path(ffnlab.__file__).resolve().parents[1])]
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-c", PROGRAM, *roots, str(inside.fileno())],
+                    pass_fds=[inside.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C is for whoever started it
+                )
+
+    def request(self, end: int, channel: socket.socket | None = None, limits: Limits | None = None) -> tuple[int, int]:
+        """End the judge of that process number (0: none), and fork one that serves `channel`. Returns the new one's number and the old one's status."""
+        message = FORK.pack(end, limits.judge_memory if limits else 0, limits.judge_seconds if limits else 0.0)
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [message], [channel.fileno()] if channel else [])
+                pid, status = FORKED.unpack(self._control.recv(FORKED.size))
+        except (OSError, struct.error) as error:
+            raise JudgeBroken(f"the warm process of the judges is gone ({error})") from None
+        return pid, status
+
+    def close(self) -> None:
+        """End the warm process, and every judge with it."""
+        self._control.close()
+        if self._process:
+            self._process.wait()
+
+
+@dataclass
+class _Here:
+    """The judges of this process, and those that nobody is asking at the moment."""
+
+    judges: Judges | None = None
+    free: list[Judge] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_here = _Here()
+
+
+def start(fork: bool = False) -> None:
+    """Start the warm process, unless it runs. `fork`: from this process, while it has one thread only."""
+    with _here.lock:
+        if _here.judges is None:
+            _here.judges = Judges(fork)
+            atexit.register(_here.judges.close)
+
+
+@contextlib.contextmanager
+def one(limits: Limits) -> Iterator[Judge]:
+    """A judge with these limits, for one submission; kept for the next one.
+
+    Raises:
+        JudgeBroken: within the context: the judges are started anew when the next one is asked for.
+    """
+    start()
+    with _here.lock:
+        fitting = [free for free in _here.free if free.limits == limits]
+        if fitting:
+            found = fitting[0]
+            _here.free.remove(found)
+        else:
+            assert _here.judges
+            found = Judge(_here.judges, limits)
+    try:
+        yield found
+    except JudgeBroken:
+        with _here.lock:
+            _here.judges, _here.free = None, []
+        raise
+    except BaseException:
+        found.close()  # in the middle of a question, perhaps
+        raise
+    finally:
+        with _here.lock:
+            if found.judges is _here.judges:
+                _here.free.append(found)
+
+
+# The warm process, and the judges that it forks.
+
+PROGRAM = "import sys; sys.path[:0] = sys.argv[1:3]; from autograder import judging; judging.main(int(sys.argv[3]))"
+
+
+def main(control: int) -> None:
+    """Fork judges on request until whoever started this goes away."""
+    import torch
+
+    torch.set_num_threads(1)
+    _warm(socket.socket(fileno=control))
+
+
+def _forked(control: socket.socket) -> None:
+    """In a fork: forget what the process had open, and serve. Never returns."""
+    with contextlib.suppress(BaseException):
+        for number in map(int, os.listdir("/proc/self/fd")):
+            if number > 2 and number != control.fileno():
+                with contextlib.suppress(OSError):
+                    os.close(number)
+        _warm(control)
+    os._exit(0)
+
+
+def _warm(control: socket.socket) -> None:
+    gc.freeze()  # a collection in a judge would touch, and so copy, all that was imported here
+    while True:
+        message, numbers, _, _ = socket.recv_fds(control, FORK.size, 1)
+        if not message:
+            return
+        end, memory, seconds = FORK.unpack(message)
+        status = 0
+        if end:
+            with contextlib.suppress(OSError):
+                os.kill(end, signal.SIGKILL)
+                status = os.waitpid(end, 0)[1]
+        pid = 0
+        if numbers:
+            warm = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                _serve(socket.socket(fileno=numbers[0]), warm, memory, seconds)
+            os.close(numbers[0])
+        control.send(FORKED.pack(pid, status))
+
+
+def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> None:
+    """Be a judge until the channel closes. Never returns."""
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != warm:
+            return
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        while True:
+            sizes = HEADER.unpack(_exactly(channel, HEADER.size))
+            header, body = (_exactly(channel, size) for size in sizes)
+            request = json.loads(header)
+            try:
+                prepared = _prepared(request)
+            except Exception as error:  # ours: nothing of the student's has been looked at
+                kind = "key" if isinstance(error, KeyProblem) else type(error).__name__
+                _reply(channel, {"kind": kind, "says": str(error)}, PROBLEM)
+                continue
+            signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends this process, whatever that is busy with
+            channel.sendall(READY)
+            answer = _looked_at(request, body, prepared)
+            left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+            _reply(channel, answer | {"seconds": seconds - left})
+    except OSError:
+        pass  # nobody asks any more
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    finally:
+        os._exit(1)
+
+
+def _prepared(request: dict[str, Any]) -> tuple[verdict.Marking, list[Inputs]] | None:
+    """What a request needs that is not the student's, made once."""
+    if request["do"] != "judge":
+        return None
+    name, seeds = request["exercise"], tuple(request["seeds"])
+    if "marked" in request:
+        file, listed = request["marked"]
+        markings.use(Path(file), tuple((known, tuple(drawn)) for known, drawn in listed))
+    return judge.marking(name, seeds), _inputs(name, seeds)
+
+
+@cache
+def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
+    return judge.inputs(exercises.find(name), seeds)
+
+
+def _looked_at(
+    request: dict[str, Any], body: bytes, prepared: tuple[verdict.Marking, list[Inputs]] | None
+) -> dict[str, Any]:
+    if prepared is None:
+        return outputs.read(body, request["most"])
+    exercise = exercises.find(request["exercise"])
+    marking, inputs = prepared
+    aspects = len(inputs) * len(exercise.aspects)
+    most = plain.Size(*((aspects + 1) * each for each in astuple(plain.LARGEST)))  # and one for what surrounds them
+    nothing: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
+    try:
+        sent = plain.unpack(body, most)
+    except plain.Malformed as error:
+        return nothing | {"unreadable": str(error)}
+    said = sent if isinstance(sent, dict) else {}
+    printed = said.get("printed")
+    answer = nothing | {
+        "printed": clean(printed) if isinstance(printed, str) else "",
+        "defined": said.get("defined") is True,
+        "broken": _texts(said.get("broken")),
+    }
+    seen = said.get("observations")
+    if answer["defined"] and _well_formed(seen, exercise.aspects, len(inputs)):
+        answer["verdict"] = verdict.judge(exercise, marking, seen, inputs).as_dict()  # type: ignore[arg-type]
+    elif answer["defined"] and not answer["broken"]:
+        answer["unreadable"] = "there is not one observation for each question"
+    return answer
+
+
+def _texts(failure: object) -> list[str] | None:
+    return [failure.type, failure.message, failure.line] if isinstance(failure, Failure) else None
+
+
+def _well_formed(observations: object, aspects: Sequence[Aspect], cases: int) -> bool:
+    return (
+        isinstance(observations, list)
+        and len(observations) == cases
+        and all(isinstance(case, dict) and set(case) == {a.name for a in aspects} for case in observations)
+    )
+
+
+# Between the two: lengths, then JSON, then the frame as it came.
+
+
+def _reply(channel: socket.socket, answer: dict[str, Any], first: bytes = b"") -> None:
+    data = json.dumps(answer).encode()
+    channel.sendall(first + struct.pack(">I", len(data)) + data)
+
+
+def _message(channel: socket.socket) -> dict[str, Any]:
+    (length,) = struct.unpack(">I", _exactly(channel, 4))
+    if length > MAX_ANSWER:
+        raise ConnectionError("too long an answer")
+    return json.loads(_exactly(channel, length))  # type: ignore[no-any-return]
+
+
+def _exactly(channel: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        part = channel.recv(min(count - len(parts), 1 << 20))
+        if not part:
+            raise ConnectionError("the other side is gone")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,112 @@
+"""What a cell showed, as nbformat's outputs: only known kinds, cleaned, and no more than the grader keeps, whatever the worker that ran it sent."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.jail import wire
+from ffnlab import plain
+from ffnlab.cleaning import CUT, clean
+from ffnlab.plain import Failure
+
+Outputs = list[dict[str, Any]]
+LINE = 16  # bytes that a line feed counts for: a notebook on disk has a line of its own for each line of text
+MAX_PIXELS = 20_000_000  # a picture of few bytes can unfold to any size in the reader's browser
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a cell showed, and the error that it ended in."""
+
+    outputs: Outputs
+    error: Failure | None
+
+
+def read(frame: bytes, most: int) -> dict[str, Any]:
+    """A worker's answer about a cell, as JSON data: its outputs, at most so many bytes of them, and its error. Whatever the frame is, this returns."""
+    try:
+        answer = plain.unpack(frame, plain.Size(values=1000, bytes=0, characters=len(frame)))
+    except plain.Malformed as broken:
+        return {"outputs": [], "error": ["Unreadable", str(broken), ""]}
+    said = answer if isinstance(answer, dict) else {}
+    error = said.get("error") or said.get("broken")
+    return {
+        "outputs": kept(said.get("outputs"), most),
+        "error": [error.type, error.message, error.line] if isinstance(error, Failure) else None,
+    }
+
+
+def kept(outputs: object, most: int) -> Outputs:
+    """The outputs that can stand in a graded notebook, the first of them, at most `most` bytes."""
+    safe: Outputs = []
+    for output in outputs[: wire.MAX_SHOWN + 2] if isinstance(outputs, list) else []:
+        if not isinstance(output, dict):
+            continue
+        if output.get("output_type") == "stream" and isinstance(output.get("text"), str):
+            name = "stderr" if output.get("name") == "stderr" else "stdout"
+            text = shortened(_as_shown(output["text"]), most)
+            most -= cost(text)
+            safe.append({"output_type": "stream", "name": name, "text": text})
+        elif output.get("output_type") == "display_data" and isinstance(output.get("data"), dict):
+            data: dict[str, str] = {}
+            for kind, content in output["data"].items():
+                content = _shown(kind, content)
+                if content and cost(content) <= most:
+                    data[kind] = content
+                    most -= cost(content)
+            if data:
+                safe.append({"output_type": "display_data", "data": data, "metadata": {}})
+        if most <= 0:
+            break
+    return safe
+
+
+def size(outputs: Outputs) -> int:
+    """How many bytes outputs count for."""
+    texts = [output.get("text", "") for output in outputs]
+    return sum(map(cost, texts)) + sum(cost(text) for o in outputs for text in o.get("data", {}).values())
+
+
+def cost(text: str) -> int:
+    """How many bytes a text counts for."""
+    return len(text.encode("utf-8", "replace")) + LINE * text.count("\n")
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a cleaned text that counts for no more than `most` bytes, or a few more with the sign that it was cut."""
+    if cost(text) <= most:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if cost(text[:middle]) <= most else (low, middle - 1)
+    return text[:low] + CUT
+
+
+def _as_shown(text: str) -> str:
+    """A stream as a notebook shows it: a progress bar's last state on each line."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return clean("\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines), len(text))
+
+
+def _shown(kind: object, content: object) -> str:
+    if kind not in wire.SHOWN or not isinstance(content, str):
+        return ""
+    if kind == "image/png":
+        return content if _is_picture(content) else ""
+    return clean(content, len(content))
+
+
+def _is_picture(content: str) -> bool:
+    """Whether this is a PNG in base64 that a reader can afford to see: its header stands at its beginning."""
+    try:
+        data = base64.b64decode("".join(content.split()), validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    if data[:8] != b"\x89PNG\r\n\x1a\n" or data[12:16] != b"IHDR":
+        return False
+    width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    return 0 < width * height <= MAX_PIXELS

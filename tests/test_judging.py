@@ -1,0 +1,276 @@
+"""Judging: whatever a submission sent, it is read and compared in a process that can be killed, and costs that one exercise at most."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+import torch
+
+from autograder import draws, judge, judging, outputs
+from autograder.jail import wire
+from autograder.jail.limits import MIB, Limits
+from ffnlab import exercises, plain, verdict
+from ffnlab.exercise import Exercise
+from ffnlab.plain import Failure, Malformed, Opaque, Size
+from ffnlab.verdict import Outcome, allowed, marking_of, normalised
+from ffnlab.verdict import judge as compare
+
+NAME = "PositionwiseFeedForward"
+QUICK = Limits(judge_seconds=2.0, judge_memory=256 * MIB)
+
+
+def frame(observations: Any, **besides: Any) -> bytes:
+    return plain.pack({"defined": True, "observations": observations, "printed": ""} | besides)
+
+
+def observed(name: str) -> list[dict[str, Any]]:
+    """What the right answer does, which a test may then change."""
+    from autograder import keys
+
+    return judge.observe(exercises.find(name), keys.find(name).the_truth.answer, draws.development(name))
+
+
+@pytest.fixture(scope="module")
+def right() -> list[dict[str, Any]]:
+    return observed(NAME)
+
+
+@pytest.fixture
+def free() -> Iterator[judging.Judge]:
+    with judging.one(QUICK) as found:
+        yield found
+
+
+def judged(free: judging.Judge, data: bytes) -> judging.Judged:
+    return free.verdict(NAME, draws.development(NAME), data)
+
+
+def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[dict[str, Any]]) -> None:
+    said = judged(free, frame(right, printed="hello"))
+    assert said.verdict and said.verdict.outcome is Outcome.EARNED and said.printed == "hello"
+    assert said.verdict == compare(
+        exercises.find(NAME),
+        judge.marking(NAME, draws.development(NAME)),
+        right,
+        judge.inputs(exercises.find(NAME), draws.development(NAME)),
+    )
+
+
+HOSTILE = {
+    "a regular expression's worst": "Backward" * 2000 + "'" * 12_000,
+    "a text of 400 kB": "(" * 400_000,
+    "an empty shape": torch.zeros(45_000, 0),
+    "a dimension without end": torch.zeros(2**40, 0),
+    "one tensor many times": [torch.zeros(1000, 1000)] * 45,
+    "a deep value": [[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]],
+    "a wide value": [0] * 400_000,
+    "a whole number of many digits": 10**190,
+    "no number": float("nan"),
+    "a lone surrogate": "\ud800\x00\u202e",
+    "another exception": Failure("E" * 400_000, "'" * 400_000, "x" * 400_000),
+    "something opaque": Opaque("x" * 400_000),
+    "a tensor where a text is": torch.full((3,), float("inf")),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_no_observation_takes_the_judge_with_it(what: str, free: judging.Judge, right: list[dict[str, Any]]) -> None:
+    for place in ("two linears with the right widths", "dropout on the hidden layer", "extra_repr"):
+        said = judged(free, frame([{**case, place: HOSTILE[what]} for case in right], printed="\x00" * 400_000))
+        message = said.verdict.message if said.verdict else said.unreadable
+        assert message and message.isprintable() and len(message) < 2000 and len(said.printed) <= 20_000
+        assert said.verdict is None or said.verdict.points < said.verdict.max_points
+    assert judged(free, frame(right)).verdict is not None, "the next one is judged"
+
+
+# What ends a judge. Its own checks should let nothing through that does; here they are believed to have a hole.
+
+START = "hello_shape"
+SEEDS = draws.development(START)
+
+
+@pytest.fixture
+def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
+    """Judges to whom an observation does what it says."""
+
+    def harmed(exercise: Exercise, marking: Any, observations: Any, inputs: Any) -> verdict.Verdict:
+        harm = observations[0]["shape"]
+        if harm == "spin":
+            re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter: no thread of its own could end it
+        if harm == "sleep":
+            time.sleep(600)
+        if harm == "hoard":
+            assert [bytearray(2**20) for _ in range(10_000)]
+        if harm == "die":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return honest(exercise, marking, observations, inputs)
+
+    honest = verdict.judge
+    monkeypatch.setattr(verdict, "judge", harmed)
+    monkeypatch.setattr(judging, "PATIENCE", 2)
+    warm = judging.Judges(fork=True)
+    yield warm
+    warm.close()
+
+
+def harming(what: str) -> bytes:
+    return frame([{"shape": what} for _ in SEEDS])
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [("spin", "longer than 2 s"), ("sleep", "longer than 2 s"), ("hoard", "256 MiB of memory"), ("die", "breaks down")],
+)
+def test_what_ends_a_judge_twice_could_not_be_judged(harm: str, words: str, judges: judging.Judges) -> None:
+    found = judging.Judge(judges, QUICK)
+    with pytest.raises(judging.NotJudged, match=words):
+        found.verdict(START, SEEDS, harming(harm))
+    said = found.verdict(START, SEEDS, harming("nothing"))
+    assert said.verdict and said.verdict.outcome is Outcome.NOT_EARNED, "the next one is judged"
+
+
+def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges: judging.Judges) -> None:
+    found, right = judging.Judge(judges, QUICK), frame(observed(START))
+    for _ in range(2):
+        said = found.verdict(START, SEEDS, right)
+        assert said.verdict and said.verdict.outcome is Outcome.EARNED
+        os.kill(found.pid, signal.SIGKILL)
+
+
+def test_judges_end_with_whoever_started_them_even_while_they_spin() -> None:
+    """Killed as `kill -9` does, a grader leaves nothing that computes on."""
+    source = """
+import os, re, sys, threading
+from autograder import draws, judging
+from autograder.jail.limits import Limits
+from ffnlab import plain, verdict
+verdict.judge = lambda *_: re.match(r"(a|a)*b", "a" * 60)
+judges = judging.Judges(fork=True)
+found = judging.Judge(judges, Limits(judge_seconds=600.0))
+data = plain.pack({"defined": True, "observations": [{"shape": 1}] * len(draws.development("hello_shape"))})
+threading.Thread(target=found.verdict, args=("hello_shape", draws.development("hello_shape"), data), daemon=True).start()
+while not found.pid:
+    pass
+print(found.pid, flush=True)
+threading.Event().wait()
+"""
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as grader:
+        assert grader.stdout
+        spinning = psutil.Process(int(grader.stdout.readline()))
+        family = psutil.Process(grader.pid).children(recursive=True)
+        assert spinning in family
+        grader.kill()
+    assert not psutil.wait_procs(family, timeout=30)[1]
+
+
+# How much is read, and of what.
+
+
+def test_a_tensor_counts_each_time_it_is_named() -> None:
+    big = torch.zeros(1000, 100)
+    assert plain.size_of([big] * 45) == Size(values=46, bytes=45 * 400_000)
+    with pytest.raises(Malformed, match="too large"):
+        plain.unpack(plain.pack([big] * 45), plain.LARGEST)
+    seen = plain.of([big] * 45)
+    assert isinstance(seen, list) and [type(one) for one in seen].count(torch.Tensor) == 10
+    assert not plain.size_of(plain.of([[0] * 1000] * 1000)).exceeds(Size(2 * plain.LARGEST.values, 0, 10**6))
+
+
+def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
+    for shape in ((45_000, 0), (0, 2**40), (2**20, 0, 2**20)):
+        assert plain.bytes_of(torch.zeros(shape)) >= 180_000
+        exercise = Exercise("an_exercise", cases=1)
+        exercise.aspect("product", points=1, facts=lambda seen, inputs: seen @ seen.T)(lambda answer: answer)
+        marking = marking_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
+        assert "many times larger" in compare(exercise, marking, [{"product": torch.zeros(shape)}], [{}]).seen
+
+
+def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() -> None:
+    looked: list[Any] = []
+
+    def seen_of(seen: Any, inputs: dict[str, Any]) -> str:
+        looked.append(seen)
+        return "seen"
+
+    exercise = Exercise("an_exercise", cases=1)
+    exercise.aspect("text", points=1, facts=seen_of)(lambda answer: answer)
+    marking = marking_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
+    most = allowed(marking.sizes["text"])
+    assert compare(exercise, marking, [{"text": "x" * most.characters}], [{}]).points == 1
+    looked.clear()
+    for hostile in (
+        "x" * (most.characters + 1),
+        ["x"] * (most.values + 1),
+        torch.zeros(most.bytes),
+        [torch.zeros(9, 0)] * 600,
+    ):
+        verdict = compare(exercise, marking, [{"text": hostile}], [{}])
+        assert verdict.points == 0 and "many times larger than what was asked for" in verdict.seen
+    assert not looked
+
+
+def test_every_text_of_a_submission_is_cleaned_when_it_is_read() -> None:
+    bad, seen = "a\x00\ud800\u202eb\x1b[31m", "a���b"
+    value = {bad: [bad, Failure(bad, bad, bad), Opaque(bad)]}
+    cleaned = {seen: [seen, Failure(seen, seen, seen), Opaque(seen)]}
+    assert plain.of(value) == cleaned
+    assert plain.unpack(plain.pack(value), plain.LARGEST) == cleaned
+    assert plain.unpack(plain.pack(bad)) == bad, "what we send to a worker stays as it is: a cell's source"
+
+
+def test_a_long_message_is_cut_before_an_expression_sees_it() -> None:
+    assert len(normalised("ab() " * 100_000)) <= 500
+
+
+@pytest.mark.parametrize("most", [0, 10, 1000])
+def test_outputs_are_kept_to_what_there_is_room_for(most: int) -> None:
+    flood = [{"output_type": "stream", "name": "stdout", "text": "é\n" * 10_000}] * 500
+    shown = [{"output_type": "display_data", "data": {"text/html": "x" * 10_000, "text/plain": "y"}}] * 500
+    assert outputs.size(outputs.kept(flood + shown, most)) <= most + 100
+    assert outputs.size(outputs.kept(shown + flood, most)) <= most + 100
+    assert len(outputs.kept(flood, 10**9)) <= wire.MAX_SHOWN + 2
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+HUGE = base64.b64encode(base64.b64decode(PIXEL)[:16] + b"\x00\x01\x00\x00" * 2 + b"\x08\x06\x00\x00\x00").decode()
+
+
+def test_only_known_kinds_of_outputs_are_kept() -> None:
+    data = {
+        "image/png": PIXEL, "text/plain": "a\x00b", "text/html": 5, "application/javascript": "alert(1)",
+        "application/vnd.jupyter.widget-view+json": "{}", "image/jpeg": PIXEL, "\ud800": "x",
+    }  # fmt: skip
+    (kept,) = outputs.kept([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
+    assert kept == {"output_type": "display_data", "data": {"image/png": PIXEL, "text/plain": "a�b"}, "metadata": {}}
+    for bad in (HUGE, "not base64", PIXEL[:20]):
+        assert outputs.kept([{"output_type": "display_data", "data": {"image/png": bad}}], 10_000) == []
+
+
+def test_a_progress_bar_shows_its_last_state() -> None:
+    (kept,) = outputs.kept([{"output_type": "stream", "name": "stderr", "text": " 1%\r 50%\r100%\nend\r\n"}], 1000)
+    assert kept["text"] == "100%\nend\n"
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 100, plain.pack([1]), plain.pack({"outputs": 5, "error": 6})])
+def test_whatever_a_worker_says_of_a_cell_can_be_read(data: bytes, free: judging.Judge) -> None:
+    assert free.outputs(data, 1000).outputs == []
+
+
+def test_a_frame_that_is_too_large_is_refused_before_it_is_read() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        one.sendall(struct.pack(">I", 10_001))
+        with pytest.raises(Malformed, match="10,001 bytes, at most 10,000"):
+            wire.receive_frame(other, 10_000)
