@@ -8,11 +8,13 @@ import os
 import sys
 from pathlib import Path
 
+from autograder import handed_in, shown
+
 c = get_config()  # noqa: F821 - traitlets puts get_config here before it runs this file
 
 root = Path(__file__).resolve().parent
-handed_in = any((root / "grading" / "submitted").glob("*/*"))
-sample = not handed_in and (root / "grading" / "sample" / "submitted").is_dir()
+submissions = any((root / "grading" / "submitted").glob("*/*"))
+sample = not submissions and (root / "grading" / "sample" / "submitted").is_dir()
 usual = "grading/sample" if sample else "grading"
 grading = os.environ.get("AUTOGRADER_GRADING", usual)  # relative to the root, or absolute
 
@@ -42,5 +44,8 @@ c.ClearSolutions.text_stub = "*Write your answer here, in your own words.*"
 c.Execute.timeout = 300  # seconds a cell may take, as our own engine grants a whole submission
 c.ExecutePreprocessor.timeout = 300
 
-# Formgrader shows what students wrote in the instructor's browser: without scripts.
+# Formgrader and generate_feedback show what students wrote. Their templates render Markdown as it comes, whatever `sanitize_html` says: so by filters of ours,
+# without scripts, requests and the names of the page's own parts. `sanitize_html` leaves out what no filter sees: widgets and JavaScript.
 c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = shown.FILTERS
+handed_in.nbgrader_reads_timestamps_like_this()

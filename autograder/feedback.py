@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
+from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import jinja2
 
+from autograder import handed_in, shown
 from autograder.grade import Graded
-from autograder.house import Class, replace
-from autograder.inbox import Cell, Kind
+from autograder.house import Class, keep, release
+from autograder.inbox import Cell, Kind, template
+from autograder.withheld import withheld
 from ffnlab import exercises, panel
+from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict
 
 NOT_ATTEMPTED = (
@@ -22,15 +25,17 @@ NOT_ATTEMPTED = (
 )
 
 
-def write(school: Class, student: str, graded: Graded) -> None:
-    """Write the graded notebook and the feedback page, where nbgrader expects them."""
+def write(school: Class, student: str, graded: Graded, submitted: datetime | None = None) -> None:
+    """Write the graded notebook and the feedback page, where nbgrader expects them. `submitted`: when, in UTC."""
     notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
-    replace(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
+    keep(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
     page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
-    replace(page, feedback_page(student, graded))
-    stamp = school.submitted / student / graded.assignment / "timestamp.txt"
-    if stamp.is_file() and not stamp.is_symlink():
-        shutil.copyfile(stamp, notebook.parent / "timestamp.txt")
+    keep(page, feedback_page(student, graded))
+    stamp = notebook.parent / handed_in.TIMESTAMP
+    if submitted:
+        keep(stamp, f"{submitted:%Y-%m-%d %H:%M:%S.%f} UTC")
+    else:
+        stamp.unlink(missing_ok=True)
 
 
 def graded_notebook(graded: Graded) -> dict[str, Any]:
@@ -38,9 +43,14 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
 
     nbformat's own constructors validate every cell, which takes longer than grading it.
     """
+    cells = [_cell(cell, graded) for cell in graded.cells]
+    if not cells:  # formgrader has a page for it all the same, with a place for each score
+        said = [in_a_line(remark) for remark in graded.remarks]
+        title = {"cell_type": "markdown", "id": "remarks", "metadata": {}, "source": shown.markdown("\n\n".join(said))}
+        cells = [title, *(_cell(cell, Graded(graded.assignment, {})) for cell in template(release(graded.assignment)))]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {
-        "cells": [_cell(cell, graded) for cell in graded.cells],
+        "cells": cells,
         "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -48,23 +58,28 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
 
 
 def _cell(cell: Cell, graded: Graded) -> dict[str, Any]:
-    common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": cell.source}
+    ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
+    source = cell.source if ours else clean(cell.source, len(cell.source))
+    common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
     if cell.cell_type != "code":
-        return common | {"cell_type": "markdown"}
-    outputs = graded.outputs.get(cell.id, [])
+        return common | {"cell_type": "markdown", "source": source if ours else shown.markdown(source)}
+    outputs = [shown.output(output) for output in graded.outputs.get(cell.id, [])]
     if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
-        shown = _panel(graded, cell.name)
-        outputs = [{"output_type": "display_data", "metadata": {}, "data": shown._repr_mimebundle_()}]
+        bundle = _panel(graded, cell.name)._repr_mimebundle_()
+        outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
     return common | {"execution_count": None, "outputs": outputs}
 
 
 def _panel(graded: Graded, name: str) -> panel.Panel:
-    """An exercise's panel. Here nothing can be run again, so what `check` advises about an untouched cell is left out."""
-    verdict = graded.verdicts[name]
+    """An exercise's panel. Here nothing can be run again, so what `check` advises about an untouched cell is left out.
+
+    What the code printed is left out too: it was called with hidden inputs, and could have printed them.
+    """
+    verdict = withheld(graded.verdicts[name])
     if verdict.outcome is Outcome.NOT_ATTEMPTED:
         mark, word = panel.MARKS[verdict.outcome]
         return panel.message(f"{mark} {name}: {word}", NOT_ATTEMPTED)
-    return panel.of_verdict(graded.verdicts[name], exercises.find(name).understood, graded.printed.get(name, ""))
+    return panel.of_verdict(verdict, exercises.find(name).understood)
 
 
 @cache
@@ -76,7 +91,7 @@ def _template() -> jinja2.Template:
 def feedback_page(student: str, graded: Graded) -> str:
     """One student's page. All that came from the submission is escaped."""
     typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
-    sources = {cell.name: cell.source for cell in typed}
+    sources = {cell.name: clean(cell.source, len(cell.source)) for cell in typed}
     manual = [
         {"name": cell.name, "untouched": cell.untouched, "points": cell.metadata["nbgrader"]["points"]}
         for cell in graded.cells
@@ -91,6 +106,8 @@ def feedback_page(student: str, graded: Graded) -> str:
         }
         for name, verdict in graded.verdicts.items()
     ]
+    first = withheld(next(iter(graded.verdicts.values())))
+    once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
     return _template().render(
         student=student,
         assignment=graded.assignment,
@@ -98,9 +115,15 @@ def feedback_page(student: str, graded: Graded) -> str:
         max_points=graded.max_points,
         earned=sum(1 for verdict in graded.verdicts.values() if _full(verdict)),
         rows=rows,
+        once=once,
         manual=manual,
-        remarks=graded.remarks,
+        remarks=[in_a_line(remark) for remark in graded.remarks],
     )
+
+
+def _head(verdict: Verdict) -> str:
+    mark, word = panel.MARKS[verdict.outcome]
+    return f"{mark} The whole submission: {word}"
 
 
 def _full(verdict: Verdict) -> bool:

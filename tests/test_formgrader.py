@@ -1,0 +1,205 @@
+"""Formgrader and the feedback pages in a real browser: what a student wrote is read, and does nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from conftest import ROOT, needs_chromium
+from lab import PATIENCE, browser, server
+from playwright.sync_api import Page
+
+from autograder import feedback, gradebook, inbox
+from autograder.grade import Graded
+from autograder.house import Class, release
+from ffnlab import exercises
+from ffnlab.verdict import not_earned
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+NOTEBOOK = "10_capstone"  # has two questions that a person reads
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+WRITES = (
+    "fetch('/api/contents/evil.txt', {method: 'PUT', headers: {'X-XSRFToken': document.cookie.match(/_xsrf=([^;]*)/)[1]},"
+    " body: JSON.stringify({type: 'file', format: 'text', content: 'evil'})})"
+)
+ANSWER = f"""# M10
+
+An **honest** sentence with $a_1 < b$ and `List[int]`, H<sub>2</sub>O.
+
+![a dot](data:image/png;base64,{DOT})
+
+<img src=x onerror="{WRITES}">
+<svg onload="{WRITES}"></svg>
+<script>{WRITES}</script>
+<iframe srcdoc="<script>parent.{WRITES}</script>"></iframe>
+<img src="/evil.png"> ![picture](/evil.png) ![another](https://evil.example/a.png) ![third][t]
+
+[t]: /evil.png
+<style>body {{ background: url(/evil.css) }}</style>
+<div style="position:fixed; inset:0; background:url(/evil.css)" class="score" id="M10-comment">over everything</div>
+<form action="/evil"><button class="full-credit">Full credit</button></form>
+[link](javascript:{WRITES.replace(" ", "")}) [other](java&Tab;script:evil()) [own page](evil.html)
+$\\href{{javascript:evil()}}{{x}}$
+"""
+EVIL = f'<img src=x onerror="{WRITES}">'
+OUTPUTS = [
+    {"output_type": "display_data", "metadata": {}, "data": data}
+    for data in (
+        {"text/html": f"<table><tr><td>a cell</td></tr></table>{EVIL}<script>{WRITES}</script>"},
+        {"application/javascript": WRITES},
+        {"image/svg+xml": f'<svg xmlns="http://www.w3.org/2000/svg" onload="{WRITES}"><circle r="5"/></svg>'},
+        {"text/markdown": EVIL},
+        {"text/latex": "$\\href{javascript:evil()}{x}$ " + EVIL},
+        {"image/png": f'{DOT}" onerror="{WRITES}'},
+        {"application/vnd.jupyter.widget-view+json": {"model_id": "evil", "version_major": 2, "version_minor": 0}},
+    )
+] + [
+    {"output_type": "stream", "name": "stdout", "text": EVIL},
+    {"output_type": "error", "ename": EVIL, "evalue": EVIL, "traceback": [EVIL]},
+]  # fmt: skip
+
+
+def hostile() -> Graded:
+    """What a worker that is entirely the student's could make us save."""
+    notebook = json.loads(release(NOTEBOOK).read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M9", "M10"):
+            cell["source"] = ANSWER
+    extra = {"cell_type": "code", "source": f"# {EVIL}", "metadata": {}, "outputs": []}
+    notebook["cells"].insert(2, extra)
+    rebuilt = inbox.rebuild(NOTEBOOK, json.dumps(notebook).encode(), 10 * 2**20)
+    verdicts = {
+        e.name: not_earned(e, f"Your code raised ValueError: {EVIL}", EVIL) for e in exercises.of_notebook(NOTEBOOK)
+    }
+    ours = {cell.id: OUTPUTS for cell in rebuilt.cells if cell.kind is inbox.Kind.EXTRA}
+    printed = dict.fromkeys(verdicts, EVIL)
+    return Graded(NOTEBOOK, verdicts, rebuilt.cells, ours, printed, [EVIL])  # type: ignore[arg-type]
+
+
+def raw(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The graded notebook as plain nbgrader would leave it: with the student's cells and outputs as they came."""
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M9", "M10"):
+            cell["source"] = ANSWER
+        elif cell["cell_type"] == "code" and cell["id"].startswith("extra"):
+            cell["outputs"] = OUTPUTS
+    return notebook
+
+
+@contextmanager
+def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
+    """A project whose class has one hostile submission. filters: whether nbgrader shows it through ours."""
+    folder.mkdir()
+    for name in ("course", "solutions"):
+        (folder / name).symlink_to(ROOT / name)
+    config = (ROOT / "nbgrader_config.py").read_text(encoding="utf-8")
+    if not filters:
+        config = "".join(line for line in config.splitlines(keepends=True) if "HTMLExporter" not in line)
+    (folder / "nbgrader_config.py").write_text(config, encoding="utf-8")
+    school = Class(folder / "grading")
+    (school.submitted / "eve" / NOTEBOOK).mkdir(parents=True)
+    graded = hostile()
+    with gradebook.Book(school) as book:
+        book.know(NOTEBOOK)
+        feedback.write(school, "eve", graded)
+        book.enter("eve", graded, "0" * 64, None)
+    path = school.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
+    if as_it_came:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(json.dumps(raw(json.loads(text))), encoding="utf-8")
+    yield folder
+
+
+def look(page: Page, address: str) -> list[str]:
+    """Open a page, give it time, touch everything on it; returns what it asked for that no honest page asks for."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: asked.append(f"evil dialog {dialog.message}"))
+    page.route(
+        lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "file:")), lambda route: route.abort()
+    )
+    page.goto(address, wait_until="load", timeout=PATIENCE)
+    page.wait_for_timeout(1500)
+    page.evaluate(
+        "() => document.querySelectorAll('#notebook-container *, body > *').forEach(e => {"
+        " for (const kind of ['mouseover', 'focus', 'toggle']) e.dispatchEvent(new Event(kind));"
+        " if (e.protocol === 'javascript:') e.click(); })"
+    )
+    page.wait_for_timeout(500)
+    return [url for url in asked if "evil" in url or url.endswith("/x")]
+
+
+ACTIVE = """() => [...document.querySelectorAll('#notebook-container *')].flatMap(e =>
+  [...e.attributes].filter(a => a.name.startsWith('on') || /position|url/.test(e.style.cssText) || a.value.trim().startsWith('javascript:')).map(a => a.name)
+  .concat(['SCRIPT', 'IFRAME', 'STYLE', 'FORM', 'OBJECT', 'EMBED', 'BASE', 'LINK'].includes(e.tagName) ? [e.tagName] : []))"""
+
+
+@contextmanager
+def formgrader(folder: Path, tmp_path: Path) -> Iterator[tuple[Page, str]]:
+    """Chromium at the hostile submission's page, JupyterLab having been opened before."""
+    home = tmp_path / "home"
+    home.mkdir()
+    with server(folder, home) as address, browser() as chromium:
+        page = chromium.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address.format(path="lab"), timeout=PATIENCE)
+        page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=PATIENCE)
+        with gradebook.Book(Class(folder / "grading")) as book:
+            (entry,) = book._gradebook.notebook_submissions(NOTEBOOK, NOTEBOOK)
+            path = f"formgrader/submissions/{entry.id}/"
+        yield page, address.format(path=path).replace("?reset&", "?")
+
+
+@pytest.mark.parametrize(("filters", "as_it_came"), [(True, True), (False, False)], ids=["shown", "written"])
+def test_formgrader_runs_nothing_of_a_student(filters: bool, as_it_came: bool, tmp_path: Path) -> None:
+    """Each of the two defences does without the other: a notebook that came otherwise, and a formgrader without our configuration."""
+    with project(tmp_path / "p", filters, as_it_came) as folder, formgrader(folder, tmp_path) as (page, address):
+        before = sorted(path.name for path in folder.iterdir())
+        assert look(page, address) == []
+        assert sorted(path.name for path in folder.iterdir()) == before
+        assert page.evaluate(ACTIVE) == []
+        seen = page.locator("#notebook-container").first.inner_text()
+        for words in ("honest", "List[int]", "over everything", "a cell"):
+            assert words in seen
+        assert page.locator("#notebook-container strong", has_text="honest").count() == 2
+        assert page.locator(f'img[src="data:image/png;base64,{DOT}"]').count() >= 2
+        assert "\\href" not in seen
+        if filters:  # no heading takes the name of the box for the next question's score
+            assert page.evaluate("() => document.querySelectorAll('#M10').length") == 1
+            assert page.evaluate("() => document.querySelector('#M10').tagName") == "INPUT"
+
+
+def test_without_either_defence_it_would_have_been_done(tmp_path: Path) -> None:
+    with project(tmp_path / "p", False, True) as folder, formgrader(folder, tmp_path) as (page, address):
+        assert look(page, address)
+        assert (folder / "evil.txt").is_file()
+
+
+@pytest.mark.parametrize(("filters", "as_it_came"), [(True, True), (False, False)], ids=["shown", "written"])
+def test_the_pages_of_generate_feedback_run_nothing_of_a_student(
+    filters: bool, as_it_came: bool, tmp_path: Path
+) -> None:
+    with project(tmp_path / "p", filters, as_it_came) as folder:
+        ours = folder / "grading" / "feedback" / "eve" / NOTEBOOK / f"{NOTEBOOK}.html"
+        pages = [ours.rename(tmp_path / "ours.html")]
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", "generate_feedback", NOTEBOOK, "--force"],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        pages.append(ours)
+        with browser() as chromium:
+            for page in pages:
+                opened = chromium.new_page()
+                assert look(opened, page.as_uri()) == [], page
+                assert opened.evaluate(ACTIVE) == []
+                assert "ValueError" in opened.locator("body").inner_text()
+                opened.close()
