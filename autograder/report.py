@@ -1,4 +1,4 @@
-"""Tables for the terminal: a class, what it misunderstood, and the matrix. Everything from a submission is stripped of control characters."""
+"""Tables for the terminal: a class, what it misunderstood, and the matrix. Everything from a submission is cleaned."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ffnlab import exercises
+from ffnlab.cleaning import in_a_line
 from ffnlab.exercise import Exercise
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
@@ -21,11 +22,6 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
-
-
-def clean(text: str, most: int = 300) -> str:
-    """Text from a submission, without escape sequences and control characters."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", "�", text)[:most]
 
 
 def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], most: int = 100) -> None:
@@ -54,7 +50,7 @@ def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], mos
     if count > most:
         console.print(f"… and {count - most:,} more; all of them: grading.log, or `nbgrader export`", style="dim")
     console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it\n", style="dim")
-    remarks = [(attempt.student, clean("; ".join(attempt.remarks))) for attempt in shown if attempt.remarks]
+    remarks = [(attempt.student, in_a_line("; ".join(attempt.remarks))) for attempt in shown if attempt.remarks]
     if remarks:
         console.print(_listing("Remarks", ("student", "remark"), remarks))
     if mistakes:
@@ -95,7 +91,7 @@ def _listing(title: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -
 
 def _misunderstandings(mistakes: Counter[tuple[str, str]], most: int = 10) -> Table:
     title = "What the class misunderstood" + (f", the {most} most frequent" if len(mistakes) > most else "")
-    rows = [(f"{times:8}", name, clean(cause)) for (name, cause), times in mistakes.most_common(most)]
+    rows = [(f"{times:8}", name, in_a_line(cause)) for (name, cause), times in mistakes.most_common(most)]
     return _listing(title, ("students", "exercise", "mistake"), rows)
 
 

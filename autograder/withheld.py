@@ -1,0 +1,49 @@
+"""What a verdict on hidden inputs may tell: what went wrong and roughly by how much, never a value, which handing in again and again would read off.
+
+The log, the gradebook's history and the terminal are the instructor's, and keep every digit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ffnlab.cleaning import clean
+from ffnlab.verdict import Verdict
+
+MOST_NUMBERS = 12  # in a text; what the graders say has at most half as many
+MOST_CHARACTERS = 400
+TOKEN = re.compile(r"[A-Za-z_]*\d(?:[\w.,]*\w)?(?:(?<=[eE])[+-]\d+)?")
+SIZES = re.compile(r"\d{1,3}(?:x\d{1,3})*|[A-Za-z_]+\d{1,3}")  # 3, 96x128, float32
+NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?")
+
+
+def withheld(verdict: Verdict) -> Verdict:
+    """The verdict as a student may read it: numbers that a value could be read off are rounded to two digits."""
+    return replace(
+        verdict, aspects=tuple(replace(aspect, seen=rough(clean(aspect.seen))) for aspect in verdict.aspects)
+    )
+
+
+def rough(text: str) -> str:
+    """The text with two digits of each number, sizes excepted; a number in disguise is left out, and so are those that are too many."""
+    count = 0
+
+    def rounded(found: re.Match[str]) -> str:
+        nonlocal count
+        parts = [found[0]] if NUMBER.fullmatch(found[0]) else found[0].split(",")
+        count += sum(any(map(str.isdigit, part)) for part in parts)
+        return "…" if count > MOST_NUMBERS else ", ".join(map(_rough, parts))  # 100,100 would read as one number
+
+    return TOKEN.sub(rounded, text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…")
+
+
+def _rough(token: str) -> str:
+    if SIZES.fullmatch(token) or not any(map(str.isdigit, token)):
+        return token
+    if not NUMBER.fullmatch(token):
+        return "…"
+    if len(re.sub(r"[eE].*|\D", "", token).lstrip("0")) <= 2:
+        return token
+    value = float(f"{float(token.replace(',', '')):.1e}")
+    return f"{value:,.0f}" if 100 <= value < 1e9 else f"{value:.2g}"
