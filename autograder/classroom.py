@@ -6,15 +6,15 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import draws, feedback, log, markings, pool
+from autograder import draws, feedback, handed_in, ledger, log, markings, pool
 from autograder.grade import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
 from ffnlab import exercises
-from ffnlab.verdict import Outcome, not_earned
+from ffnlab.cleaning import in_a_line
+from ffnlab.verdict import Outcome, Verdict, not_earned
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Summary:
     graded: int = 0
     unchanged: int = 0
     not_graded: int = 0
+    passed_over: tuple[str, ...] = ()  # folders in submitted/ that can be nobody's, with the reason
 
     def count(self, done: Done) -> None:
         if done.graded is None:
@@ -53,7 +54,7 @@ class Summary:
 
 
 def find(school: Class, assignment: str, student: str | None = None) -> list[Submission]:
-    """The submissions of an assignment, by student.
+    """The submissions of an assignment, by student; folders that can be nobody's are left out, and `passed_over` lists them.
 
     Raises:
         UserError: nothing is there, or that student has not submitted.
@@ -61,20 +62,32 @@ def find(school: Class, assignment: str, student: str | None = None) -> list[Sub
     known(assignment)
     if not school.submitted.is_dir():
         raise UserError(f"there is no folder {school.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/")
-    found = []
-    for home in sorted(school.submitted.iterdir()):
-        folder = home / assignment
-        if not home.is_dir() or not folder.is_dir() or home.is_symlink() or folder.is_symlink():
-            continue
-        if not NAME.fullmatch(home.name):
-            raise UserError(f"{home}: a student's folder is named with letters, digits and _ . @ + - only")
-        found.append(_submission(home.name, assignment, folder))
-    if student is not None:
-        found = [one for one in found if one.student == student]
+    homes = sorted(
+        home for home in school.submitted.iterdir() if NAME.fullmatch(home.name) and handed_in.is_folder(home)
+    )
+    found = [
+        _submission(home.name, assignment, home / assignment)
+        for home in homes
+        if student in (None, home.name) and handed_in.is_folder(home / assignment)
+    ]
     if not found:
         who = f"by {student} " if student else ""
-        raise UserError(f"no submission {who}of {assignment} in {school.submitted}")
+        also = "; ".join(("", *passed_over(school, assignment)))
+        raise UserError(f"no submission {who}of {assignment} in {school.submitted}{also}")
     return found
+
+
+def passed_over(school: Class, assignment: str) -> tuple[str, ...]:
+    """What lies in submitted/ and can be nobody's submission of an assignment, all of it, each with the reason."""
+    named: list[str] = []
+    linked: list[str] = []
+    for home in sorted(school.submitted.iterdir()):
+        if home.is_symlink() or (handed_in.is_folder(home) and (home / assignment).is_symlink()):
+            linked.append(home.name)
+        elif not NAME.fullmatch(home.name) and handed_in.is_folder(home / assignment):
+            named.append(home.name)
+    why = (("a name with other than the letters a to z, digits and _ . @ + -", named), ("a link", linked))
+    return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
 
 
 def students(school: Class) -> int:
@@ -91,12 +104,21 @@ def submitted_assignments(school: Class) -> list[str]:
 
 def _submission(student: str, assignment: str, folder: Path) -> Submission:
     expected = folder / f"{assignment}.ipynb"
-    if expected.is_file() and not expected.is_symlink():
+    if handed_in.is_file(expected):
         return Submission(student, assignment, folder, expected)
-    others = [path for path in sorted(folder.glob("*.ipynb")) if path.is_file() and not path.is_symlink()]
+    try:
+        notebooks = sorted(folder.glob("*.ipynb"))
+    except OSError as error:
+        return Submission(student, assignment, folder, None, f"a folder that can't be read ({error.strerror})")
+    others = [path for path in notebooks if handed_in.is_file(path)]
     if len(others) == 1:
-        return Submission(student, assignment, folder, others[0], f"the notebook is called {others[0].name}")
-    found = "no notebook" if not others else f"{len(others)} notebooks, none called {expected.name}"
+        return Submission(
+            student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"
+        )
+    if expected in notebooks:
+        found = f"a {expected.name} that is not a regular file"
+    else:
+        found = "no notebook" if not others else f"{len(others)} notebooks, none called {expected.name}"
     return Submission(student, assignment, folder, None, found)
 
 
@@ -107,12 +129,14 @@ def grade(
     student: str | None = None,
     exercise: str | None = None,
     force: bool = False,
+    anew: bool = False,
     tell: Callable[[Done, int], None] = lambda done, total: None,
 ) -> Summary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
     team: who grades; it starts once there is something to grade. student: only this one. exercise: judge only this one again and keep
     the verdicts on the others (of a submission that has none yet, everything is graded). force: also what has not changed.
+    anew: a gradebook, or a secret of the hidden draws, that is gone beside results may be made again.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
@@ -120,7 +144,9 @@ def grade(
     submissions = find(school, assignment, student)
     if exercise is not None and exercise not in {found.name for found in exercises.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {exercise!r}")
-    summary = Summary()
+    summary = Summary(passed_over=() if student else passed_over(school, assignment))
+    ledger.look(school, anew)
+    ledger.look_for_secret(school, assignment, draws.has_secret(assignment, school.draws), anew)
     team.start()  # becomes warm while this process draws and imports
     with contextlib.ExitStack() as stack:
         seeds = draws.hidden(assignment, school.draws)
@@ -129,7 +155,7 @@ def grade(
             from autograder import gradebook  # nbgrader takes seconds; the workers start meanwhile
 
         key, version = draws.key_version(assignment), gradebook.version(assignment)
-        book = stack.enter_context(gradebook.Book(school))
+        book = stack.enter_context(gradebook.Book(school, anew))
         stop = stack.enter_context(_asked_to_stop())
         line = stack.enter_context(log.of(school))
         book.know(assignment)
@@ -141,13 +167,13 @@ def grade(
         def jobs() -> Iterator[tuple[_Paper, pool.Job]]:
             before = book.settled(assignment)
             for submission in submissions:
-                data = _read(submission, team.limits.notebook)
+                data, trouble = _read(submission, team.limits.notebook)
                 paper = _Paper(submission, gradebook.digest(data))
                 unchanged = before.get(submission.student) == (paper.digest, version)
                 if unchanged and not force and not exercise:
                     finish(Done(submission, None))
-                elif submission.path is None:
-                    save(paper, _nothing_there(submission))
+                elif trouble:
+                    save(paper, _nothing_there(submission, trouble))
                 else:
                     only = (exercise,) if exercise and unchanged else ()
                     yield paper, pool.Job(assignment, data, seeds, team.limits, key, marked, only, team.mode)
@@ -158,12 +184,23 @@ def grade(
             if missing:
                 (kept,) = book.latest(assignment, submission.student)
                 graded.verdicts |= {name: kept.verdict(name) for name in missing}
-            if submission.remark:
+            if submission.path is not None and submission.remark:
                 graded.remarks.insert(0, submission.remark)
-            feedback.write(school, submission.student, graded)
-            book.enter(submission.student, graded, paper.digest, _timestamp(submission.folder))
-            line(submission.student, graded)
+            try:
+                keep(paper, graded)
+            except Exception as error:
+                if not gradebook.is_of_one_paper(error):
+                    raise
+                graded = _without_words(graded, error)
+                keep(paper, graded)
             finish(Done(submission, graded))
+
+        def keep(paper: _Paper, graded: Graded) -> None:
+            submission = paper.submission
+            submitted = handed_in.timestamp(submission.folder)
+            feedback.write(school, submission.student, graded, submitted)
+            book.enter(submission.student, graded, paper.digest, submitted)
+            line(submission.student, graded)
 
         for paper, graded in pool.graded(jobs(), team, stop):
             save(paper, graded)
@@ -180,10 +217,23 @@ class _Paper:
     digest: str
 
 
-def _nothing_there(submission: Submission) -> Graded:
-    reason = f"There is {submission.remark} in the submission."
+def _nothing_there(submission: Submission, trouble: str) -> Graded:
     listed = exercises.of_notebook(submission.assignment)
-    return Graded(submission.assignment, {e.name: not_earned(e, reason) for e in listed})
+    verdicts = {e.name: not_earned(e, f"There is {trouble} in the submission.") for e in listed}
+    return Graded(submission.assignment, verdicts, remarks=[trouble])
+
+
+def _without_words(graded: Graded, error: Exception) -> Graded:
+    """The points of a paper of which something can't be saved, without anything that came from it: it costs nobody else anything, and itself no point."""
+    said = f"What was seen can't be shown: it could not be saved ({type(error).__name__})."
+
+    def wordless(verdict: Verdict) -> Verdict:
+        aspects = tuple(replace(aspect, seen=said if aspect.seen else "") for aspect in verdict.aspects)
+        return replace(verdict, aspects=aspects)
+
+    verdicts = {name: wordless(verdict) for name, verdict in graded.verdicts.items()}
+    remark = f"its texts could not be saved ({type(error).__name__}): look at the file"
+    return Graded(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)
 
 
 @contextlib.contextmanager
@@ -205,22 +255,11 @@ def _asked_to_stop() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _read(submission: Submission, most: int) -> bytes:
-    """What was handed in, up to one byte more than `most`."""
+def _read(submission: Submission, most: int) -> tuple[bytes, str]:
+    """What was handed in, up to one byte more than `most`; or what there is instead."""
     if submission.path is None:
-        return b""
+        return b"", submission.remark
     try:
-        with submission.path.open("rb") as file:
-            return file.read(most + 1)
-    except OSError:
-        return b""
-
-
-def _timestamp(folder: Path) -> datetime | None:
-    """When nbgrader says that it was submitted, in UTC without a zone, as its gradebook wants it."""
-    try:
-        text = (folder / "timestamp.txt").read_text(encoding="utf-8")[:60].strip().removesuffix(" UTC")
-        moment = datetime.fromisoformat(text)
-    except (OSError, ValueError):
-        return None
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+        return handed_in.read(submission.path, most), ""
+    except OSError as error:
+        return b"", f"a file that can't be read ({error.strerror})"

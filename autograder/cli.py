@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -24,7 +25,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from autograder.house import Class, UserError, assignments, importing, known, root
+from autograder.house import Class, UserError, alone, assignments, importing, known, root
 from autograder.jail.limits import Limits
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+OF_THE_FILE_SYSTEM = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO,
+}  # fmt: skip
 LIMITS = [limit.name for limit in fields(Limits)]
 Grading = Annotated[Path | None, typer.Option(help="The class's folder, with submitted/ in it. [default: grading/]")]
 
@@ -69,6 +73,12 @@ def grade(
         ),
     ] = None,
     students: Annotated[int, typer.Option(min=1, help="How many students a new sample class has.")] = 16,
+    start_anew: Annotated[
+        bool,
+        typer.Option(
+            "--start-anew", help="Make a new gradebook, or draw new hidden inputs, where the class's are gone."
+        ),
+    ] = False,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
     from autograder import forkserver
@@ -94,7 +104,8 @@ def grade(
         if school.is_empty():
             from autograder import sample
 
-            sample.make(school, students)
+            with alone(school):
+                sample.make(school, students)
             console.print(
                 "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
                 style="dim",
@@ -116,14 +127,15 @@ def grade(
             raise UserError(f"no submission by {student} in {school.submitted}")
     if not names:
         raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
-    if scheduler:
-        opened = pool.on_cluster(scheduler, limits, mode)
-    else:
-        most = 1 if student else max(1, classroom.students(school))
-        opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode)
-    with opened as team:
-        for name in names:
-            _grade(console, school, name, team, student, exercise, force)
+    with alone(school):
+        if scheduler:
+            opened = pool.on_cluster(scheduler, limits, mode)
+        else:
+            most = 1 if student else max(1, classroom.students(school))
+            opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode, (school.folder,))
+        with opened as team:
+            for name in names:
+                _grade(console, school, name, team, student, exercise, force, start_anew)
 
 
 def _notebook_of(exercise: str) -> str:
@@ -171,14 +183,11 @@ def _grade(
     student: str | None,
     exercise: str | None,
     force: bool,
+    anew: bool,
 ) -> None:
     from autograder import classroom
 
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
+    with _bar(console) as progress:
         task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
 
         def tell(done: classroom.Done, total: int) -> None:
@@ -186,7 +195,7 @@ def _grade(
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
 
         try:
-            summary = classroom.grade(school, assignment, team, student, exercise, force, tell)
+            summary = classroom.grade(school, assignment, team, student, exercise, force, anew, tell)
         except KeyboardInterrupt:
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
@@ -205,6 +214,10 @@ def _grade(
         f"\nLog: {_shown(school.folder / log.FILE)}\n"
     )
     console.print(Text(said), soft_wrap=True)
+    for folders in summary.passed_over:
+        console.print(
+            Text(f"Not looked at in {_shown(school.submitted)}: {folders}\n", style="bold red"), soft_wrap=True
+        )
 
 
 @app.command()
@@ -227,7 +240,6 @@ def answers(
     workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
-    from autograder import draws, judge
     from autograder.grade import grade_answer
     from autograder.jail.sandbox import Jail
     from ffnlab import exercises
@@ -241,9 +253,6 @@ def answers(
     if unknown:
         raise UserError(f"{folder}: there is no exercise called {', '.join(unknown)}")
     sources = [_source(file) for file in files]
-    for name in {file.parent.name for file in files}:
-        # Here, not in the threads: what a key prints is kept away by exchanging sys.stdout, which all threads share.
-        judge.marking(name, draws.development(name))
     with Jail() as jail, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         results = pool.map(
             lambda pair: grade_answer(pair[0].parent.name, pair[1], jail), zip(files, sources, strict=True)
@@ -256,11 +265,11 @@ def answers(
 
 
 def _line(result: dict[str, object]) -> str:
-    from autograder.report import clean
+    from ffnlab.cleaning import in_a_line
 
     score = f"{result['points']:g} of {result['max_points']:g}"
     named = f" [{result['mistake']}]" if result["mistake"] else ""
-    return f"{result['outcome']}, {score}{named}. {clean(str(result['message']), 600)}"
+    return f"{result['outcome']}, {score}{named}. {in_a_line(str(result['message']), 600)}"
 
 
 @app.command()
@@ -321,6 +330,44 @@ def matrix(
 
 
 @app.command()
+def luck(
+    assignment: Annotated[
+        list[str] | None, typer.Argument(help="Assignments. [default: all whose key has changed]")
+    ] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option(help="Only this exercise; nothing is recorded. May be given again.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+) -> None:
+    """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then nothing is recorded."""
+    with importing():
+        from autograder import luck as lucks
+
+    def try_out(title: str, names: list[str]) -> list[lucks.Unsteady]:
+        with _bar(console) as progress:
+            task = progress.add_task(title, total=len(names) * lucks.SECRETS, rate="")
+            found = lucks.tried(names, lambda: progress.advance(task), workers)
+        wrong = [row for name in names for row in lucks.unsteady(name, found[name])]
+        if not wrong and not exercise:
+            lucks.keep(title, found)
+        return wrong
+
+    console = _console()
+    if exercise:
+        for name in exercise:
+            _notebook_of(name)
+        unsteady = try_out("exercises", exercise)
+    else:
+        chosen = [known(name) for name in assignment] if assignment else list(lucks.outdated())
+        unsteady = [row for name in chosen for row in try_out(name, lucks.names(name))]
+    for row in unsteady:
+        console.print(Text(str(row)), soft_wrap=True)
+    if unsteady:
+        raise typer.Exit(1)
+    console.print(f"Every kept answer gets the same points and the same name on each of {lucks.SECRETS} secrets.")
+
+
+@app.command()
 def sample(
     students: Annotated[int, typer.Argument(min=1, help="How many.")] = 16,
     grading: Annotated[Path | None, typer.Option(help="Where. [default: grading/sample/]")] = None,
@@ -331,11 +378,14 @@ def sample(
 
     usual = root() / "grading" / "sample"
     school = Class(grading or usual)
-    if school.folder.resolve() == usual.resolve():
-        samples.forget(school)
-    elif not school.is_empty():
-        raise UserError(f"{school.submitted} is not empty, and a sample class would take the place of what is there")
-    names = samples.make(school, students, seed)
+    with alone(school):
+        if school.folder.resolve() == usual.resolve():
+            samples.forget(school)
+        elif not school.is_empty():
+            raise UserError(
+                f"{school.submitted} is not empty, and a sample class would take the place of what is there"
+            )
+        names = samples.make(school, students, seed)
     typer.echo(f"{len(names)} students in {_shown(school.submitted)}")
 
 
@@ -379,6 +429,14 @@ def bench(
     if otter is not None and not otter.is_file():
         raise UserError(f"there is no {otter}")
     benches.run(_console(), assignment, students, plain, growth or [], picture, otter)
+
+
+def _bar(console: Console) -> Progress:
+    """A progress bar that goes when the work is done; a task has a field `rate`."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True,
+    )  # fmt: skip
 
 
 def _console() -> Console:
@@ -430,8 +488,10 @@ def _mendable(error: Exception) -> str:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename):
             return f"{_shown(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
-    if isinstance(error, (PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)) and error.filename:
+    if isinstance(error, OSError) and error.errno in OF_THE_FILE_SYSTEM and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if type(error).__name__ == "OperationalError":  # SQLAlchemy's, whom not every command has imported
+        return "the gradebook can't be written: " + str(getattr(error, "orig", error)).splitlines()[0]
     from autograder.jail.sandbox import JailBroken
     from autograder.key import KeyProblem
 

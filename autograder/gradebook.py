@@ -10,23 +10,24 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import nbformat
 import nbgrader.api
 import sqlalchemy as sa
-from alembic.script import ScriptDirectory
 from nbgrader.api import Grade, Gradebook
-from nbgrader.dbutil import ALEMBIC_DIR
 from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
 from sqlalchemy.orm import Session
 
 import autograder
+from autograder import ledger, shown
 from autograder.draws import key_version
 from autograder.grade import Graded
-from autograder.house import Class, UserError, solution
-from autograder.inbox import Kind
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict
+from autograder.house import Class, UserError, make_folder, release, solution
+from autograder.inbox import Kind, template
+from autograder.withheld import withheld
+from ffnlab.verdict import Outcome, Verdict, from_dict
 
 _metadata = sa.MetaData()
 ATTEMPTS = sa.Table(
@@ -45,6 +46,12 @@ ATTEMPTS = sa.Table(
 )
 
 
+def _make_private(url: sa.URL) -> None:
+    """A new SQLite file, for its owner alone: SQLite takes its mode for the files that it makes beside it."""
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
+        Path(url.database).touch(mode=0o600)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """The latest grading of one submission, as kept."""
@@ -60,10 +67,7 @@ class Attempt:
 
     def verdict(self, exercise: str) -> Verdict:
         """The verdict on one exercise, as it was. Raises KeyError where there was none."""
-        kept = self.verdicts[exercise]
-        aspects = tuple(AspectVerdict(**aspect) for aspect in kept["aspects"])
-        rest = {name: kept[name] for name in ("exercise", "mistake", "cause", "where")}
-        return Verdict(outcome=Outcome(kept["outcome"]), aspects=aspects, **rest)
+        return from_dict(self.verdicts[exercise])
 
 
 def version(assignment: str) -> str:
@@ -76,29 +80,31 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _schema_version() -> str:
-    return str(ScriptDirectory(ALEMBIC_DIR).get_current_head())
-
-
 class Book:
-    """The gradebook of one class, open for one writer. Use as a context manager."""
+    """The gradebook of one class, open for one writer. Use as a context manager.
 
-    def __init__(self, school: Class) -> None:
+    anew: make it where one is gone.
+
+    Raises:
+        UserError: it can't be opened, or is none that can be written into.
+    """
+
+    def __init__(self, school: Class, anew: bool = False) -> None:
         self._school = school
-        school.folder.mkdir(parents=True, exist_ok=True)
+        ledger.look(school, anew)
+        make_folder(school.folder)
         # A new gradebook is marked with its schema's version, for which nbgrader starts `alembic`, by name and for seconds.
-        nbgrader.api.get_alembic_version = _schema_version
+        nbgrader.api.get_alembic_version = ledger.head
         logging.getLogger("alembic").setLevel(logging.WARNING)
         # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
         warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")
         try:
+            _make_private(sa.make_url(school.db_url))
             self._gradebook = Gradebook(school.db_url)
             self._names: dict[str, dict[str, str]] = {}
             _metadata.create_all(self._gradebook.engine)
-        except ImportError as error:
-            raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
         except (sa.exc.SQLAlchemyError, OSError) as error:
-            raise UserError(f"the gradebook {school.db_url} can't be opened: {str(error).splitlines()[0]}") from None
+            raise ledger.refused(school, error) from None
 
     def __enter__(self) -> Book:
         return self
@@ -158,13 +164,20 @@ class Book:
             (notebook,) = entry.notebooks
             grades = {names[grade.cell_id]: grade for grade in notebook.grades}
             comments = {names[comment.cell_id]: comment for comment in notebook.comments}
-            attempted = {cell.name: not cell.untouched for cell in graded.cells if cell.kind is Kind.MANUAL}
+            cells = graded.cells or template(release(assignment))
+            attempted = {
+                cell.name: bool(graded.cells) and not cell.untouched for cell in cells if cell.kind is Kind.MANUAL
+            }
+            waits = any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values())
             try:
                 for name, verdict in graded.verdicts.items():
                     held = verdict.outcome is Outcome.NOT_GRADED
                     _score(grades[f"check-{name}"], None if held else verdict.points)
-                    comments[name].auto_comment = None if verdict.outcome is Outcome.EARNED else verdict.message
+                    comments[name].auto_comment = (
+                        None if verdict.outcome is Outcome.EARNED else shown.markdown(withheld(verdict).message)
+                    )
                 for name, answered in attempted.items():
+                    answered = answered or (waits and not graded.cells)
                     _score(grades[name], None if answered else 0.0)
                     comments[name].auto_comment = None if answered else "No response."
             except KeyError as missing:
@@ -224,6 +237,12 @@ class Book:
             }
             for submission in self._gradebook.assignment_submissions(assignment)
         }
+
+
+def is_of_one_paper(error: Exception) -> bool:
+    """Whether saving failed over what one paper holds; else it would fail over the next one too: the disk, the folder, the database, or our own code's user."""
+    ours = (UserError, OSError, sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.PendingRollbackError)
+    return not isinstance(error, ours)
 
 
 def _score(grade: Grade, points: float | None) -> None:

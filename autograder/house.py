@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")  # no leading sign: a spreadsheet would take it for a formula
 
@@ -82,6 +84,61 @@ def replace(path: Path, content: str | bytes, mode: int = 0o666) -> None:
     draft.touch(mode=mode)
     draft.write_bytes(content.encode() if isinstance(content, str) else content)
     draft.replace(path)
+
+
+def keep(path: Path, content: str | bytes) -> None:
+    """Write a file of a class, whole or not at all, for its owner alone; so are the folders that it is the first in."""
+    make_folder(path.parent)
+    replace(path, content, mode=0o600)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of a class, and those above it, for their owner alone."""
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[TextIO]:
+    """A class's file to write more into, for its owner alone."""
+    with open(path, "a", encoding="utf-8", opener=_private) as file:
+        yield file
+
+
+LOCK = ".lock"
+KEPT = ("autograded", "feedback", ".markings", "hidden_draws.json", "grading.log", "gradebook.db")
+
+
+@contextlib.contextmanager
+def alone(school: Class) -> Iterator[None]:
+    """One command at a time works on a class; the kernel gives the place free when a command ends, however it ends. What a class keeps is for its owner alone.
+
+    Raises:
+        UserError: another one is at work.
+    """
+    if school.folder.exists() and not school.folder.is_dir():
+        raise UserError(f"{school.folder} is not a folder")
+    make_folder(school.folder)
+    with open(school.folder / LOCK, "a+", encoding="ascii", opener=_private) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            who = file.read(20).strip()
+            raise UserError(
+                f"{school.folder} is being worked on already, by process {who or '?'}: wait until it has ended, or stop it"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        for path in (school.folder / name for name in KEPT):  # an earlier version may have made them
+            if path.exists() and not path.is_symlink():
+                path.chmod(0o700 if path.is_dir() else 0o600)
+        yield
 
 
 @contextlib.contextmanager

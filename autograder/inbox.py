@@ -19,8 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from autograder.house import UserError, release
+from autograder.shown import PICTURE
+from ffnlab.cleaning import SIGN
 
 MAX_CELLS = 2000
+MAX_PICTURES = 20  # of a cell
+LONE_SURROGATE = re.compile(
+    "[\ud800-\udfff]"
+)  # nothing can encode one; other odd characters are as good in a program as any
 
 
 class Unreadable(Exception):
@@ -177,7 +183,7 @@ def parse(data: bytes, most: int) -> list[dict[str, Any]]:
         raise Unreadable("not a notebook: a JSON object was expected")
     cells = notebook.get("cells")
     if cells is None and isinstance(notebook.get("worksheets"), list):
-        cells = [c for sheet in notebook["worksheets"] if isinstance(sheet, dict) for c in sheet.get("cells") or []]
+        cells = [c for sheet in notebook["worksheets"] if isinstance(sheet, dict) for c in _list(sheet.get("cells"))]
     if not isinstance(cells, list):
         raise Unreadable("not a notebook: it has no list of cells")
     if len(cells) > MAX_CELLS:
@@ -185,11 +191,17 @@ def parse(data: bytes, most: int) -> list[dict[str, Any]]:
     return [_cell(cell) for cell in cells if isinstance(cell, dict)]
 
 
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    text = source if isinstance(source, str) else ""
+    text = LONE_SURROGATE.sub(SIGN, source) if isinstance(source, str) else ""
+    if isinstance(cell.get("attachments"), dict):
+        text = _with_pictures(text, cell["attachments"])
     metadata = cell.get("metadata")
     graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
@@ -199,3 +211,13 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
         "grade_id": grade_id if isinstance(grade_id, str) else "",
         "id": cell.get("id") if isinstance(cell.get("id"), str) else "",
     }
+
+
+def _with_pictures(source: str, attachments: dict[str, Any]) -> str:
+    """A Markdown source in which each `attachment:NAME` is the picture itself, as a data URI: only sources travel further."""
+    for name, data in list(attachments.items())[:MAX_PICTURES]:
+        for kind, content in data.items() if isinstance(data, dict) else ():
+            address = f"data:{kind};base64,{content}"
+            if PICTURE.fullmatch(address):
+                source = source.replace(f"(attachment:{name})", f"({address})", 1)
+    return source

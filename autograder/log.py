@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from autograder.grade import Graded
-from autograder.house import Class
-from autograder.report import clean
+from autograder.house import Class, appending
+from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome
 
 FILE = "grading.log"
@@ -18,7 +18,7 @@ FILE = "grading.log"
 @contextlib.contextmanager
 def of(school: Class) -> Iterator[Callable[[str, Graded], None]]:
     """A function that appends a submission's line to the class's log."""
-    with (school.folder / FILE).open("a", encoding="utf-8") as file:
+    with appending(school.folder / FILE) as file:
 
         def write(student: str, graded: Graded) -> None:
             file.write(line(student, graded) + "\n")
@@ -36,4 +36,4 @@ def line(student: str, graded: Graded) -> str:
         datetime.now(UTC).isoformat(timespec="seconds"), student, graded.assignment,
         f"{graded.points:g}/{graded.max_points:g}", f"{graded.seconds:.2f} s", ended, named, "; ".join(graded.remarks),
     ]  # fmt: skip
-    return "  ".join(clean(part, 1000).replace("\n", " ") for part in parts if part)
+    return "  ".join(in_a_line(part, 1000) for part in parts if part)

@@ -16,8 +16,11 @@ from conftest import needs_bubblewrap
 from test_survival import assert_graded_once, class_of, lines_of
 
 from autograder import classroom, pool, stock
+from autograder.grade import Graded
 from autograder.gradebook import Book
 from autograder.house import Class, UserError
+from ffnlab import exercises
+from ffnlab.verdict import not_earned
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # its server refuses to run as root
@@ -69,3 +72,13 @@ def test_a_server_that_does_not_answer_is_one_clear_line(tmp_path: Path) -> None
     with pytest.raises(UserError, match="can't be opened") as raised:
         Book(Class(tmp_path, "postgresql://grader@127.0.0.1:9/gradebook"))
     assert "\n" not in str(raised.value)
+
+
+def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path: Path) -> None:
+    said = "NUL \x00, half a character \ud800, \x1b[31mred"
+    verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in exercises.of_notebook(START)}
+    with Book(Class(tmp_path, server)) as book:
+        book.know(START)
+        book.enter("eve", Graded(START, verdicts, remarks=[said]), "0" * 64, None)
+        (kept,) = book.latest(START, "eve")
+    assert kept.points == 0.0

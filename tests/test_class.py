@@ -1,0 +1,512 @@
+"""A class's folder: one paper costs nobody else anything; one run at a time; a gradebook or a secret that is odd or gone is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attacks import START
+from conftest import ROOT, needs_bubblewrap
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jinja2 import Environment
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from test_cleaning import ANY_TEXT
+from test_inbox import ANSWER, MOST, answered
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import classroom, draws, feedback, gradebook, handed_in, inbox, ledger, log, pool, shown
+from autograder.grade import Graded
+from autograder.house import Class, UserError, alone
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
+from ffnlab import exercises
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
+
+LISTED = exercises.of_notebook(START)
+
+
+def hand_in(school: Class, student: str, data: bytes | None = None) -> Path:
+    folder = school.submitted / student / START
+    folder.mkdir(parents=True)
+    (folder / f"{START}.ipynb").write_bytes(json.dumps(answered()).encode() if data is None else data)
+    return folder
+
+
+def earned() -> dict[str, Verdict]:
+    return {
+        e.name: Verdict(e.name, Outcome.EARNED, tuple(AspectVerdict(a.name, a.points, a.points) for a in e.aspects))
+        for e in LISTED
+    }
+
+
+def rebuilt(data: bytes, verdicts: dict[str, Verdict] | None = None) -> Graded:
+    """What a worker gives back, without one: the notebook is rebuilt here, and nothing in it is run."""
+    try:
+        found = inbox.rebuild(START, data, MOST)
+    except inbox.Unreadable as error:
+        return Graded(
+            START,
+            {e.name: not_earned(e, f"The submission could not be read: {error}.") for e in LISTED},
+            remarks=[str(error)],
+        )
+    return Graded(START, verdicts or earned(), found.cells, remarks=list(found.remarks))
+
+
+@pytest.fixture
+def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, Graded]:
+    """Grading without a jail: by what was handed in, what a worker gives back; the file as it is, if nothing is said."""
+    said: dict[bytes, Graded] = {}
+
+    def work(jobs: Any, team: object, stop: object = None) -> Iterator[tuple[Any, Graded]]:
+        for paper, job in jobs:
+            yield paper, said.get(job.data) or rebuilt(job.data)
+
+    monkeypatch.setattr(pool, "graded", work)
+    return said
+
+
+class Nobody(pool.Team):
+    """A team that is never needed."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: None, 1, Limits(), Mode.BUBBLEWRAP)  # type: ignore[arg-type, return-value]
+
+
+def grade(school: Class, **how: Any) -> tuple[classroom.Summary, dict[str, Graded]]:
+    done: dict[str, Graded] = {}
+
+    def tell(one: classroom.Done, total: int) -> None:
+        if one.graded:
+            done[one.submission.student] = one.graded
+
+    return classroom.grade(school, START, Nobody(), tell=tell, **how), done
+
+
+# One paper costs that paper alone
+
+
+def link_to_a_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2**40)
+
+
+ODD_FILES: dict[str, Callable[[Path], Any]] = {
+    "a pipe": os.mkfifo,
+    "a link to a device": link_to_a_device,
+    "a folder": Path.mkdir,
+    "a socket": lambda path: os.mknod(path, stat.S_IFSOCK | 0o600),
+    "a sparse file of a TiB": sparse,
+    "not UTF-8": lambda path: path.write_bytes(b"\xff\xfe\x00"),
+    "a year that overflows": lambda path: path.write_text("9999-12-31 23:59:59 -2300"),
+    "a zone that is a file": lambda path: path.write_text(f"2026-10-01 10:00:00 {ROOT}/README.md"),
+    "a year before all years": lambda path: path.write_text("0001-01-01 00:00:00 +2300"),
+    "empty": Path.touch,
+}
+
+
+@pytest.mark.parametrize("odd", ODD_FILES)
+@pytest.mark.parametrize("name", [handed_in.TIMESTAMP, f"{START}.ipynb"])
+def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, graded_here: object) -> None:
+    school = Class(tmp_path)
+    hand_in(school, "ada")
+    folder = hand_in(school, "eve")
+    (folder / name).unlink(missing_ok=True)
+    ODD_FILES[odd](folder / name)
+    for _ in range(2):
+        summary, done = grade(school, force=True)
+        assert summary.graded == 2 and done["ada"].points == 2
+        assert done["eve"].points == (2 if name == handed_in.TIMESTAMP else 0)
+        assert not any(v.outcome is Outcome.NOT_GRADED for v in done["eve"].verdicts.values())
+    assert not (school.autograded / "eve" / START / handed_in.TIMESTAMP).exists()
+    page = (school.feedback / "eve" / START / f"{START}.html").read_text(encoding="utf-8")
+    assert page.count('ffnlab-panel"') == (2 if name == handed_in.TIMESTAMP else 1), "it is said once"
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-10-01 10:00:00.000000 UTC", datetime(2026, 10, 1, 10)),
+        ("2026-10-01 10:00:00 +0200\n", datetime(2026, 10, 1, 8)),
+        ("2026-10-01T10:00:00+02:00", datetime(2026, 10, 1, 8)),
+        ("2026-10-01", datetime(2026, 10, 1)),
+        ("yesterday", None),
+        ("2026-13-01 10:00", None),
+    ],
+)
+def test_a_timestamp_says_when_in_utc(text: str, moment: datetime | None, tmp_path: Path) -> None:
+    (tmp_path / handed_in.TIMESTAMP).write_text(text, encoding="utf-8")
+    assert handed_in.timestamp(tmp_path) == moment
+
+
+def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_path: Path, graded_here: object) -> None:
+    school = Class(tmp_path)
+    hand_in(school, "ada")
+    for name in ("zoë", "two words", "=1+1", "\udcff", "new\nline"):
+        hand_in(school, name)
+    (school.submitted / "linked").symlink_to(school.submitted / "ada")
+    os.mkfifo(school.submitted / "pipe")
+    summary, done = grade(school)
+    assert set(done) == {"ada"} and summary.graded == 1
+    names, links = summary.passed_over
+    assert all(name in names for name in ("zoë", "two words", "=1+1", "�", "new line")) and "linked" in links
+    assert "\n" not in names + links and (names + links).encode()
+
+
+def test_what_can_not_be_saved_keeps_its_points_and_says_so(
+    tmp_path: Path, graded_here: dict[bytes, Graded], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    school = Class(tmp_path)
+    for name in ("ada", "eve", "zoe"):
+        hand_in(school, name, json.dumps(answered(f"{ANSWER}  # {name}")).encode())
+    page = feedback.feedback_page
+
+    def fails(student: str, graded: Graded) -> str:
+        if student == "eve" and graded.cells:
+            raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+        return page(student, graded)
+
+    monkeypatch.setattr(feedback, "feedback_page", fails)
+    summary, done = grade(school)
+    assert summary.graded == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(done, 2.0)
+    assert "could not be saved" in done["eve"].remarks[0]
+    with gradebook.Book(school) as book:
+        assert book.scores(START)["eve"]["check-hello_shape"] == 2.0
+
+
+def test_a_full_disk_is_nobodys_paper(tmp_path: Path, graded_here: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    school = Class(tmp_path)
+    hand_in(school, "ada")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "a page")
+
+    monkeypatch.setattr(feedback, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        grade(school)
+
+
+def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobody(
+    tmp_path: Path, graded_here: object
+) -> None:
+    school = Class(tmp_path)
+    folder = school.submitted / "eve" / "01_attention"
+    folder.mkdir(parents=True)
+    listed = exercises.of_notebook("01_attention")
+    one = Graded(
+        "01_attention", {e.name: not_earned(e, "It could not be read.") for e in listed}, remarks=["not a notebook"]
+    )
+    two = Graded(
+        "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in listed}, remarks=["the jail broke"]
+    )
+    with gradebook.Book(school) as book:
+        book.know("01_attention")
+        for student, graded in (("eve", one), ("ada", two)):
+            feedback.write(school, student, graded)
+            book.enter(student, graded, "0" * 64, None)
+        scores = book.scores("01_attention")
+    assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
+    cells = json.loads((school.autograded / "eve" / "01_attention" / "01_attention.ipynb").read_text(encoding="utf-8"))[
+        "cells"
+    ]
+    assert cells[0]["source"] == "not a notebook"
+    assert {"M1", "check-softmax"} & {cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in cells}
+
+
+# Garbage
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+IDS = [cell["metadata"]["nbgrader"]["grade_id"] for cell in answered()["cells"] if "nbgrader" in cell["metadata"]]
+METADATA = JSON | st.fixed_dictionaries(
+    {"nbgrader": JSON | st.fixed_dictionaries({"grade_id": st.sampled_from(IDS) | JSON})}
+)
+CELL = JSON | st.fixed_dictionaries(
+    {"source": JSON | st.lists(ANY_TEXT, max_size=3)},
+    optional={
+        "cell_type": st.sampled_from(["code", "markdown"]) | JSON,
+        "metadata": METADATA,
+        "id": JSON,
+        "attachments": JSON | st.dictionaries(ANY_TEXT, st.dictionaries(st.just("image/png"), JSON)),
+    },
+)
+CELLS = JSON | st.lists(CELL, max_size=5)
+NOTEBOOKS = (
+    JSON
+    | st.fixed_dictionaries({"cells": CELLS})
+    | st.fixed_dictionaries({"worksheets": JSON | st.lists(JSON | st.fixed_dictionaries({"cells": CELLS}), max_size=3)})
+)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Class, gradebook.Book]]:
+    school = Class(tmp_path_factory.mktemp("shelf"))
+    with gradebook.Book(school) as book:
+        book.know(START)
+        yield school, book
+
+
+def keep(school: Class, book: gradebook.Book, graded: Graded) -> None:
+    """Write it, enter it, log it, show it."""
+    feedback.write(school, "eve", graded)
+    book.enter("eve", graded, "0" * 64, None)
+    with log.of(school) as line:
+        line("eve", graded)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(NOTEBOOKS | st.just({"worksheets": [{"cells": 5}]}))
+def test_whatever_json_comes_it_is_refused_or_can_be_kept(
+    shelf: tuple[Class, gradebook.Book], notebook: object
+) -> None:
+    keep(*shelf, rebuilt(json.dumps(notebook).encode()))
+
+
+# What would hang or end a page that a person reads
+
+
+def in_filter(name: str, text: str) -> str:
+    return str(shown.FILTERS[name](Environment().from_string("").new_context({"resources": {}}), text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("markdown2html", "\\begin{a}" * 20_000),
+        ("highlight_code", "(" * 20_001),
+        ("ansi2html", "\x1b[1m" * 1_001),
+        ("ansi2html", "\x1b" * 1_001),
+    ],
+)
+def test_what_takes_longer_with_the_square_of_its_length_is_shown_as_plain_text(name: str, text: str) -> None:
+    shown_as = in_filter(name, text)
+    assert "<span" not in shown_as and "<p>" not in shown_as and "\x1b" not in shown_as
+    if name == "markdown2html":
+        assert shown_as == f"<pre>{text}</pre>"
+        assert shown.markdown(text) == f"```text\n{text}\n```"
+
+
+def test_a_page_has_a_bound_of_its_own() -> None:
+    context = Environment().from_string("").new_context({"resources": {}})
+    rendered = [str(shown.markdown2html(context, "x" * 9_999)) for _ in range(12)]
+    assert sum(one.startswith("<p>") for one in rendered) == 10 and rendered[-1] == f"<pre>{'x' * 9_999}</pre>"
+
+
+@pytest.mark.parametrize("odd", ["a pipe", "a zone that is a file", "a year that overflows", "not UTF-8"])
+def test_formgraders_list_of_a_class_survives_an_odd_timestamp(
+    odd: str, used: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOGRADER_GRADING", str(used.folder))
+    ODD_FILES[odd](used.submitted / "ada" / START / handed_in.TIMESTAMP)
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
+    listed = NbGraderAPI(CourseDirectory(config=config), config=config).get_submissions(START)
+    assert [one["student"] for one in listed] == ["ada"]
+
+
+def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
+    notebook = answered()
+    picture = {"image/png": "AAAA"}
+    cell = {
+        "cell_type": "markdown",
+        "metadata": {},
+        "source": "![x](attachment:a.png)" * 3,
+        "attachments": {"a.png": picture},
+    }
+    notebook["cells"] = [cell]
+    (found,) = inbox.parse(json.dumps(notebook).encode(), MOST)
+    assert found["source"] == "![x](data:image/png;base64,AAAA)" + "![x](attachment:a.png)" * 2
+
+
+# One at a time
+
+
+def test_a_second_command_on_a_class_is_one_clear_line_and_changes_nothing(tmp_path: Path) -> None:
+    school = Class(tmp_path / "class")
+    with alone(school):
+        before = sorted(school.folder.rglob("*"))
+        with pytest.raises(UserError, match=f"by process {os.getpid()}"), alone(school):
+            pass
+        assert sorted(school.folder.rglob("*")) == before
+    with alone(school):
+        pass
+
+
+def test_a_command_that_was_killed_holds_no_place(tmp_path: Path) -> None:
+    source = (
+        "import os, sys; from pathlib import Path; from autograder.house import Class, alone\n"
+        "with alone(Class(Path(sys.argv[1]))): print('there', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", source, str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdout and other.stdout.readline() == b"there\n"
+    with pytest.raises(UserError, match=f"by process {other.pid}"), alone(Class(tmp_path)):
+        pass
+    other.kill()
+    other.wait()
+    with alone(Class(tmp_path)):
+        pass
+
+
+# What is odd or gone
+
+
+@pytest.fixture
+def used(tmp_path: Path, graded_here: object) -> Class:
+    """A class with one graded submission."""
+    school = Class(tmp_path / "class")
+    hand_in(school, "ada")
+    grade(school)
+    return school
+
+
+def content(school: Class) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(school.folder.rglob("*")) if path.is_file()}
+
+
+def test_a_gradebook_of_an_older_nbgrader_is_refused_and_the_advice_works(
+    used: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = used.folder / "gradebook.db"
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE alembic_version SET version_num = '167914646830'")
+    before = content(used)
+    with pytest.raises(UserError, match=r"older nbgrader: back it up, then run .* nbgrader db upgrade") as raised:
+        grade(used)
+    assert "\n" not in str(raised.value) and content(used) == before
+
+
+def test_a_foreign_database_gets_no_table(used: Class, tmp_path: Path) -> None:
+    file = tmp_path / "foreign.db"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE recipes (name TEXT)")
+    before = file.read_bytes(), content(used)
+    with pytest.raises(UserError, match="is not a gradebook: it holds recipes"):
+        grade(Class(used.folder, f"sqlite:///{file}"))
+    assert (file.read_bytes(), content(used)) == before
+
+
+def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "gradebook.db").write_bytes(b"x" * 5000)
+    with pytest.raises(UserError, match="can't be opened: file is not a database"):
+        gradebook.Book(Class(tmp_path))
+
+
+def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class) -> None:
+    (used.folder / "gradebook.db").unlink()
+    before = content(used)
+    with pytest.raises(UserError, match=f"is gone or empty, but .* holds results.*{ledger.ANEW}"):
+        grade(used)
+    assert content(used) == before
+    assert grade(used, anew=True)[0].graded == 1
+
+
+@pytest.mark.parametrize("results", ["pages", "attempts"])
+def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, used: Class) -> None:
+    used.draws.unlink()
+    if results == "attempts":
+        shutil.rmtree(used.feedback)
+        shutil.rmtree(used.autograded)
+    before = content(used)
+    with pytest.raises(UserError, match=f"does not hold the secret.*{ledger.ANEW}"):
+        grade(used)
+    assert content(used) == before
+    grade(used, anew=True)
+    assert used.draws.is_file()
+
+
+@pytest.mark.parametrize(
+    "broken", ["{", "[]", '{"00_start_here": {}}', '{"00_start_here": {"secret": "no", "attempts": {}}}']
+)
+def test_a_broken_file_of_secrets_is_one_clear_line(broken: str, tmp_path: Path) -> None:
+    (tmp_path / draws.FILE).write_text(broken, encoding="utf-8")
+    with pytest.raises(UserError, match="without its secret earlier grades can't be repeated"):
+        draws.hidden(START, tmp_path / draws.FILE)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql+psycopg://grader:s3cr3t@127.0.0.1:9/gradebook",
+        "postgresql+psycopg://grader:half@s3cr3t@127.0.0.1:9/gradebook",
+        "postgresql+psycopg://grader:s3cr3t/half@127.0.0.1:9/gradebook",
+        "postgresql+psycopg://127.0.0.1:s3cr3t/gradebook",
+        "postgresql+psycopg://grader@127.0.0.1:9/gradebook?password=s3cr3t",
+        "nosuchsql://grader:s3cr3t@127.0.0.1/gradebook",
+        "grader:s3cr3t@127.0.0.1/gradebook",
+    ],
+)
+def test_a_password_in_a_wrong_address_is_never_printed(address: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as raised:
+        gradebook.Book(Class(tmp_path, address))
+    said = str(raised.value)
+    assert "s3cr3t" not in said and "half" not in said and "can't be opened" in said and "\n" not in said
+
+
+@needs_bubblewrap
+def test_a_class_that_can_not_be_written_is_one_clear_line(used: Class) -> None:
+    before = content(used)
+    for place in (used.folder, used.folder / "gradebook.db"):
+        command = [
+            "bwrap", "--dev-bind", "/", "/", "--ro-bind", str(place), str(place),
+            sys.executable, "-c", "from autograder.cli import main; main()", "sample", "1", "--grading", str(used.folder),
+        ]  # fmt: skip
+        if place != used.folder:
+            command[-4:] = ["grade", "--force", "--grading", str(used.folder)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert "ead-only" in done.stderr or "readonly" in done.stderr, done.stderr
+    assert {name: data for name, data in content(used).items() if ".lock" not in name} == {
+        name: data for name, data in before.items() if ".lock" not in name
+    }
+
+
+# For its owner alone
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, graded_here: object) -> None:
+    school = Class(tmp_path / "class")
+    hand_in(school, "ada")
+    old = os.umask(umask)
+    try:
+        with alone(school):
+            grade(school)
+    finally:
+        os.umask(old)
+    made = [path for path in school.folder.rglob("*") if not path.is_relative_to(school.submitted)]
+    assert {path.name for path in made} >= {
+        "gradebook.db",
+        "grading.log",
+        draws.FILE,
+        f"{START}.html",
+        f"{START}.ipynb",
+        ".markings",
+    }
+    assert [path for path in made if path.stat().st_mode & 0o077] == []
+
+
+def test_what_an_earlier_version_left_open_is_closed(used: Class) -> None:
+    kept = [used.feedback, used.autograded, used.draws, used.folder / "gradebook.db", used.folder / log.FILE]
+    for path in kept:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    with alone(used):
+        assert [path for path in kept if path.stat().st_mode & 0o077] == []
