@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from autograder import depends, judge, matrix
-from autograder.house import UserError, replace
+from autograder.house import UserError, keep
 from autograder.key import Key
 from ffnlab import exercises, verdict
 
@@ -25,6 +26,11 @@ def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
     module = Path(str(exercises.NOTEBOOKS[assignment].__file__))
     return depends.version(KEYS / module.name, module, Path(verdict.__file__))[:12]
+
+
+def has_secret(assignment: str, file: Path) -> bool:
+    """Whether an assignment's secret is in the file. Raises UserError as `hidden` does."""
+    return "secret" in _read(file).get(assignment, {})
 
 
 def hidden(assignment: str, file: Path) -> Seeds:
@@ -44,7 +50,7 @@ def hidden(assignment: str, file: Path) -> Seeds:
         for key in keys.of_notebook(assignment):
             attempts[key.exercise.name] = _holding_attempt(key, secret, attempts.get(key.exercise.name, 0))
         kept[assignment] = {"secret": secret.hex(), "attempts": attempts, "holds_for": version}
-        replace(file, json.dumps(kept, indent=1), mode=0o600)
+        keep(file, json.dumps(kept, indent=1))
     return {
         exercise.name: judge.hidden_seeds(exercise, secret, attempts[exercise.name])
         for exercise in exercises.of_notebook(assignment)
@@ -73,12 +79,21 @@ def for_recheck(name: str) -> tuple[int, ...]:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        return {}
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
     except (OSError, ValueError):
         raise UserError(f"{file} can't be read; without its secret earlier grades can't be repeated") from None
-    if not isinstance(kept, dict):
-        raise UserError(f"{file} is not what grading wrote there")
+    if not isinstance(kept, dict) or not all(_is_entry(entry) for entry in kept.values()):
+        raise UserError(f"{file} is not what grading wrote there; without its secret earlier grades can't be repeated")
     return kept
+
+
+def _is_entry(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and bool(re.fullmatch(r"[0-9a-f]{64}", str(entry.get("secret"))))
+        and isinstance(entry.get("attempts"), dict)
+        and all(isinstance(attempt, int) for attempt in entry["attempts"].values())
+    )

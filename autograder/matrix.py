@@ -61,13 +61,22 @@ def problem(answer: Answer, verdict: Verdict) -> str:
     return ""
 
 
-def holds(key: Key, seeds: Seeds) -> bool:
-    """Whether the matrix of one exercise holds on the given draws: what the marking saw of each mistake is judged, so that each answer runs once."""
+def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
+    """Every kept answer of one exercise with its verdict on the given draws, the untouched stub first. What the marking saw of each mistake is
+    judged, so that each answer runs once.
+
+    Raises:
+        KeyProblem: the truth itself raises.
+    """
     marking, mistakes = judge.marked(key, seeds)
     judge.know(key.exercise.name, seeds, marking)
     others = [untouched(key), *key.rights]
     seen = [judge.observe(key.exercise, answer.answer, seeds) for answer in others]
-    return not any(
-        problem(answer, verdict_on(key.exercise, marking, observations))
-        for answer, observations in zip([*others, *key.mistakes], [*seen, *mistakes], strict=True)
-    )
+    given = judge.inputs(key.exercise, seeds)
+    pairs = zip([*others, *key.mistakes], [*seen, *mistakes], strict=True)
+    return [(answer, verdict_on(key.exercise, marking, observed, given)) for answer, observed in pairs]
+
+
+def holds(key: Key, seeds: Seeds) -> bool:
+    """Whether the matrix of one exercise holds on the given draws."""
+    return not any(problem(answer, verdict) for answer, verdict in verdicts(key, seeds))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder import build, draws, judge, keys, matrix
+from autograder import build, draws, judge, keys, luck, matrix
 from autograder.key import Key, KeyProblem
 from ffnlab import answers, exercises
 from ffnlab.check import examine
@@ -19,11 +19,37 @@ NAMES = list(exercises.every())
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("secret", [b"one", b"two", b"three"])
-def test_the_matrix_holds_on_hidden_draws(name: str, secret: bytes) -> None:
-    key = keys.find(name)
-    found = matrix.rows(key, {"hidden": judge.hidden_seeds(key.exercise, secret)}, build.solution_answer(name))
-    assert [f"{row.answer.name}: {row.problem}" for row in found if row.problem] == []
+@pytest.mark.parametrize("number", range(3))
+def test_the_matrix_holds_on_hidden_draws(name: str, number: int) -> None:
+    """On three of the twenty secrets everything runs again: a record of what kept answers get on all of them was not made up."""
+    found = luck.scores(name, number)
+    assert luck.unsteady(name, {number: found}) == []
+    key, solution = keys.find(name), build.solution_answer(name)
+    verdict = judge.judge_here(key, solution.answer, judge.hidden_seeds(key.exercise, luck.secret(number)))
+    assert matrix.problem(solution, verdict) == ""
+    recorded = luck.recorded().get(exercises.notebook_of(name))
+    if recorded:
+        assert {answer: list(got) for answer, got in found.items()} == recorded["answers"][name]
+
+
+@pytest.mark.parametrize("notebook", luck.recorded())
+def test_what_was_found_on_twenty_secrets_was_found_for_the_key_as_it_is(notebook: str) -> None:
+    assert notebook not in luck.outdated(), "its key has changed since: `make luck`"
+    assert luck.recorded()[notebook]["secrets"] == luck.SECRETS
+
+
+def test_a_verdict_that_depends_on_luck_is_told() -> None:
+    key = keys.find("ffn_forward")
+    steady = luck.scores("ffn_forward", 0)
+    right, mistake = key.rights[0], key.mistakes[0]
+    unlucky = steady | {right.name: (key.exercise.points - 1, ""), mistake.name: (key.exercise.points, "")}
+    found = {row.answer: row.what for row in luck.unsteady("ffn_forward", {0: steady, 1: unlucky, 2: steady})}
+    assert set(found) == {right.name, mistake.name}
+    assert (
+        found[right.name] == f"{key.exercise.points:g} points on 2 of 3; {key.exercise.points - 1:g} points on 1 of 3"
+    )
+    always = {row.answer: row.what for row in luck.unsteady("ffn_forward", {0: unlucky, 1: unlucky})}
+    assert set(always) == {right.name, mistake.name}
 
 
 def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:

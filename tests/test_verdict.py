@@ -22,6 +22,7 @@ from nbgrader.utils import get_partial_grade
 
 from ffnlab import check, hint, panel, plain, progress, quiz
 from ffnlab.check import NotEarned
+from ffnlab.cleaning import clean
 from ffnlab.exercise import Exercise, NotAsAsked, described, raised, send_back
 from ffnlab.plain import Failure, Malformed, Opaque
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, difference, judge, marking_of, normalised
@@ -108,18 +109,53 @@ def test_an_exception_that_should_have_come_is_named(call: Any, words: str) -> N
 
 
 def test_facts_that_cannot_be_computed_say_why() -> None:
-    def a_number(seen: Any) -> float:
+    def a_number(seen: Any, inputs: dict[str, Any]) -> float:
         if isinstance(seen, str):
             raise NotAsAsked("a text came back instead of a number")
         return float(seen)
 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1, facts=a_number)(lambda answer: answer)
-    marking = marking_of(exercise, [{"value": 2.0}], [])
-    assert judge(exercise, marking, [{"value": "2"}]).seen == "a text came back instead of a number"
-    assert judge(exercise, marking, [{"value": None}]).seen.startswith(
+    marking = marking_of(exercise, [{"value": 2.0}], [], [{}])
+    assert judge(exercise, marking, [{"value": "2"}], [{}]).seen == "a text came back instead of a number"
+    assert judge(exercise, marking, [{"value": None}], [{}]).seen.startswith(
         "What came back can't be used (TypeError: float()"
     )
+
+
+def test_facts_take_what_was_asked_from_the_inputs() -> None:
+    """A submission may say anything of what it was asked: only what was drawn counts."""
+    exercise = Exercise("an_exercise", draw=lambda rng, case: {"p": 0.25}, cases=1)
+    exercise.aspect("share", points=1, facts=lambda seen, inputs: seen["share"] == inputs["p"])(
+        lambda answer, p: answer
+    )
+    inputs = [exercise.inputs(0, 0)]
+    marking = marking_of(exercise, [{"share": {"share": 0.25, "p": 0.25}}], [], inputs)
+    assert judge(exercise, marking, [{"share": {"share": 0.25, "p": 0.25}}], inputs).points == 1
+    assert judge(exercise, marking, [{"share": {"share": 0.5, "p": 0.5}}], inputs).points == 0
+
+
+def test_an_input_with_an_underscore_is_for_facts_alone() -> None:
+    exercise = Exercise("doubled", draw=lambda rng, case: {"n": 3, "_label": "three"}, cases=1)
+    exercise.aspect(
+        "value", points=1, facts=lambda seen, inputs: {inputs["_label"]: seen["twice"], "given": seen["given"]}
+    )(lambda answer, **given: {"twice": answer(given["n"]), "given": ", ".join(given)})
+    inputs = exercise.inputs(0, 0)
+    seen = exercise.observe(lambda n: 2 * n, inputs)
+    marking = marking_of(exercise, [seen], [], [inputs])
+    assert marking.cases[0]["value"] == {"three": 6, "given": "n"}
+
+
+def test_an_aspect_that_needs_another_counts_only_with_it() -> None:
+    exercise = Exercise("an_exercise", cases=1)
+    exercise.aspect("value", points=1)(lambda answer: answer)
+    exercise.aspect("left alone", points=1, needs="value")(lambda answer: True)
+    marking = marking_of(exercise, [{"value": 2.0, "left alone": True}], [], [{}])
+    assert judge(exercise, marking, [{"value": 2.0, "left alone": True}], [{}]).points == 2
+    verdict = judge(exercise, marking, [{"value": 3.0, "left alone": True}], [{}])
+    assert [(aspect.points, aspect.seen) for aspect in verdict.aspects][1] == (0, "This counts once “value” is right.")
+    with pytest.raises(ValueError, match="no aspect above it"):
+        exercise.aspect("early", points=1, needs="late")(lambda answer: True)
 
 
 def test_shapes_alone_are_not_called_right_values() -> None:
@@ -182,12 +218,11 @@ def test_what_is_not_plain_is_named_by_its_type() -> None:
     assert "Opaque" in repr(plain.of(loop))
 
 
-SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=20)
+TEXTS = st.text(max_size=20).map(clean)  # what is plain data already
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | TEXTS
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=12,
 )
 
@@ -198,11 +233,25 @@ def test_packing_and_unpacking_gives_the_same(value: Any) -> None:
     assert plain.unpack(plain.pack(plain.of(value))) == value
 
 
+def test_a_tensor_cut_out_of_a_larger_one_is_packed() -> None:
+    whole = torch.arange(24.0, dtype=torch.float64).reshape(2, 3, 4)
+    for cut in (whole[:, :, :1], whole[:, 1:2], whole.mT, whole[..., 0]):
+        back = plain.unpack(plain.pack({"cut": cut}))
+        assert isinstance(back, dict) and torch.equal(back["cut"], cut)
+
+
 @pytest.mark.parametrize("dtype", sorted(plain.DTYPES, key=str))
 def test_tensors_travel_with_their_dtype_and_shape(dtype: torch.dtype) -> None:
     for tensor in (torch.zeros((), dtype=dtype), torch.ones(2, 0, 3, dtype=dtype), torch.ones(2, 3).to(dtype).T):
         back = plain.unpack(plain.pack(tensor))
         assert isinstance(back, torch.Tensor) and back.dtype == dtype and torch.equal(back, tensor)
+
+
+def test_views_of_one_tensor_travel() -> None:
+    whole = torch.arange(6.0).reshape(2, 3)
+    back = plain.unpack(plain.pack([whole, whole[0], whole.T]))
+    assert isinstance(back, list)
+    assert all(torch.equal(one, two) for one, two in zip(back, (whole, whole[0], whole.T), strict=True))
 
 
 def test_nan_and_infinities_travel() -> None:

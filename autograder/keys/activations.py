@@ -20,6 +20,10 @@ CUT_OFF = (
     "trained through {}."
 )
 MODULE_FROM_X = "`nn.{0}(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.{0}()(x)`."
+SQUEEZED = (
+    "Axes of size 1 are gone: `squeeze` takes them away wherever it finds one. What comes back has the shape of x, so "
+    "nothing has to be squeezed."
+)
 NO_RETURN = "The result of {} is computed but not handed back: the last line of the function needs a `return`."
 
 # relu
@@ -260,6 +264,11 @@ def elu_for_relu(x):
     return F.elu(x)
 
 
+@relu.mistake(SQUEEZED)
+def relu_squeezed(x):
+    return torch.relu(x).squeeze()
+
+
 # gelu_exact
 
 gelu_exact = Key(exercises.gelu_exact)
@@ -443,6 +452,11 @@ def exact_by_sigmoid_rounded(x):
     return x * torch.sigmoid(1.7 * x)
 
 
+@gelu_exact.mistake(SQUEEZED)
+def exact_squeezed(x):
+    return F.gelu(x).squeeze()
+
+
 # gelu_tanh
 
 gelu_tanh = Key(exercises.gelu_tanh)
@@ -561,7 +575,7 @@ def tanh_without_one(x):
     return 0.5 * x * torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
 
 
-@gelu_tanh.mistake("The factor x in front is missing: this is the stand-in for Φ(x) alone.")
+@gelu_tanh.mistake("The factor x in front is missing: this is what takes the place of Φ(x), alone.")
 def tanh_without_x(x):
     return 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
@@ -682,6 +696,11 @@ def caret_for_power_in_a_bracket(x):
 @gelu_tanh.mistake(MODULE_FROM_X.format("GELU"))
 def tanh_module_from_x(x):
     return nn.GELU(x)
+
+
+@gelu_tanh.mistake(SQUEEZED)
+def tanh_squeezed(x):
+    return F.gelu(x, approximate="tanh").squeeze()
 
 
 # silu
@@ -903,6 +922,21 @@ def x_clamped(x, beta=1.0):
     return x * torch.sigmoid(beta * x)
 
 
+@silu.mistake(SQUEEZED)
+def silu_squeezed(x, beta=1.0):
+    return (x * torch.sigmoid(beta * x)).squeeze()
+
+
+@silu.mistake(
+    "beta = 1 is left to `F.silu`, and all is well there; for any other beta there is an overflow far out: e^10000 is infinite, and infinity "
+    "times zero is NaN in the gradient. `torch.sigmoid` needs no special case."
+)
+def safe_for_one_beta_only(x, beta=1.0):
+    if beta == 1:
+        return F.silu(x)
+    return x / (1 + torch.exp(-beta * x))
+
+
 # dead_units
 
 dead_units = Key(exercises.dead_units)
@@ -1007,7 +1041,7 @@ def bias_ignored(ffn, X):
 
 
 @dead_units.mistake(
-    "The wrong dimension has gone: one truth value per row came back. One per unit is asked, so the rows should disappear: dim 0."
+    "The wrong dimension has gone: one truth value per row came back. One per unit is asked for, so the rows should disappear: dim 0."
 )
 def over_the_units(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=1)
@@ -1059,7 +1093,7 @@ def never_dead(ffn, X):
     return dead
 
 
-@dead_units.mistake("This is turned round: True stands where a unit is alive. True should mean dead.")
+@dead_units.mistake("This is turned round: True marks the units that are alive. True should mean dead.")
 def alive(ffn, X):
     return (torch.relu(ffn.linear1(X)) > 0).any(dim=0)
 
@@ -1071,7 +1105,7 @@ def without_relu(ffn, X):
     return (ffn.linear1(X) == 0).all(dim=0)
 
 
-@dead_units.mistake("The numbers of the dead units came back. A truth value for every unit is asked, shape [d_ff].")
+@dead_units.mistake("The numbers of the dead units came back. A truth value for every unit is asked for, shape [d_ff].")
 def indices(ffn, X):
     return torch.nonzero((torch.relu(ffn.linear1(X)) == 0).all(dim=0)).flatten()
 
@@ -1081,7 +1115,7 @@ def how_many(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).sum()
 
 
-@dead_units.mistake("Zeros and ones came back as numbers. Truth values are asked, a tensor of dtype bool.")
+@dead_units.mistake("Zeros and ones came back as numbers. Truth values are asked for, a tensor of dtype bool.")
 def numbers_for_truth(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).long()
 
@@ -1096,7 +1130,7 @@ def numbers_for_truth_in_float_32(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).float()
 
 
-@dead_units.mistake("A list or a numpy array came back. A tensor is asked, of dtype bool and shape [d_ff].")
+@dead_units.mistake("A list or a numpy array came back. A tensor is asked for, of dtype bool and shape [d_ff].")
 def list_for_tensor(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0).tolist()
 
@@ -1158,12 +1192,12 @@ def sign_of_b1(ffn, X):
     return ffn.linear1.bias < 0
 
 
-@dead_units.mistake("True stands where a unit fires for every row. Dead is the opposite: it fires for none.")
+@dead_units.mistake("True marks the units that fire for every row. Dead is the opposite: it fires for none.")
 def fires_always(ffn, X):
     return (torch.relu(ffn.linear1(X)) > 0).all(dim=0)
 
 
-@dead_units.mistake("One dimension too many is left, [1, d_ff]: `keepdim=True` keeps it. Shape [d_ff] is asked.")
+@dead_units.mistake("One dimension too many is left, [1, d_ff]: `keepdim=True` keeps it. Shape [d_ff] is asked for.")
 def dimension_kept(ffn, X):
     return (torch.relu(ffn.linear1(X)) == 0).all(dim=0, keepdim=True)
 
@@ -1171,6 +1205,32 @@ def dimension_kept(ffn, X):
 @dead_units.mistake("Python's `not` asks the whole tensor for one answer. `~` turns every truth value round.")
 def python_not(ffn, X):
     return not (ffn.linear1(X) > 0).any(dim=0)
+
+
+@dead_units.mistake(
+    "A unit that fires weakly is called dead: its value is compared with a threshold, such as 1e-3, or by `isclose`. "
+    "ReLU makes exact zeros; whatever is larger has fired, however little."
+)
+def weak_is_dead(ffn, X):
+    return (torch.relu(ffn.linear1(X)) < 1e-3).all(dim=0)
+
+
+@dead_units.form(weak_is_dead)
+def weak_is_dead_by_isclose(ffn, X):
+    h = torch.relu(ffn.linear1(X))
+    return torch.isclose(h, torch.zeros_like(h)).all(dim=0)
+
+
+@dead_units.mistake("The first row, or the last, is never looked at. A unit may fire for that row alone.")
+def last_row_left_out(ffn, X):
+    rows = X[:-1] if len(X) > 1 else X
+    return (torch.relu(ffn.linear1(rows)) == 0).all(dim=0)
+
+
+@dead_units.form(last_row_left_out)
+def first_row_left_out(ffn, X):
+    rows = X[1:] if len(X) > 1 else X
+    return (torch.relu(ffn.linear1(rows)) == 0).all(dim=0)
 
 
 # activation_sparsity
@@ -1244,7 +1304,9 @@ def tol_ignored(h, tol=0.0):
     return (h == 0).double().mean().item()
 
 
-@activation_sparsity.mistake("One share per row, or per column, came back. One number is asked, over all entries of h.")
+@activation_sparsity.mistake(
+    "One share per row, or per column, came back. One number is asked for, over all entries of h."
+)
 def share_per_row(h, tol=0.0):
     return (h.abs() <= tol).double().mean(dim=-1)
 
@@ -1254,7 +1316,7 @@ def list_of_shares(h, tol=0.0):
     return (h.abs() <= tol).double().mean(dim=-1).tolist()
 
 
-@activation_sparsity.mistake("This is a number of entries. A share is asked: divide by how many entries there are.")
+@activation_sparsity.mistake("This is a number of entries. A share is asked for: divide by how many entries there are.")
 def count_for_share(h, tol=0.0):
     return (h.abs() <= tol).sum().item()
 
@@ -1276,7 +1338,7 @@ def whole_division(h, tol=0.0):
     return float((h.abs() <= tol).sum().item() // h.numel())
 
 
-@activation_sparsity.mistake("This is in per cent. A share from 0 to 1 is asked.")
+@activation_sparsity.mistake("This is in per cent. A share from 0 to 1 is asked for.")
 def per_cent(h, tol=0.0):
     return 100 * (h.abs() <= tol).double().mean().item()
 
@@ -1288,7 +1350,7 @@ def mean_first(h, tol=0.0):
     return float(h.abs().mean() <= tol)
 
 
-@activation_sparsity.mistake("The truth values came back. Their share is asked: how many are True, divided by all.")
+@activation_sparsity.mistake("The truth values came back. Their share is asked for: how many are True, divided by all.")
 def truth_values(h, tol=0.0):
     return h.abs() <= tol
 
@@ -1377,6 +1439,34 @@ def squares_compared(h, tol=0.0):
 )
 def equal_to_tol(h, tol=0.0):
     return (h == tol).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "Small entries are taken for zeros where tol = 0 (by a default above 0, or by `isclose`, which has a tolerance of its own). "
+    "With tol = 0 exact zeros count, and nothing else."
+)
+def small_is_zero(h, tol=0.0):
+    return (h.abs() <= max(tol, 1e-6)).double().mean().item()
+
+
+@activation_sparsity.form(small_is_zero)
+def close_is_zero(h, tol=0.0):
+    return torch.isclose(h, torch.zeros_like(h), rtol=0, atol=max(tol, 1e-8)).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "Entries a little beyond tol are counted as well: something is added to tol. |h| ≤ tol, as it is, counts an entry at exactly tol."
+)
+def tol_and_a_little(h, tol=0.0):
+    limit = tol + 1e-4 if tol else 0.0
+    return (h.abs() <= limit).double().mean().item()
+
+
+@activation_sparsity.mistake(
+    "`view` wants entries that lie in memory in their order; those of a transposed tensor do not. `flatten` and `reshape` work on any."
+)
+def viewed(h, tol=0.0):
+    return (h.view(-1).abs() <= tol).double().mean().item()
 
 
 # relu_interpolant
@@ -1476,7 +1566,7 @@ def no_unit_at_the_left_end(n, A, B):
     return torch.ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake("The interval is [−1, 1] whatever is asked. A and B are arguments.")
+@relu_interpolant.mistake("The interval is [−1, 1] whatever is asked for. A and B are arguments.")
 def interval_fixed(n, A, B):
     nodes = torch.linspace(-1, 1, n + 1)
     slope = nodes[:-1] + nodes[1:]
@@ -1492,7 +1582,7 @@ def left_end_fixed(n, A, B):
     return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake("The interval is [0, 1] whatever is asked. A and B are arguments.")
+@relu_interpolant.mistake("The interval is [0, 1] whatever is asked for. A and B are arguments.")
 def unit_interval(n, A, B):
     nodes = torch.linspace(0, 1, n + 1)
     slope = nodes[:-1] + nodes[1:]
@@ -1586,9 +1676,7 @@ def old_minus_new(n, A, B):
     return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake(
-    "The kinks stand in the middle of the pieces. They stand where two pieces meet: at the nodes."
-)
+@relu_interpolant.mistake("The kinks are in the middle of the pieces. They belong where two pieces meet: at the nodes.")
 def kinks_in_the_middle(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
     slope = nodes[:-1] + nodes[1:]
@@ -1630,7 +1718,7 @@ def b2_a_number(n, A, B):
     return torch.ones(1, n), -nodes[:-1], change[:, None], A**2
 
 
-@relu_interpolant.mistake("b2 is missing: three tensors came back, four are asked, W1, b1, W2, b2 in this order.")
+@relu_interpolant.mistake("b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.")
 def three_tensors(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
     slope = nodes[:-1] + nodes[1:]
@@ -1664,7 +1752,7 @@ def first_like_the_others(n, A, B):
 
 
 @relu_interpolant.mistake(
-    "The kinks stand one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end."
+    "The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end."
 )
 def kinks_at_the_right_ends(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
@@ -1690,7 +1778,7 @@ def mean_of_the_ends(n, A, B):
 
 
 @relu_interpolant.mistake(
-    "The widths of the pieces stand where their slopes should. A slope is rise over run: the difference of the values x², by the width."
+    "The widths of the pieces are where their slopes should be. A slope is rise over run: the difference of the values x², by the width."
 )
 def widths_for_slopes(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
@@ -1720,7 +1808,7 @@ def one_node_less(n, A, B):
 
 
 @relu_interpolant.mistake(
-    "The changes of slope stand in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2."
+    "The changes of slope are in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2."
 )
 def changes_in_W1(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
@@ -1738,7 +1826,7 @@ def changes_in_W1_kinks_not_scaled(n, A, B):
 
 
 @relu_interpolant.mistake(
-    "This is the net moved down by half of its error. It is nearer to x², but it does not meet it at the nodes, and that is asked."
+    "This is the net moved down by half of its error. It is nearer to x², but it does not meet it at the nodes, and that is asked for."
 )
 def moved_down(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
@@ -1771,7 +1859,7 @@ def matrix_for_b2(n, A, B):
     return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[None, :1] ** 2
 
 
-@relu_interpolant.mistake("The order is another: W1, b1, W2, b2 are asked, the way the numbers go.")
+@relu_interpolant.mistake("The order is another: W1, b1, W2, b2 are asked for, the way the numbers go.")
 def weights_before_biases(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
     slope = nodes[:-1] + nodes[1:]
@@ -1779,7 +1867,7 @@ def weights_before_biases(n, A, B):
     return torch.ones(1, n), change[:, None], -nodes[:-1], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake("Lists came back. Four tensors are asked: `torch.tensor(…)` makes them from lists.")
+@relu_interpolant.mistake("Lists came back. Four tensors are asked for: `torch.tensor(…)` makes them from lists.")
 def lists_for_tensors(n, A, B):
     h = (B - A) / n
     biases = [-(A + i * h) for i in range(n)]
@@ -2074,7 +2162,7 @@ def upwards_only(W1, b1, W2, A, B):
 
 
 @count_pieces.mistake(
-    "The slope is measured between points of a grid. A kink between two points shows up twice, in both differences beside it. Where the kinks stand "
+    "The slope is measured between points of a grid. A kink between two points shows up twice, in both differences beside it. Where the kinks are "
     "can be computed: no grid is needed."
 )
 def on_a_grid(W1, b1, W2, A, B):
@@ -2097,14 +2185,50 @@ def on_a_grid_of_10000(W1, b1, W2, A, B):
     return 1 + int((torch.diff(slope).abs() > 1e-9).sum())
 
 
+@count_pieces.mistake(
+    "Kinks that are close together are taken for one (by `round`, by `isclose`, by a tolerance). Nothing gets rounded here: "
+    "only kinks that are exactly equal share a place."
+)
+def close_is_same(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            place = round(-b / w, 3)
+            change[place] = change.get(place, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
+@count_pieces.mistake(
+    "A small change of slope is taken for none: the sum at a place is compared with a threshold. What cancels here is exactly 0, and whatever is "
+    "left otherwise bends the line."
+)
+def small_change_is_none(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(abs(c) > 1e-3 for c in change.values())
+
+
+@count_pieces.mistake(
+    "Kinks close to A and B are left out: there is a margin at the ends. Strictly between the two counts, however close."
+)
+def margin_at_the_ends(W1, b1, W2, A, B):
+    change = {}
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A + 1e-3 < -b / w < B - 1e-3:
+            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+
+
 # Questions
 
 quiz_leshno = question(
     exercises.quiz_leshno,
     right="B",
     wrong={
-        "A": "Cybenko's activation is sigmoidal: it tends to 0 on the left and to 1 on the right. ReLU grows without end.",
-        "C": "Hornik's activation is bounded: it stays below some number. ReLU grows without end.",
+        "A": "It is 0 on the left, 1 on the right and continuous: a sigmoidal activation, so Cybenko's theorem covers it, and with it every network of ReLUs.",
+        "C": "The sine is continuous, bounded and not constant: Hornik's theorem covers it. That it goes up and down does no harm.",
     },
 )
 
@@ -2112,8 +2236,8 @@ quiz_pieces = question(
     exercises.quiz_pieces,
     right="C",
     wrong={
-        "A": "1/8 would be a law 1/n. The error falls faster: twice the pieces, a quarter of the error.",
-        "B": "1/256 is 1/(2n)². Between two nodes at distance h the chord of x² is off by h²/4, and here h = 2/8.",
+        "A": "1/64 is right on [−1, 1]. This interval is twice as wide, so the nodes are twice as far apart, and the error is h²/4 with h their distance.",
+        "B": "The nodes are twice as far apart as on [−1, 1], where the error is 1/64. The error grows with the square of that distance.",
     },
 )
 
@@ -2121,7 +2245,7 @@ quiz_extrapolation = question(
     exercises.quiz_extrapolation,
     right="B",
     wrong={
-        "A": "To swing, the line has to turn, and it turns at kinks only. Right of 1.9 there is none, however many units stand left of it.",
+        "A": "To swing, the line has to turn, and it turns at kinks only. Right of 1.9 there is none, however many units have theirs left of it.",
         "C": "Level would be slope 0. The slope is what all the units that are on add up to, and where the training data end nothing takes it away.",
     },
 )

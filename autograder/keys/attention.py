@@ -740,40 +740,40 @@ xor_weights = Key(exercises.xor_weights)
 
 
 @xor_weights.truth
-def rise_then_fall():
-    """With s = a + b: relu(s) − 2·relu(s − 1) is 0, 1, 1, 0."""
+def rise_then_fall(low, high):
+    """With s = a + b: relu(s) − 2·relu(s − 1) is 0, 1, 1, 0, which is stretched and moved."""
     return (
         torch.ones(2, 2, dtype=torch.float64),
         torch.tensor([0.0, -1.0], dtype=torch.float64),
-        torch.tensor([[1.0], [-2.0]], dtype=torch.float64),
-        torch.zeros(1, dtype=torch.float64),
+        torch.tensor([[1.0], [-2.0]], dtype=torch.float64) * (high - low),
+        torch.tensor([low], dtype=torch.float64),
     )
 
 
-@xor_weights.right("one neuron for “a, not b” and one for “b, not a”; no bias is needed")
-def one_but_not_the_other():
+@xor_weights.right("one neuron for “a, not b” and one for “b, not a”; b1 is not needed")
+def one_but_not_the_other(low, high):
     W1 = torch.tensor([[1.0, -1.0], [-1.0, 1.0]])
-    return W1, torch.zeros(2), torch.ones(2, 1), torch.zeros(1)
+    return W1, torch.zeros(2), torch.full((2, 1), high - low), torch.full((1,), low)
 
 
 @xor_weights.right("one neuron a corner, in float16, as parameters")
-def one_neuron_per_corner():
+def one_neuron_per_corner(low, high):
     W1 = nn.Parameter(torch.tensor([[-1, -1, 1, 1], [-1, 1, -1, 1]], dtype=torch.float16))
     b1 = nn.Parameter(torch.tensor([1, 0, 0, -1], dtype=torch.float16))
-    W2 = nn.Parameter(torch.tensor([[-1], [1], [1], [-1]], dtype=torch.float16))
-    return W1, b1, W2, nn.Parameter(torch.tensor([0.5], dtype=torch.float16))
+    W2 = nn.Parameter(torch.tensor([[low], [high], [high], [low]], dtype=torch.float16))
+    return W1, b1, W2, nn.Parameter(torch.tensor([0.0], dtype=torch.float16))
 
 
-@xor_weights.right("unequal heights, far from zero, as a list")
-def unequal_heights():
+@xor_weights.right("off by a little less than a hundredth, three neurons, as a list")
+def nearly_exact(low, high):
     W1 = torch.tensor([[3.0, 3.0, -1.0], [3.0, 3.0, 0.5]])
-    b1 = torch.tensor([-1.0, -4.0, 0.0])
-    W2 = torch.tensor([[2.0], [-5.0], [1.0]])
-    return [W1, b1, W2, torch.tensor([-7.0])]
+    b1 = torch.tensor([0.0, -3.0, -2.0])
+    W2 = torch.tensor([[1.0], [-2.0], [1.0]]) * (high - low) / 3 * 1.009
+    return [W1, b1, W2, torch.tensor([low])]
 
 
-@xor_weights.right("found by training, from a seed")
-def trained():
+@xor_weights.right("found by training, from a seed, then stretched and moved")
+def trained(low, high):
     torch.manual_seed(1)
     net = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
     x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -783,245 +783,283 @@ def trained():
         optimiser.zero_grad()
         ((net(x) - y) ** 2).mean().backward()
         optimiser.step()
-    return net[0].weight.T, net[0].bias, net[2].weight.T, net[2].bias
+    W2, b2 = net[2].weight.T * (high - low), net[2].bias * (high - low) + low
+    return net[0].weight.T, net[0].bias, W2, b2
 
 
-@xor_weights.mistake(
-    "This is AND: only (1, 1) stands out. One neuron with one threshold does that; XOR has to come down again for (1, 1)."
+_XOR = {
+    "takes": "low, high",
+    "W1": "torch.ones(2, 2)",
+    "b1": "torch.tensor([0.0, -1.0])",
+    "W2": "torch.tensor([[1.0], [-2.0]]) * (high - low)",
+    "b2": "torch.tensor([low])",
+    "end": "return W1, b1, W2, b2",
+}
+
+
+def _xor(name, message, form_of="", **changes):
+    """Keep a network with the given parts changed."""
+    parts = _XOR | changes
+    source = f"""def xor_weights({parts["takes"]}):
+    W1 = {parts["W1"]}
+    b1 = {parts["b1"]}
+    W2 = {parts["W2"]}
+    b2 = {parts["b2"]}
+    {parts["end"]}
+"""
+    xor_weights.typed("mistake", name, message, source, form_of)
+
+
+_xor(
+    "computes_and",
+    "This is AND: only (1, 1) stands out. One neuron with one threshold does that; XOR has to come back again for (1, 1).",
+    W1="torch.ones(2, 1)",
+    b1="torch.tensor([-1.0])",
+    W2="torch.ones(1, 1) * (high - low)",
 )
-def computes_and():
-    return torch.ones(2, 1), torch.tensor([-1.0]), torch.ones(1, 1), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "This is OR: (1, 1) stands high, as (0, 1) and (1, 0) do. Something must pull it down, and pull harder than the first neuron lifts."
+_xor(
+    "computes_or",
+    "This is OR: (1, 1) stands out, as (0, 1) and (1, 0) do. Something must pull it back, and pull harder than the first neuron lifts.",
+    W2="torch.tensor([[1.0], [-1.0]]) * (high - low)",
 )
-def computes_or():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-1.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
+_xor(
+    "zero_biases",
     "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1), as for an affine map. Either no neuron bends between "
-    "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel."
+    "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel.",
+    b1="torch.zeros(2)",
 )
-def zero_biases():
-    return torch.ones(2, 2), torch.zeros(2), torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
-
-
-@xor_weights.form(zero_biases)
-def zero_biases_and_rising():
-    return torch.ones(2, 2), torch.zeros(2), torch.ones(2, 1), torch.zeros(1)
-
-
-@xor_weights.form(zero_biases)
-def bends_that_cancel():
-    return torch.ones(2, 2), torch.tensor([-0.5, -1.5]), torch.tensor([[1.0], [-1.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
+_xor(
+    "zero_biases_and_rising",
+    "",
+    form_of="zero_biases",
+    b1="torch.zeros(2)",
+    W2="torch.ones(2, 1) * (high - low)",
+)
+_xor(
+    "bends_that_cancel",
+    "",
+    form_of="zero_biases",
+    b1="torch.tensor([-0.5, -1.5])",
+    W2="torch.tensor([[1.0], [-1.0]]) * (high - low)",
+)
+_xor(
+    "everything_equal",
     "All four inputs get the same output. Either no neuron wakes up for any of them, because the biases are too far below zero, "
-    "or W2 lets nothing through."
+    "or W2 lets nothing through.",
+    W2="torch.zeros(2, 1)",
 )
-def everything_zero():
-    return torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 1), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "The weights are laid out [out, in], as nn.Linear stores them. Here x stands on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1]."
+_xor(
+    "laid_out_the_other_way",
+    "The weights are laid out [out, in], as nn.Linear stores them. Here x stands on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1].",
+    W2="torch.tensor([[1.0, -2.0]]) * (high - low)",
 )
-def laid_out_the_other_way():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0, -2.0]]), torch.zeros(1)
-
-
-@xor_weights.form(laid_out_the_other_way)
-def three_neurons_laid_out_the_other_way():
-    W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    return W1, torch.tensor([0.0, -1.0, 0.0]), torch.tensor([[1.0, -2.0, 0.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "Three of four are right: of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too."
+_xor(
+    "three_neurons_laid_out_the_other_way",
+    "",
+    form_of="laid_out_the_other_way",
+    W1="torch.tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])",
+    b1="torch.tensor([0.0, -1.0, 0.0])",
+    W2="torch.tensor([[1.0, -2.0, 0.0]]) * (high - low)",
 )
-def only_one_zero():
-    return torch.tensor([[1.0], [-1.0]]), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "Three of four are right: of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too."
+_xor(
+    "only_one_zero",
+    "Three of four are right: of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too.",
+    W1="torch.tensor([[1.0], [-1.0]])",
+    b1="torch.zeros(1)",
+    W2="torch.ones(1, 1) * (high - low)",
 )
-def only_zero_one():
-    return torch.tensor([[-1.0], [1.0]]), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "It is upside down: (0, 0) and (1, 1) stand above the others. Turn the signs of W2. (Weights made for neurons that say 0 or 1, "
-    "as in an old perceptron, do this: a ReLU does not stop at 1.)"
+_xor(
+    "only_zero_one",
+    "Three of four are right: of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too.",
+    W1="torch.tensor([[-1.0], [1.0]])",
+    b1="torch.zeros(1)",
+    W2="torch.ones(1, 1) * (high - low)",
 )
-def sign_of_W2():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[-1.0], [2.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "This is NOR: (0, 0) alone stands out, and every feature that is on only lowers the output. XOR has to rise before it falls."
+_xor(
+    "sign_of_W2",
+    "It is the wrong way round: (0, 0) and (1, 1) come out on the side of `high`. Are low and high swapped, or the signs of W2? (Weights made for "
+    "neurons that say 0 or 1, as in an old perceptron, do this, too: a ReLU does not stop at 1.)",
+    W2="torch.tensor([[-1.0], [2.0]]) * (high - low)",
+    b2="torch.tensor([high])",
 )
-def computes_nor():
-    return -torch.ones(2, 2), torch.tensor([2.0, 1.0]), torch.tensor([[1.0], [2.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
+_xor(
+    "sign_of_W2_alone",
+    "",
+    form_of="sign_of_W2",
+    W2="torch.tensor([[-1.0], [2.0]]) * (high - low)",
+)
+_xor(
+    "computes_nor",
+    "This is NOR: (0, 0) alone stands out, and every feature that is on only leads away from `high`. XOR has to go there before it comes back.",
+    W1="-torch.ones(2, 2)",
+    b1="torch.tensor([2.0, 1.0])",
+    W2="torch.tensor([[1.0], [2.0]]) * (high - low)",
+)
+_xor(
+    "follows_a",
     "The outputs follow one of the two features, whatever the other says. XOR needs both: look for a neuron whose column of W1 is zero "
-    "for one of them, or for a neuron that is missing."
+    "for one of them, or for a neuron that is missing.",
+    W1="torch.tensor([[1.0, 1.0], [0.0, 1.0]])",
+    W2="torch.tensor([[1.0], [0.25]]) * (high - low)",
 )
-def follows_a():
-    return (
-        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
-        torch.tensor([0.0, -1.0]),
-        torch.tensor([[1.0], [0.25]]),
-        torch.zeros(1),
-    )
-
-
-@xor_weights.form(follows_a)
-def follows_b():
-    return (
-        torch.tensor([[0.0, 1.0], [1.0, 1.0]]),
-        torch.tensor([0.0, -1.0]),
-        torch.tensor([[1.0], [0.25]]),
-        torch.zeros(1),
-    )
-
-
-@xor_weights.form(follows_a)
-def follows_not_a():
-    return (
-        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
-        torch.tensor([0.0, -1.0]),
-        torch.tensor([[-1.0], [0.25]]),
-        torch.zeros(1),
-    )
-
-
-@xor_weights.form(follows_a)
-def follows_not_b():
-    return (
-        torch.tensor([[0.0, 1.0], [1.0, 1.0]]),
-        torch.tensor([0.0, -1.0]),
-        torch.tensor([[-1.0], [0.25]]),
-        torch.zeros(1),
-    )
-
-
-@xor_weights.mistake(
-    "One of (0, 1) and (1, 0) lies low, and the three other inputs stand above it: an input that should rise is pulled down. "
-    "Follow it through your neurons: which one wakes up, and with which sign in W2?"
+_xor(
+    "follows_b",
+    "",
+    form_of="follows_a",
+    W1="torch.tensor([[0.0, 1.0], [1.0, 1.0]])",
+    W2="torch.tensor([[1.0], [0.25]]) * (high - low)",
 )
-def one_pulled_down():
-    return torch.tensor([[-1.0], [1.0]]), torch.zeros(1), -torch.ones(1, 1), torch.zeros(1)
-
-
-@xor_weights.form(one_pulled_down)
-def the_other_pulled_down():
-    return torch.tensor([[1.0], [-1.0]]), torch.zeros(1), -torch.ones(1, 1), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "(1, 1) alone stands out, below the rest: this is NAND. If the weights were made for GELU: that function dips below zero before it rises, "
-    "and one neuron of it can do XOR. ReLU is flat there."
+_xor(
+    "follows_not_a",
+    "",
+    form_of="follows_a",
+    W1="torch.tensor([[1.0, 1.0], [0.0, 1.0]])",
+    W2="torch.tensor([[-1.0], [0.25]]) * (high - low)",
 )
-def made_for_gelu():
-    return torch.full((2, 1), 4.25), torch.tensor([-5.0]), torch.tensor([[-1.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "The right inputs stand out, but by less than 0.25. Multiply W2 by a larger number: the order stays."
+_xor(
+    "follows_not_b",
+    "",
+    form_of="follows_a",
+    W1="torch.tensor([[0.0, 1.0], [1.0, 1.0]])",
+    W2="torch.tensor([[-1.0], [0.25]]) * (high - low)",
 )
-def margin_too_small():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[0.1], [-0.2]]), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`."
+_xor(
+    "one_pulled_back",
+    "One of (0, 1) and (1, 0) is left behind, and the three other inputs are nearer to `high`: an input that should go there is pulled back. "
+    "Follow it through your neurons: which one wakes up, and with which sign in W2?",
+    W1="torch.tensor([[-1.0], [1.0]])",
+    b1="torch.zeros(1)",
+    W2="-torch.ones(1, 1) * (high - low)",
 )
-def whole_numbers():
-    W1, b1 = torch.tensor([[1, 1], [1, 1]]), torch.tensor([0, -1])
-    return W1, b1, torch.tensor([[1], [-2]]), torch.tensor([0])
-
-
-@xor_weights.mistake("W2 has one dimension. It is a matrix [H, 1]: one row per hidden neuron, one output.")
-def W2_flat():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([1.0, -2.0]), torch.zeros(1)
-
-
-@xor_weights.mistake("b1 has two dimensions. A bias is one number per neuron, [H], not a row of a matrix.")
-def b1_as_a_row():
-    return torch.ones(2, 2), torch.tensor([[0.0, -1.0]]), torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
-
-
-@xor_weights.mistake("b2 has no dimension. It is a tensor with one entry, shape [1]: `torch.zeros(1)`.")
-def b2_without_dimension():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]]), torch.tensor(0.0)
-
-
-@xor_weights.mistake("Nested lists came back. Four tensors are asked: put `torch.tensor(...)` around each.")
-def lists():
-    return [[1.0, 1.0], [1.0, 1.0]], [0.0, -1.0], [[1.0], [-2.0]], [0.0]
-
-
-@xor_weights.mistake("The four are in another order. Return W1, b1, W2, b2: each matrix is followed by its bias.")
-def matrices_first():
-    return torch.ones(2, 2), torch.tensor([[1.0], [-2.0]]), torch.tensor([0.0, -1.0]), torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "One of the four is missing. W1, b1, W2 and b2 are asked, in this order; a bias that is not needed is `torch.zeros(...)`."
+_xor(
+    "the_other_pulled_back",
+    "",
+    form_of="one_pulled_back",
+    W1="torch.tensor([[1.0], [-1.0]])",
+    b1="torch.zeros(1)",
+    W2="-torch.ones(1, 1) * (high - low)",
 )
-def one_missing():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]])
-
-
-@xor_weights.form(one_missing)
-def both_biases_missing():
-    return torch.tensor([[1.0, -1.0], [-1.0, 1.0]]), torch.ones(2, 1)
-
-
-@xor_weights.mistake("b2 is a plain number. It is a tensor as the others are, with one entry: shape [1].")
-def b2_a_plain_number():
-    return torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]]), 0.0
-
-
-@xor_weights.mistake("Arrays of numpy came back. Tensors are asked: `torch.from_numpy(...)` turns one into the other.")
-def numpy_arrays():
-    W1, b1, W2 = torch.ones(2, 2), torch.tensor([0.0, -1.0]), torch.tensor([[1.0], [-2.0]])
-    return W1.numpy(), b1.numpy(), W2.numpy(), torch.zeros(1).numpy()
-
-
-@xor_weights.mistake(
-    "The function has a parameter, and it is called without any. It returns the weights; the check computes the outputs from them."
+_xor(
+    "made_for_gelu",
+    "(1, 1) alone stands out, on the far side: this is NAND. If the weights were made for GELU: that function dips below zero before it rises, "
+    "and one neuron of it can do XOR. ReLU is flat there.",
+    W1="torch.full((2, 1), 4.25)",
+    b1="torch.tensor([-5.0])",
+    W2="-torch.ones(1, 1) * (high - low)",
 )
-def takes_x(x):
-    W1, b1 = torch.ones(2, 2), torch.tensor([0.0, -1.0])
-    W2, b2 = torch.tensor([[1.0], [-2.0]]), torch.zeros(1)
-    return torch.relu(x @ W1 + b1) @ W2 + b2
-
-
-@xor_weights.mistake("The hidden layer is wider than 8. Two neurons can do it.")
-def too_wide():
-    W1 = torch.cat([torch.ones(2, 2), torch.zeros(2, 8)], dim=1)
-    b1 = torch.cat([torch.tensor([0.0, -1.0]), torch.zeros(8)])
-    W2 = torch.cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(8, 1)])
-    return W1, b1, W2, torch.zeros(1)
-
-
-@xor_weights.mistake(
-    "The answers came back, not the weights. Return W1, b1, W2 and b2: the check computes the outputs from them."
+_xor(
+    "low_forgotten",
+    "It is XOR, and the distance of the outputs is right, but not where they begin: for (0, 0) the output must be `low`. "
+    "Which of the four is added whatever the input is?",
+    b2="torch.zeros(1)",
 )
-def the_outputs():
-    return torch.tensor([[0.0], [1.0], [1.0], [0.0]])
-
-
-@xor_weights.mistake("The weights are made but not handed back: the last line of the function needs a `return`.")
-def weights_not_returned():
-    W1, b1 = torch.ones(2, 2), torch.tensor([0.0, -1.0])  # noqa: F841
+_xor(
+    "a_little_off",
+    "It is XOR, but the outputs for (0, 1) and (1, 0) are off by more than a hundredth of the distance from low to high. "
+    "Weights found by training, or rounded, need a last touch by hand.",
+    W2="torch.tensor([[1.0], [-2.0]]) * (high - low) * 1.012",
+)
+_xor(
+    "high_for_the_distance",
+    "The outputs rise by `high` where they should rise from `low` to `high`. How far is it from one to the other?",
+    W2="torch.tensor([[1.0], [-2.0]]) * high",
+)
+_xor(
+    "without_the_sign",
+    "Only the size of the distance is used, so the outputs always rise. `high` may be the smaller of the two: then they have to fall.",
+    W2="torch.tensor([[1.0], [-2.0]]) * abs(high - low)",
+)
+_xor(
+    "low_and_high_ignored",
+    "Weights for one pair of heights come back whatever `low` and `high` are. Where `high` is below `low`, they are the wrong way round.",
+    W2="torch.tensor([[1.0], [-2.0]])",
+    b2="torch.zeros(1)",
+)
+_xor(
+    "takes_nothing",
+    "The function takes nothing, and it is called with two numbers: `def xor_weights(low, high)`.",
+    takes="",
+    W2="torch.tensor([[1.0], [-2.0]])",
+    b2="torch.zeros(1)",
+)
+_xor(
+    "whole_numbers",
+    "A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`.",
+    W1="torch.tensor([[1, 1], [1, 1]])",
+    b1="torch.tensor([0, -1])",
+)
+_xor(
+    "W2_flat",
+    "W2 has one dimension. It is a matrix [H, 1]: one row per hidden neuron, one output.",
+    W2="torch.tensor([1.0, -2.0]) * (high - low)",
+)
+_xor(
+    "b1_as_a_row",
+    "b1 has two dimensions. A bias is one number per neuron, [H], not a row of a matrix.",
+    b1="torch.tensor([[0.0, -1.0]])",
+)
+_xor(
+    "b2_without_dimension",
+    "b2 has no dimension. It is a tensor with one entry, shape [1]: `torch.tensor([…])`, with brackets.",
+    b2="torch.tensor(low)",
+)
+_xor(
+    "lists",
+    "Nested lists came back. Four tensors are asked: put `torch.tensor(...)` around each.",
+    end="return W1.tolist(), b1.tolist(), W2.tolist(), b2.tolist()",
+)
+_xor(
+    "matrices_first",
+    "The four are in another order. Return W1, b1, W2, b2: each matrix is followed by its bias.",
+    end="return W1, W2, b1, b2",
+)
+_xor(
+    "one_missing",
+    "One of the four is missing. W1, b1, W2 and b2 are asked, in this order; a bias that is not needed is `torch.zeros(...)`.",
+    end="return W1, b1, W2",
+)
+_xor(
+    "both_biases_missing",
+    "",
+    form_of="one_missing",
+    end="return W1, W2",
+)
+_xor(
+    "b2_a_plain_number",
+    "b2 is a plain number. It is a tensor as the others are, with one entry: shape [1].",
+    b2="low",
+)
+_xor(
+    "numpy_arrays",
+    "Arrays of numpy came back. Tensors are asked: `torch.from_numpy(...)` turns one into the other.",
+    end="return W1.numpy(), b1.numpy(), W2.numpy(), b2.numpy()",
+)
+_xor(
+    "takes_x",
+    "The function takes other things than it is given: it is called with the two numbers `low` and `high`, and returns the weights. "
+    "The check computes the outputs from them.",
+    takes="x",
+    W2="torch.tensor([[1.0], [-2.0]])",
+    b2="torch.zeros(1)",
+    end="return torch.relu(x @ W1 + b1) @ W2 + b2",
+)
+_xor(
+    "too_wide",
+    "The hidden layer is wider than 8. Two neurons can do it.",
+    W1="torch.cat([torch.ones(2, 2), torch.zeros(2, 7)], dim=1)",
+    b1="torch.cat([torch.tensor([0.0, -1.0]), torch.zeros(7)])",
+    W2="torch.cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(7, 1)]) * (high - low)",
+)
+_xor(
+    "the_outputs",
+    "The answers came back, not the weights. Return W1, b1, W2 and b2: the check computes the outputs from them.",
+    end="return torch.tensor([[low], [high], [high], [low]])",
+)
+_xor(
+    "weights_not_returned",
+    "The weights are made but not handed back: the last line of the function needs a `return`.",
+    end="",
+)
 
 
 # rank1_residual
@@ -1692,9 +1730,9 @@ quiz_hull = question(
     exercises.quiz_hull,
     right="C",
     wrong={
-        "A": "The weights are not free: softmax makes them positive, and each row sums to 1. Most points far out need weights that it can't give.",
-        "B": "The span allows any weights, negative ones and large ones. Softmax gives positive weights that sum to 1, so the output stays between the values.",
-        "D": "A ball has nothing to do with it: no vector is normalised. With long values the output is long, with equal values it is exactly that value.",
+        "A": "The scores are free, the weights are not: softmax makes them positive, and each row sums to 1. So each number of a mix is an average.",
+        "B": "A multiple needs a weight above 1 or below 0. Softmax gives positive weights that sum to 1, so the mix stays between the values.",
+        "D": "No vector is normalised: only the weights sum to 1. With values near 100 the mix would be near 100, too.",
     },
 )
 
@@ -1703,7 +1741,7 @@ quiz_linear = question(
     right="A",
     wrong={
         "B": "With A frozen there is no query left: X reaches the output through the values alone, and each step on that way is a matrix product.",
-        "C": "The softmax was used to make A, before it was frozen. Now A is a constant: f(X) = A X Wv Wo bends nowhere.",
+        "C": "The softmax was used to make A, before it was frozen. Now A is a constant: f(X) = A X Wv Wo, and f(3X) is 3·f(X).",
     },
 )
 
@@ -1711,8 +1749,8 @@ quiz_xor = question(
     exercises.quiz_xor,
     right="B",
     wrong={
-        "A": "The two linear maps are linear, but LayerNorm is not: it divides by the spread of the token's own numbers. In this notebook most "
-        "random starts found XOR that way.",
-        "C": "A second token is one way, because scores multiply. But here there is no attention at all, and LayerNorm bends for each token on its own.",
+        "A": "The two linear maps are linear, but a division by something that depends on the token is not. Hidden numbers a + b − 1 and 0.1 will do: "
+        "where is their root mean square smallest, and what is the second number then?",
+        "C": "A second token is one way, because scores multiply. But here there is no attention at all, and RMSNorm is not linear for each token on its own.",
     },
 )

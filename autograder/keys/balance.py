@@ -202,6 +202,18 @@ _diagnose(
     "The entropy is a sum over experts, not a mean.",
     entropy="torch.special.entr(p).mean()",
 )
+_diagnose(
+    "dead_below_one",
+    "`dead` counts whatever is below 1. Counts may be averages, such as 0.3 tokens a step: only exactly 0 is dead.",
+    dead="int((counts < 1).sum())",
+)
+_diagnose("dead_when_rounded_down", "", form_of="dead_below_one", dead="int((counts.long() == 0).sum())")
+_diagnose(
+    "dead_below_a_thousandth",
+    "",
+    form_of="nearly_dead",
+    dead="int((counts < 1e-3).sum())",
+)
 diagnose_load.typed(
     "mistake",
     "counts_changed",
@@ -819,7 +831,7 @@ _drop(
 )
 _drop(
     "dropped_for_kept",
-    "The mask is turned round: True stands for kept, False for dropped.",
+    "The mask is turned round: True means kept, False dropped.",
     keep="place > capacity",
 )
 _drop(
@@ -1237,6 +1249,31 @@ def mean_of_integers(b, counts, u):
     return b.detach() + u * torch.sign(counts.mean() - counts)
 
 
+_bias(
+    "half_precision",
+    "The counts are rounded to half precision, which can't tell 4,001 tokens from 4,002: the sign is lost where the load is nearly even. float32 can.",
+    load="counts.bfloat16()",
+    result="b + u * torch.sign(load.mean() - load).to(b.dtype)",
+)
+_bias(
+    "half_precision_of_the_other_kind",
+    "",
+    form_of="half_precision",
+    load="counts.half()",
+    result="b + u * torch.sign(load.double().mean() - load).to(b.dtype)",
+)
+_bias(
+    "mean_of_the_living",
+    "The mean is taken over the experts that got tokens. It is over all E: experts without tokens count, with 0.",
+    result="b + u * torch.sign(load[load > 0].mean() - load)",
+)
+_bias(
+    "dead_experts_stay",
+    "An expert without tokens keeps its bias. It needs help more than any other: sign(mean − 0) is 1.",
+    result="b + u * torch.sign(load.mean() - load) * (load > 0)",
+)
+
+
 @bias_update.mistake("The new bias is computed but not handed back: the function needs a `return`.")
 def bias_not_returned(b, counts, u):
     b.detach() + u * torch.sign(counts.double().mean() - counts)
@@ -1386,7 +1423,7 @@ _shared(
 )
 _shared(
     "shared_gated",
-    "The shared expert's part is weighted with a probability of the router. It stands outside the routing: add it with weight 1.",
+    "The shared expert's part is weighted with a probability of the router. It is outside the routing: add it with weight 1.",
     out="p.max(-1, keepdim=True).values * self.shared(flat)",
 )
 _shared(
@@ -1396,12 +1433,12 @@ _shared(
 )
 _shared(
     "shared_for_each_slot",
-    "The shared expert is added top_k times: it stands inside the loop over slots or experts. Once is enough.",
+    "The shared expert is added top_k times: it is inside the loop over slots or experts. Once is enough.",
     out="self.top_k * self.shared(flat)",
 )
 _shared(
     "shared_for_each_expert",
-    "The shared expert is added once for every expert: it stands inside the loop. Once is enough.",
+    "The shared expert is added once for every expert: it is inside the loop. Once is enough.",
     out="len(self.experts) * self.shared(flat)",
 )
 _shared(
@@ -1483,7 +1520,7 @@ _shared(
 )
 _shared(
     "the_rest_for_the_shared",
-    "The shared expert gets what the chosen probabilities leave of 1. It stands outside the routing: add it with weight 1.",
+    "The shared expert gets what the chosen probabilities leave of 1. It is outside the routing: add it with weight 1.",
     value="value",
     out="(1 - value.sum(-1, keepdim=True)) * self.shared(flat)",
 )
@@ -1522,8 +1559,20 @@ _shared(
 )
 _shared(
     "weights_on_the_input",
-    "The weight is multiplied with the input of an expert. An expert with biases and a bend then gives something else: weigh its output.",
+    "The weight is multiplied with the input of an expert. An expert with biases and a ReLU then gives something else: weigh its output.",
     add="out + self.experts[e](gates[:, e : e + 1] * flat)",
+)
+_shared(
+    "without_activation",
+    "The experts have no activation between their two linear layers: each is a single linear map. `FFN(d_model, d_ff)` brings its ReLU along.",
+    experts="nn.ModuleList(nn.Sequential(nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)) for _ in range(n_experts))",
+    shared="nn.Sequential(nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model))",
+)
+_shared(
+    "gelu_experts",
+    "The experts have another activation than `FFN`, whose is ReLU.",
+    experts="nn.ModuleList(nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model)) for _ in range(n_experts))",
+    shared="nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model))",
 )
 _shared(
     "one_expert_many_times",
@@ -1532,7 +1581,7 @@ _shared(
 )
 _shared(
     "experts_in_a_plain_list",
-    "The experts stand in a plain Python list, so `parameters()` does not find them, and no optimiser would. Use nn.ModuleList.",
+    "The experts are in a plain Python list, so `parameters()` does not find them, and no optimiser would. Use nn.ModuleList.",
     experts="[FFN(d_model, d_ff) for _ in range(n_experts)]",
 )
 _shared(

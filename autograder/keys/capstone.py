@@ -428,7 +428,7 @@ _variant(
 )
 _variant(
     "residual_detached",
-    "The x that is added is detached. The values are right, but the gradient loses the direct path, which is what the residual is for.",
+    "The values are right, but x is detached: where it is added, so that the gradient loses the direct path, or on its way into a norm.",
     first="z = x.detach() + self.mixed(self.norm1(x))",
 )
 _variant(
@@ -442,7 +442,7 @@ _variant(
 
 _variant(
     "post_norm",
-    "The norms stand after the sums: norm(x + …), the form of 2017. Pre-norm is asked: x + attention(norm1(x)), and nothing after the addition.",
+    "The norms come after the sums: norm(x + …), the form of 2017. Pre-norm is asked: x + attention(norm1(x)), and nothing after the addition.",
     first="z = self.norm1(x + self.mixed(x))",
     second="y = self.ffn(z)",
     aux="""if self.kind == "moe":
@@ -466,7 +466,7 @@ _variant(
 )
 _variant(
     "one_norm_for_both",
-    "One and the same norm stands before attention and before the FFN. They read different things, so each needs a gain of its own: two norms, each used once.",
+    "One and the same norm comes before attention and before the FFN. They read different things, so each needs a gain of its own: two norms, each used once.",
     norms="self.norm1 = self.norm2 = nn.LayerNorm(d_model)",
 )
 _variant("norm1_used_twice", form_of="one_norm_for_both", second="y = self.ffn(self.norm1(z))")
@@ -511,6 +511,45 @@ _variant(
     norms="self.norm1, self.norm2 = nn.BatchNorm1d(d_model), nn.BatchNorm1d(d_model)",
     first="z = x + self.mixed(self.norm1(x.transpose(1, 2)).transpose(1, 2))",
     second="y = self.ffn(self.norm2(z.transpose(1, 2)).transpose(1, 2))",
+)
+
+_TWO_READ = """n, later = self.norm1(x), torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        z = x + self.attention({reads}, attn_mask=later)[0]"""
+_variant(
+    "keys_not_normed",
+    "The scores grow with x: queries or keys are made from x itself. All three, queries, keys and values, read the normed x.",
+    first=_TWO_READ.format(reads="n, x, n"),
+)
+_variant("queries_not_normed", form_of="keys_not_normed", first=_TWO_READ.format(reads="x, n, n"))
+_variant("only_values_normed", form_of="keys_not_normed", first=_TWO_READ.format(reads="x, x, n"))
+_variant(
+    "norm1_twice",
+    "What a sub-layer reads has been normed twice: `norm(norm(x))`. Once is enough, and the second time undoes what the first one's gain does.",
+    first="z = x + self.mixed(self.norm1(self.norm1(x)))",
+)
+_variant("norm2_twice", form_of="norm1_twice", second="y = self.ffn(self.norm2(self.norm2(z)))")
+_variant(
+    "normed_before_the_norm",
+    form_of="norm1_twice",
+    second="y = self.ffn(self.norm2(F.layer_norm(z, z.shape[-1:])) if 0 else F.layer_norm(self.norm2(z), z.shape[-1:]))",
+)
+_variant(
+    "norm1_detached",
+    "The values are right, but no gradient passes through a norm: `detach` or `no_grad` cuts it off, and its gain, or what lies before, would never learn.",
+    first="z = x + self.mixed(self.norm1(x).detach())",
+)
+_variant("norm2_detached", form_of="norm1_detached", second="y = self.ffn(self.norm2(z).detach())")
+_variant("norm1_of_a_detached_x", form_of="residual_detached", first="z = x + self.mixed(self.norm1(x.detach()))")
+_variant("norm2_of_a_detached_z", form_of="norm1_detached", second="y = self.ffn(self.norm2(z.detach()))")
+_variant(
+    "norms_without_a_graph",
+    form_of="norm1_detached",
+    first="""with torch.no_grad():
+            n = self.norm1(x)
+        z = x + self.mixed(n)""",
+    second="""with torch.no_grad():
+            n = self.norm2(z)
+        y = self.ffn(n)""",
 )
 
 _NORM = """self.gain1, self.gain2 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.ones(d_model))
@@ -647,7 +686,7 @@ _variant(
 )
 _variant(
     "heads_in_a_list",
-    "The parts of attention stand in a plain list or dict, where an optimiser does not find them: they would never be trained. nn.ModuleList registers them.",
+    "The parts of attention are in a plain list or dict, where an optimiser does not find them: they would never be trained. nn.ModuleList registers them.",
     attention="self.attention = [nn.MultiheadAttention(d_model, n_heads, batch_first=True)]",
     mixed="""later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
         return self.attention[0](x, x, x, attn_mask=later, need_weights=False)[0]""",
@@ -703,17 +742,17 @@ _PLAIN = """if kind in ("swiglu", "moe"):
             self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), {act}nn.Linear(d_ff, d_model))"""
 _variant(
     "relu_missing",
-    "In 'relu' nothing bends: two linear layers in a row are one. The ReLU stands between them.",
+    "In 'relu' there is no non-linearity: two linear layers in a row are one. The ReLU goes between them.",
     ffn=_PLAIN.format(act=""),
 )
 _variant(
     "relu_at_the_end",
-    "In 'relu' a second ReLU follows linear2, so the FFN can only add what is positive. The bend stands between the two layers alone.",
+    "In 'relu' a second ReLU follows linear2, so the FFN can only add what is positive. The ReLU goes between the two layers, and nowhere else.",
     ffn=_PLAIN.format(act="nn.ReLU(), ").replace("nn.Linear(d_ff, d_model))", "nn.Linear(d_ff, d_model), nn.ReLU())"),
 )
 _variant(
     "ffn_in_a_dict",
-    "The FFN stands in a plain dict or list, where an optimiser does not find its weights: it would never be trained. Assign it to self by itself.",
+    "The FFN is in a plain dict or list, where an optimiser does not find its weights: it would never be trained. Assign it to self by itself.",
     ffn="""if kind != "none":
             self.ffns = {"relu": FFN(d_model, d_ff), "swiglu": SwiGLU(d_model, d_ff), "moe": MoE(d_model, d_ff)}""",
     second="y = self.ffns[self.kind](self.norm2(z))",
@@ -737,7 +776,7 @@ for _name, _message, _product in (
     ),
     (
         "bilinear",
-        "'swiglu' multiplies two branches, but neither bends: this is the bilinear form. SiLU is applied to the gate.",
+        "'swiglu' multiplies two branches, but neither has an activation: this is the bilinear form. SiLU is applied to the gate.",
         "self.gate(h) * self.up(h)",
     ),
     (
@@ -747,7 +786,7 @@ for _name, _message, _product in (
     ),
     (
         "silu_of_the_product",
-        "In 'swiglu' SiLU is applied to the product of the two branches. It bends the gate alone; then the other branch is multiplied.",
+        "In 'swiglu' SiLU is applied to the product of the two branches. It belongs on the gate alone; then the other branch is multiplied.",
         "F.silu(self.gate(h) * self.up(h))",
     ),
     (
@@ -956,8 +995,8 @@ quiz_removed = question(
     exercises.quiz_removed,
     right="C",
     wrong={
-        "A": "That needs residual paths to be missing, too. With them the tokens stay apart, with or without an FFN.",
-        "B": "Attention is not linear in the tokens, and the norms bend as well; and the model without FFN did learn hundreds of random pairs.",
+        "A": "For that the residual paths would have to be missing, too. With them and the norms tokens grow alike slowly, with or without an FFN.",
+        "B": "Attention is not linear in the tokens, and the norms are not linear either; and the model without FFN did learn hundreds of random pairs.",
     },
 )
 

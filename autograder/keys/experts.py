@@ -313,7 +313,7 @@ _route(
 )
 _route(
     "written_to_the_front",
-    "The weights stand in the first k columns, whoever was chosen. Each belongs in the column of its expert: `idx` says which.",
+    "The weights are in the first k columns, whoever was chosen. Each belongs in the column of its expert: `idx` says which.",
     gates="F.pad(w, (0, logits.shape[-1] - k))",
 )
 _route(
@@ -624,7 +624,7 @@ def the_best_unweighted(x, gates, experts):
 
 
 @moe_reference.mistake(
-    "The experts' outputs stand side by side, [T, E, d_model]: the last step, a sum over the experts (`dim=1`), is missing."
+    "The experts' outputs are side by side, [T, E, d_model]: the last step, a sum over the experts (`dim=1`), is missing."
 )
 def side_by_side(x, gates, experts):
     return torch.stack([gates[:, e, None] * expert(x) for e, expert in enumerate(experts)], dim=1)
@@ -1288,7 +1288,7 @@ _sorted(
 )
 _sorted(
     "rows_in_the_old_order",
-    "The list of rows is cut before it was sorted: the rows stand token after token, the counts belong to the experts. Take the rows in the order of `order`.",
+    "The list of rows is cut before it was sorted: the rows are token after token, the counts belong to the experts. Take the rows in the order of `order`.",
     rows="x.repeat_interleave(k, 0)",
 )
 _sorted(
@@ -1506,7 +1506,7 @@ _counts(
 _counts("exchanged", "The two numbers are exchanged: first the total, then the active ones.", result="active, total")
 _counts(
     "part_of_the_total",
-    "The active count is k / E of the total. Only the routed experts are divided so: the router is active as a whole, and so are shared experts.",
+    "The active count is k / E of the total. Only the routed experts shrink in this proportion: the router is active as a whole, and so are shared experts.",
     active="total * k // E",
 )
 _counts(
@@ -1554,237 +1554,311 @@ router_gradient = Key(exercises.router_gradient)
 
 
 @router_gradient.truth
-def by_hand(norm, k):
-    """Four linear experts in one dimension each, one token; the slope of the loss by the chain rule, written out, and checked by autograd."""
-    router = torch.tensor([[0.9, 0.3, -0.4, 0.1], [-0.2, 0.5, 0.7, -0.6]], dtype=torch.float64, requires_grad=True)
-    x = torch.tensor([0.8, -1.1], dtype=torch.float64)
-    answers = torch.tensor([1.0, -2.0, 3.0, 0.5], dtype=torch.float64)
-    p = torch.softmax(x @ router, dim=0)
-    w, idx = p.topk(k)
-    if norm == "renorm":
-        w = w / w.sum()
-    loss = ((w * answers[idx]).sum() - 5) ** 2
-    loss.backward()
-    return float(router.grad.abs().max())
+def by_the_chain_rule(x, router, experts, target, k, norm):
+    """Token by token and expert by expert, with every derivative written out; no backward pass."""
+    T, d = x.shape
+    E = router.shape[1]
+    slope = torch.zeros_like(router)
+    with torch.no_grad():
+        for t in range(T):
+            z = [sum(x[t, i] * router[i, e] for i in range(d)) for e in range(E)]
+            p = [torch.exp(z[e]) / sum(torch.exp(other) for other in z) for e in range(E)]
+            kept = sorted(range(E), key=lambda e: -float(z[e]))[:k]
+            total = sum(p[e] for e in kept) if norm == "softmax_topk_renorm" else 1.0
+            said = {e: experts[e](x[t : t + 1])[0] for e in kept}
+            y = sum(p[e] / total * said[e] for e in kept)
+            by_y = 2 * (y - target[t]) / (T * d)
+            for j in range(E):
+                by_z = 0.0
+                for e in kept:
+                    if norm == "softmax_topk_renorm":
+                        gate_by_z = p[e] / total * (float(e == j) - (p[j] / total if j in kept else 0.0))
+                    else:
+                        gate_by_z = p[e] * (float(e == j) - p[j])
+                    by_z = by_z + (by_y * said[e]).sum() * gate_by_z
+                slope[:, j] += by_z * x[t]
+    return slope
 
 
-@router_gradient.right("torch.autograd.grad, float64, a plain matrix as the router")
-def by_autograd_grad(norm, k):
-    generator = torch.Generator().manual_seed(3)
-    x, W, target = (torch.randn(s, generator=generator, dtype=torch.float64) for s in ((12, 6), (6, 5), (12, 6)))
-    experts = torch.randn(5, 6, 6, generator=generator, dtype=torch.float64)
-    W.requires_grad_()
+@router_gradient.right("backward, and gates [T, E] with zeros as in `route` and `moe_reference`")
+def with_dense_gates(x, router, experts, target, k, norm):
+    W = router.detach().clone().requires_grad_(True)
     p = (x @ W).softmax(-1)
-    kept = p >= p.topk(k).values[:, -1:]
-    gates = p * kept
-    if norm == "renorm":
+    top = p.topk(k, dim=-1)
+    gates = torch.zeros_like(p).scatter(-1, top.indices, top.values)
+    if norm == "softmax_topk_renorm":
         gates = gates / gates.sum(-1, keepdim=True)
-    y = torch.einsum("te,td,edf->tf", gates, x, experts)
-    (slope,) = torch.autograd.grad(F.mse_loss(y, target), W)
-    return slope.abs().max().item()
+    y = sum(gates[:, e : e + 1] * expert(x) for e, expert in enumerate(experts))
+    ((y - target) ** 2).mean().backward()
+    return W.grad
 
 
-@router_gradient.right("a class for the layer, and a 0-d tensor as the answer")
-def with_a_class(norm, k):
-    class MoE(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.router = nn.Linear(8, 4)
-            self.experts = nn.ModuleList(nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8)) for _ in range(4))
+@router_gradient.right("torch.func.grad, and a softmax of the kept logits")
+def by_func_grad(x, router, experts, target, k, norm):
+    outputs = torch.stack([expert(x).detach() for expert in experts])
 
-        def forward(self, x):
-            w, idx = torch.softmax(self.router(x), -1).topk(k, -1)
-            if norm == "renorm":
-                w = w / w.sum(-1, keepdim=True)
-            y = torch.zeros_like(x)
-            for e, expert in enumerate(self.experts):
-                token, slot = torch.where(idx == e)
-                y = y.index_add(0, token, w[token, slot].unsqueeze(-1) * expert(x[token]))
-            return y
+    def loss(W):
+        z = x @ W
+        kept = z >= z.topk(k, dim=-1).values[:, -1:]
+        gates = z.softmax(-1) * kept if norm == "softmax_topk" else z.masked_fill(~kept, -torch.inf).softmax(-1)
+        return F.mse_loss(torch.einsum("te,etd->td", gates, outputs), target)
 
-    torch.manual_seed(5)
-    layer = MoE()
-    x = torch.randn(20, 8)
-    ((layer(x) - x.roll(1, -1)) ** 2).sum().backward()
-    return layer.router.weight.grad.abs().max()
+    return torch.func.grad(loss)(router)
 
 
-@router_gradient.right("a sum as the loss, dense experts")
-def with_a_sum(norm, k):
-    torch.manual_seed(1)
-    x = torch.randn(10, 6)
-    router = nn.Linear(6, 4, bias=False)
-    outputs = torch.randn(4, 10, 6)
-    logits = router(x)
-    top = torch.topk(logits, k, dim=1).indices
-    if norm == "renorm":
-        logits = logits.masked_fill(~F.one_hot(top, 4).sum(1).bool(), -1e9)
-    gates = F.softmax(logits, dim=1)
-    gates = gates * F.one_hot(top, 4).sum(1)
-    torch.einsum("te,etd->td", gates, outputs).pow(2).sum().backward()
-    return float(router.weight.grad.abs().max())
+@router_gradient.right("an nn.Linear as the router, whose weight is the other way round")
+def with_a_linear(x, router, experts, target, k, norm):
+    layer = nn.Linear(*router.shape, bias=False, dtype=router.dtype)
+    with torch.no_grad():
+        layer.weight.copy_(router.T)
+    w, idx = F.softmax(layer(x), dim=1).topk(k, dim=1)
+    if norm.endswith("renorm"):
+        w = w / w.sum(dim=1, keepdim=True)
+    y = torch.zeros_like(x)
+    for e, expert in enumerate(experts):
+        token, slot = torch.where(idx == e)
+        if len(token):
+            y = y.index_add(0, token, w[token, slot, None] * expert(x[token]))
+    F.mse_loss(y, target).backward()
+    return layer.weight.grad.T
 
 
-GRADIENT = """def router_gradient(norm, k):
-    {seed}
-    x, target = torch.randn(16, 6), torch.randn(16, 6)
-    router = {router}
-    experts = nn.ModuleList(nn.Linear(6, 6) for e in range(5))
-    p = torch.softmax({scores}, dim=-1)
-    w, idx = p.topk({k}, dim=-1)
+@router_gradient.right("the caller's router itself, with its gradient cleared before and its flag put back")
+def on_the_router_itself(x, router, experts, target, k, norm):
+    router.grad = None
+    router.requires_grad_()
+    w, idx = torch.softmax(x @ router, -1).topk(k, -1)
+    if norm == "softmax_topk_renorm":
+        w = w / w.sum(-1, keepdim=True)
+    outputs = torch.stack([expert(x) for expert in experts], 1)
+    y = (w[..., None] * torch.stack([outputs[t, idx[t]] for t in range(len(x))])).sum(1)
+    (slope,) = torch.autograd.grad((y - target).square().mean(), router)
+    router.requires_grad_(False)
+    return slope
+
+
+GRADIENT = """def router_gradient(x, router, experts, target, k, norm):
+    W = {leaf}
+    z = {logits}
+    p = {p}
+    w, idx = {top}
     if {condition}:
         w = {renorm}
     {keep}
     outputs = torch.stack([expert(x) for expert in experts], dim=1)
-    chosen = torch.stack([outputs[t, idx[t]] for t in range(16)])
-    y = (w[:, :, None] * chosen).sum(1)
+    chosen = torch.stack([outputs[t, idx[t]] for t in range(len(x))])
+    y = {y}
     {backward}
     return {result}
 """
 GRADIENT_DEFAULTS = {
-    "seed": "torch.manual_seed(0)",
-    "router": "nn.Linear(6, 5, bias=False)",
-    "scores": "router(x)",
-    "k": "k",
-    "condition": 'norm == "renorm"',
+    "leaf": "router.clone().requires_grad_()",
+    "logits": "x @ W",
+    "p": "torch.softmax(z, dim=-1)",
+    "top": "p.topk(k, dim=-1)",
+    "condition": 'norm == "softmax_topk_renorm"',
     "renorm": "w / w.sum(-1, keepdim=True)",
     "keep": "pass",
+    "y": "(w[:, :, None] * chosen).sum(1)",
     "backward": "F.mse_loss(y, target).backward()",
-    "result": "router.weight.grad.abs().max().item()",
+    "result": "W.grad",
 }
-FOUND = (
-    "With 'renorm' and k = 1 the router has no gradient, and one was found. It may be another one's (an expert's, or that of the weights), "
-    "or the weights of a token do not add up to 1."
-)
-NONE_AT_ALL = (
-    "The gradient is 0 in all cases: the weights are cut off from the router (`.detach()`, `.data`), or the mean is taken, "
-    "in which a softmax's gradients cancel."
-)
 
 
 def _gradient(name, message, form_of="", **parts):
     router_gradient.typed("mistake", name, message, GRADIENT.format(**GRADIENT_DEFAULTS | parts), form_of)
 
 
-_gradient("renorm_never", FOUND, condition="False")
 _gradient(
-    "gradient_of_an_expert",
-    FOUND,
-    form_of="renorm_never",
-    result="max(expert.weight.grad.abs().max().item() for expert in experts)",
+    "renorm_never",
+    "'softmax_topk_renorm' is not renormalised: with k = 1 a gradient is left where none should be. Divide the kept weights by their sum.",
+    condition="False",
 )
-_gradient(
-    "gradient_of_the_gates", FOUND, form_of="renorm_never", keep="w.retain_grad()", result="w.grad.abs().max().item()"
-)
-_gradient("renorm_over_the_tokens", FOUND, form_of="renorm_never", renorm="w / w.sum(0, keepdim=True)")
-_gradient("k_ignored", FOUND, form_of="renorm_never", k="2")
 _gradient(
     "renorm_always",
-    "Both values of `norm` divide by the sum. With 'none' the kept probabilities stay as they are: then k = 1 has a gradient.",
+    "Both values of `norm` divide by the sum. With 'softmax_topk' the kept probabilities stay as they are: then k = 1 has a gradient.",
     condition="True",
 )
 _gradient(
     "norms_exchanged",
-    "'renorm' and 'none' are exchanged: the gradient vanishes for 'none' at k = 1, where nothing is divided.",
-    condition='norm != "renorm"',
-)
-_gradient("router_detached", NONE_AT_ALL, keep="w = w.detach() + 0 * router.weight.sum()")
-_gradient("the_mean", NONE_AT_ALL, form_of="router_detached", result="abs(router.weight.grad.mean().item())")
-_gradient(
-    "weights_not_used",
-    "The router's weight has no gradient (`grad` is None): `backward()` was not called, or the chosen outputs are not multiplied by the router's weights.",
-    keep="w = torch.ones_like(w)",
+    "The two values of `norm` have changed places: the gradient vanishes for 'softmax_topk' at k = 1, where nothing is divided.",
+    condition='norm == "softmax_topk"',
 )
 _gradient(
-    "no_backward",
-    "The router's weight has no gradient (`grad` is None): `backward()` was not called, or the chosen outputs are not multiplied by the router's weights.",
-    form_of="weights_not_used",
-    backward="loss = F.mse_loss(y, target)",
+    "name_misspelt",
+    "",
+    form_of="renorm_never",
+    condition='norm == "renorm"',
+)
+_gradient(
+    "renorm_over_the_tokens",
+    "The weights are divided by their sum over the tokens. Each token's own k weights add up to 1: `sum(-1, keepdim=True)`.",
+    renorm="w / w.sum(0, keepdim=True)",
+)
+_gradient("renorm_over_everything", "", form_of="renorm_over_the_tokens", renorm="w / w.sum()")
+_gradient(
+    "renorm_without_gradient",
+    "The sum that the weights are divided by is cut off from the graph, as if it did not depend on the router. It does: no `detach` there.",
+    renorm="w / w.sum(-1, keepdim=True).detach()",
+)
+_gradient("k_ignored", "Two experts are taken for each token, whatever k is.", top="p.topk(2, dim=-1)")
+_gradient("always_one_expert", "One expert is taken for each token, whatever k is.", top="p.topk(1, dim=-1)")
+_gradient(
+    "all_experts",
+    "All experts are taken for each token. Only the k with the largest logits take part.",
+    top="p.topk(len(experts), dim=-1)",
+)
+_gradient(
+    "the_least_likely",
+    "The experts with the smallest probabilities are taken: `largest=False`, or sorted the other way round.",
+    top="p.topk(k, dim=-1, largest=False)",
+)
+_gradient(
+    "no_softmax",
+    "There is no softmax: the logits themselves are the weights.",
+    p="z",
+)
+_gradient(
+    "softmax_over_the_tokens",
+    "The softmax runs over the tokens. Each token's probabilities over the experts add up to 1: the last dimension.",
+    p="torch.softmax(z, dim=0)",
+)
+_gradient(
+    "sigmoid_for_softmax",
+    "The weights are sigmoids. Both ways that are asked for here start with a softmax over all experts.",
+    p="torch.sigmoid(z)",
+)
+_gradient(
+    "softmax_twice",
+    "The softmax is taken twice, the second time of probabilities.",
+    p="torch.softmax(torch.softmax(z, dim=-1), dim=-1)",
+)
+_gradient(
+    "summed_squares",
+    "The squared differences are added up. Asked is their mean, over tokens and features.",
+    backward='F.mse_loss(y, target, reduction="sum").backward()',
+)
+_gradient(
+    "mean_over_tokens_alone",
+    "The squared differences are added up over the features and averaged over the tokens alone. `F.mse_loss` averages over all T · d_model numbers.",
+    backward="(y - target).square().sum(-1).mean().backward()",
+)
+_gradient(
+    "half_the_loss",
+    "The loss has a factor ½. Asked is the mean of the squares as it is.",
+    backward="(0.5 * (y - target).square().mean()).backward()",
+)
+_gradient(
+    "root_of_the_loss",
+    "The loss is the root of the mean square. Asked is the mean of the squares itself.",
+    backward="F.mse_loss(y, target).sqrt().backward()",
+)
+_gradient(
+    "absolute_differences",
+    "The loss takes absolute differences. Asked are squares: `F.mse_loss`.",
+    backward="F.l1_loss(y, target).backward()",
+)
+_gradient(
+    "target_not_used",
+    "The target is not in the loss: it compares the output with nothing.",
+    backward="y.square().mean().backward()",
+)
+_gradient("mean_of_the_output", "", form_of="target_not_used", backward="y.mean().backward()")
+_gradient(
+    "weights_on_the_input",
+    "The weight is multiplied with the input of an expert. It belongs to the expert's output.",
+    y="""sum(experts[int(idx[t, s])](w[t, s] * x[t : t + 1]) * F.one_hot(torch.tensor(t), len(x))[:, None]
+            for t in range(len(x)) for s in range(idx.shape[1]))""",
+)
+_gradient(
+    "slot_for_expert",
+    "The number of the slot is used as the number of the expert, so only the first k experts ever work. `topk` says which expert a slot means.",
+    y="(w[:, :, None] * outputs[:, : w.shape[1]]).sum(1)",
+)
+_gradient(
+    "with_residual",
+    "x is added to the layer's output. The residual connection belongs to the block around it.",
+    y="x + (w[:, :, None] * chosen).sum(1)",
+)
+_gradient(
+    "averaged_over_k",
+    "The outputs of the chosen experts are averaged. They are added, each with its weight.",
+    y="(w[:, :, None] * chosen).mean(1)",
+)
+_gradient(
+    "nothing_arrives",
+    "None comes back instead of a gradient: the weights are cut off from the router that you look at (`.detach()`, `.item()`, a copy made too late), "
+    "they are not multiplied with the outputs, `backward()` was not called, or a `return` is missing.",
+    keep="w = w.detach()",
+)
+_gradient("no_backward", "", form_of="nothing_arrives", backward="pass")
+_gradient("outputs_not_weighted", "", form_of="nothing_arrives", y="chosen.sum(1)")
+_gradient("no_leaf", "", form_of="nothing_arrives", leaf="router.clone()")
+_gradient("of_another_copy", "", form_of="nothing_arrives", logits="x @ router.clone().requires_grad_()")
+_gradient("gradient_not_returned", "", form_of="nothing_arrives", result="None")
+_gradient(
+    "accumulated",
+    "A second call with the same router gives twice as much: `backward` adds to what is in `.grad`. Work with a fresh copy, or clear it first.",
+    leaf="router.requires_grad_()",
+    result="W.grad.clone()",
+)
+_gradient(
+    "accumulated_as_it_is",
+    "",
+    form_of="accumulated",
+    leaf="router.requires_grad_()",
+)
+_gradient(
+    "the_other_way_round",
+    "The gradient comes back as [E, d_model], as the weight of an nn.Linear has it. Asked is the shape of `router`, [d_model, E].",
+    result="W.grad.T",
+)
+_gradient(
+    "downhill",
+    "The sign is turned round: this is the direction of a training step. Asked is the gradient itself.",
+    result="-W.grad",
+)
+_gradient(
+    "the_largest_entry",
+    "A single number comes back. Asked is the whole gradient, [d_model, E]; the cell below looks for its largest entry.",
+    result="W.grad.abs().max().item()",
+)
+_gradient("the_largest_entry_in_a_tensor", "", form_of="the_largest_entry", result="W.grad.abs().max()")
+_gradient(
+    "sizes",
+    "The entries have lost their signs. Asked is the gradient itself, without `abs()`.",
+    result="W.grad.abs()",
 )
 _gradient(
     "a_yes_or_no",
-    "True or False comes back. Asked is how large the gradient is, as a float.",
-    result="bool(router.weight.grad.abs().max() > 1e-6)",
-)
-_gradient(
-    "rounding_called_a_gradient",
-    "Rounding is taken for a gradient: with 'renorm' and k = 1 about 1e-9 is left, and “not exactly 0” makes a 1 of it. Hand back the size itself.",
-    result="float(bool((router.weight.grad != 0).any()) or True)",
-)
-_gradient(
-    "the_smallest",
-    "This is the smallest entry, which is negative. Asked is the largest absolute value: `abs()` before `max()`.",
-    result="router.weight.grad.min().item() - 1e-12",
-)
-_gradient(
-    "the_whole_gradient",
-    "The whole gradient comes back. Asked is its largest absolute entry, as one float.",
-    result="router.weight.grad",
-)
-_gradient(
-    "always_one_expert",
-    "With two or three experts the gradient is there although the weights sum to 1. Is k used, does the loss depend on the layer's output, "
-    "and is every expert a module of its own? (A list times 4 holds one module four times.)",
-    k="1",
-)
-_gradient(
-    "not_seeded",
-    "Two calls give different numbers: nothing is seeded, or an earlier call's gradients are still there. Seed first, and build the layer inside.",
-    seed="pass",
-)
-_gradient(
-    "gradient_not_returned",
-    "The gradient is computed but not handed back: the last line of the function needs a `return`.",
-    result="None",
-)
-
-
-_gradient(
-    "the_norm",
-    "This is the norm of the gradient: all entries together, larger than any of them. Asked is the largest absolute entry.",
-    result="router.weight.grad.norm().item()",
-)
-_gradient(
-    "the_sum_of_sizes",
-    "All entries are added up, or averaged. Asked is the largest absolute entry alone: `abs()` and `max()`.",
-    result="router.weight.grad.abs().sum().item()",
-)
-_gradient(
-    "the_mean_of_sizes",
-    "All entries are added up, or averaged. Asked is the largest absolute entry alone: `abs()` and `max()`.",
-    form_of="the_sum_of_sizes",
-    result="router.weight.grad.abs().mean().item()",
-)
-_gradient(
-    "largest_with_sign",
-    "`max()` without `abs()`: an entry can be large and negative, and then a smaller one comes back. Size first, then the largest.",
-    result="router.weight.grad.max().item()",
-)
-_gradient(
-    "gradient_of_the_bias",
-    "This is the gradient of the router's bias. Asked is that of its weight, the matrix from d_model to the experts.",
-    router="nn.Linear(6, 5)",
-    result="router.bias.grad.abs().max().item()",
+    "True or False comes back. Asked is the gradient itself, [d_model, E].",
+    result="bool(W.grad.abs().max() > 1e-6)",
 )
 _gradient(
     "gradient_of_the_logits",
-    "This is the gradient of the logits, before it has reached the router. Asked is that of the router's weight.",
-    scores="z",
-    router="nn.Linear(6, 5, bias=False); z = router(x); z.retain_grad()",
-    result="z.grad.abs().max().item()",
+    "This is the gradient of the logits, [T, E]. It goes one step further, through `x @ router`, to the router itself.",
+    keep="z.retain_grad()",
+    result="z.grad",
+)
+_gradient(
+    "gradient_of_the_gates",
+    "This is the gradient of the kept weights, [T, k]. It goes further, through softmax and logits, to the router itself.",
+    keep="w.retain_grad()",
+    result="w.grad",
+)
+_gradient(
+    "the_loss",
+    "The loss comes back, not its gradient.",
+    backward="loss = F.mse_loss(y, target)",
+    result="loss.detach()",
 )
 
 
 @router_gradient.mistake(
-    "The numbers are typed in, not computed: no backward pass was run. Build the small layer and measure."
+    "The gradient is zero everywhere, in all cases. Only one of them has none: run the backward pass and look."
 )
-def typed_in(norm, k):
-    return 0.0 if norm == "renorm" and k == 1 else 0.1
-
-
-@router_gradient.form(typed_in)
-def typed_in_one_by_one(norm, k):
-    return {"renorm": [0.0, 0.05, 0.04], "none": [0.1, 0.08, 0.06]}[norm][k - 1]
+def always_zero(x, router, experts, target, k, norm):
+    return torch.zeros_like(router)
 
 
 # Questions

@@ -87,9 +87,7 @@ def no_activation(x, W1, b1, W2, b2, act):
     return (x @ W1 + b1) @ W2 + b2
 
 
-@ffn_forward.mistake(
-    "b1 is missing. A published tutorial writes `hidden = x @ W1` as well; each neuron needs its own threshold, added before the activation."
-)
+@ffn_forward.mistake("b1 is missing: each neuron needs its own threshold, added before the activation.")
 def b1_missing(x, W1, b1, W2, b2, act):
     return act(x @ W1) @ W2 + b2
 
@@ -276,6 +274,25 @@ def turned_into_float32(x, W1, b1, W2, b2, act):
 def two_dimensions_asked(x, W1, b1, W2, b2, act):
     rows = [act(token @ W1 + b1) @ W2 + b2 for token in x]
     return torch.stack(rows)
+
+
+@ffn_forward.mistake(
+    "Large numbers are cut off at 6, as ReLU6 or `clamp(max=6)` do. Hidden numbers may be of any size: hand on what `act` returns, as it is."
+)
+def capped_at_six(x, W1, b1, W2, b2, act):
+    return act(x @ W1 + b1).clamp(max=6) @ W2 + b2
+
+
+@ffn_forward.form(capped_at_six)
+def read_sum_capped_at_six(x, W1, b1, W2, b2, act):
+    return act((x @ W1 + b1).clamp(max=6)) @ W2 + b2
+
+
+@ffn_forward.mistake(
+    "`squeeze` takes out every dimension of size 1, also one that was in x: one sentence, one token, or one neuron. Leave it away: `@` needs no help."
+)
+def squeezed(x, W1, b1, W2, b2, act):
+    return (act(x @ W1 + b1) @ W2 + b2).squeeze()
 
 
 # ffn_trace
@@ -882,6 +899,36 @@ _variant(
         if self.training:
             hidden = hidden * (torch.rand_like(hidden) >= self.p)
         return self.linear2(hidden)""",
+)
+_variant(
+    "dropout_of_2014",
+    "Eval mode multiplies the hidden values by 1 − p, and training leaves the survivors as they are: dropout as it was first published in 2014. "
+    "Here it is the other way round: survivors grow while training, and eval mode changes nothing.",
+    drop="self.p = dropout",
+    forward="""hidden = self.activation(self.linear1(x))
+        if self.training:
+            hidden = hidden * (torch.rand_like(hidden) >= self.p)
+        else:
+            hidden = hidden * (1 - self.p)
+        return self.linear2(hidden)""",
+)
+_variant(
+    "dropout_mask_shared",
+    "All tokens lose the same neurons: one mask is drawn for all of them. Each hidden value is dropped by a chance of its own; `nn.Dropout` draws "
+    "a mask of the hidden layer's whole shape.",
+    drop="self.p = dropout",
+    forward="""hidden = self.activation(self.linear1(x))
+        if self.training:
+            hidden = hidden * (torch.rand(hidden.shape[-1:]) >= self.p) / (1 - self.p)
+        return self.linear2(hidden)""",
+)
+_variant(
+    "relu6",
+    "'relu' here gives ReLU6, which is flat from 6 on. ReLU lets every positive number through as it is.",
+    settle="""functions["relu"] = F.relu6
+        if not callable(activation) and activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = activation if callable(activation) else functions[activation]""",
 )
 _variant(
     "dropout_keeps_p",
@@ -1609,6 +1656,12 @@ _norm(
     forward="return self.linear2(self.norm(self.linear1(x)))",
 )
 _norm(
+    "norm_ffn_without_silu",
+    "'silu' is not known. Three names are asked: 'relu', 'gelu' and 'silu'.",
+    settle="""functions = {"relu": F.relu, "gelu": F.gelu}
+        self.activation = activation if callable(activation) else functions[activation]""",
+)
+_norm(
     "norm_ffn_relu_only",
     "The argument `activation` is never looked at: it is ReLU whatever one asks for.",
     settle="self.activation = F.relu",
@@ -1625,8 +1678,8 @@ quiz_rank = question(
     exercises.quiz_rank,
     right="C",
     wrong={
-        "A": "True, but not the tightest: if d_ff is smaller than d_model, everything passes through d_ff numbers, and the rank can't be larger than that.",
-        "B": "True, but not the tightest: W has d_model rows and columns, so with d_ff = 4·d_model its rank stops at d_model.",
+        "A": "The thinner FFN lets 100 directions through, but the other adds directions of its own to the sum.",
+        "B": "The wider FFN lets 200 directions through, but the other adds directions of its own to the sum.",
     },
 )
 
@@ -1634,8 +1687,8 @@ quiz_bias = question(
     exercises.quiz_bias,
     right="B",
     wrong={
-        "A": "Neuron j writes h_j · W2[j], which is zero when the neuron is silent. b2 is added even when all of them are.",
-        "C": "Those are the entries of b1: one threshold per hidden neuron. b2 has d_model entries and is added to the output.",
+        "A": "Neuron j writes h_j · W2[j], and that goes with its row. b2 is added even when all neurons are silent, so no part of it is a neuron's.",
+        "C": "Those are the entries of b1: one threshold per hidden neuron. b2 has d_model entries, one for each number of the output.",
     },
 )
 
@@ -1643,8 +1696,7 @@ quiz_dropout = question(
     exercises.quiz_dropout,
     right="A",
     wrong={
-        "B": "`eval()` sets a flag, self.training, on the module and its sub-modules. A bare `F.dropout` never looks at it: "
-        "its `training` argument is True by default.",
-        "C": "Nothing warns you. The outputs are random in eval mode, and you find out when two runs on the same input disagree.",
+        "B": "`eval()` sets a flag, self.training, on the module and its sub-modules, and nn.Dropout looks at its own: it drops nothing then.",
+        "C": "`eval()` sets self.training to False, and this line hands it on: nothing is dropped.",
     },
 )

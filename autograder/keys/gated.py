@@ -151,7 +151,7 @@ _square(
 )
 _square(
     "columns_for_rows",
-    "Wg and Wu stand upright. Here they are [1, f], used as `x @ Wg`; nn.Linear stores the transposes.",
+    "Wg and Wu are columns. Here they are [1, f], used as `x @ Wg`; nn.Linear stores the transposes.",
     "return torch.ones(2, 1), torch.ones(2, 1), torch.full((1, 2), 0.5)",
 )
 
@@ -353,12 +353,12 @@ _glu(
 )
 _glu(
     "gate_on_itself",
-    "The gate is multiplied with itself: `x @ Wg` stands in both branches. The second one reads x with Wu.",
+    "The gate is multiplied with itself: `x @ Wg` is in both branches. The second one reads x with Wu.",
     before="gate, up = x @ Wg, x @ Wg",
 )
 _glu(
     "up_in_both",
-    "`x @ Wu` stands in both branches, and Wg is never used. The bent branch reads x with Wg.",
+    "`x @ Wu` is in both branches, and Wg is never used. The bent branch reads x with Wg.",
     before="gate, up = x @ Wu, x @ Wu",
 )
 _glu(
@@ -514,17 +514,17 @@ _glu(
 
 _glu(
     "geglu_with_silu",
-    "'geglu' bends the gate with SiLU. Its G stands for GELU; SiLU belongs to 'swiglu'.",
+    "'geglu' bends the gate with SiLU. Its G is for GELU; SiLU belongs to 'swiglu'.",
     acts=_acts(geglu="F.silu"),
 )
 _glu(
     "geglu_with_relu",
-    "'geglu' bends the gate with ReLU. Its G stands for GELU; ReLU belongs to 'reglu'.",
+    "'geglu' bends the gate with ReLU. Its G is for GELU; ReLU belongs to 'reglu'.",
     acts=_acts(geglu="torch.relu"),
 )
 _glu(
     "swiglu_with_gelu",
-    "'swiglu' bends the gate with GELU. Its Sw stands for Swish, which is SiLU; GELU belongs to 'geglu'.",
+    "'swiglu' bends the gate with GELU. Its Sw is for Swish, which is SiLU; GELU belongs to 'geglu'.",
     acts=_acts(swiglu="F.gelu"),
 )
 _glu(
@@ -534,7 +534,7 @@ _glu(
 )
 _glu(
     "reglu_with_a_sigmoid",
-    "'reglu' bends the gate with the sigmoid. Its Re stands for ReLU; the sigmoid belongs to 'glu'.",
+    "'reglu' bends the gate with the sigmoid. Its Re is for ReLU; the sigmoid belongs to 'glu'.",
     acts=_acts(reglu="torch.sigmoid"),
 )
 _glu(
@@ -988,6 +988,18 @@ _class(
         return self.down_proj(hidden)""",
 )
 _class(
+    "dropout_of_2014",
+    "The hidden values are scaled down in eval mode, as in the first paper on dropout. Today, and in nn.Dropout, those that remain are scaled up by "
+    "1/(1 − p) in training mode, and eval mode changes nothing.",
+    drop="self.p = dropout",
+    forward="""hidden = self.activation(self.gate_proj(x)) * self.up_proj(x)
+        if self.training:
+            hidden = hidden * (torch.rand_like(hidden) >= self.p)
+        else:
+            hidden = hidden * (1 - self.p)
+        return self.down_proj(hidden)""",
+)
+_class(
     "dropout_keeps_p",
     "p is taken for the share that stays. It is the share that is dropped: p = 0.1 sets one hidden value in ten to zero.",
     drop="self.dropout = nn.Dropout(1 - dropout if 0 < dropout < 1 else dropout)",
@@ -1250,6 +1262,11 @@ _width(
     width="hidden = int(2.7 * d)",
 )
 _width(
+    "rest_of_one_lost",
+    "A width that is 1 above a multiple is rounded down. To round up with whole numbers add `multiple_of - 1` before you divide.",
+    result="return (hidden + multiple_of - 2) // multiple_of * multiple_of if multiple_of > 1 else hidden",
+)
+_width(
     "power_of_two",
     "The width goes up to a power of two. It goes up to a multiple of `multiple_of`.",
     result="return 2 ** math.ceil(math.log2(hidden))",
@@ -1271,7 +1288,7 @@ _width(
 )
 _width(
     "arguments_swapped",
-    "The arguments stand in another order: d, then multiple_of, then mult.",
+    "The arguments come in another order: d, then multiple_of, then mult.",
     signature="mult=1.0, multiple_of=256",
 )
 _width(
@@ -1442,7 +1459,7 @@ _fuse(
 )
 _fuse(
     "gate_twice",
-    "The gate's rows stand there twice, and up is missing.",
+    "The gate's rows are there twice, and up is missing.",
     "return torch.cat([gate_weight, gate_weight], dim=0)",
 )
 _fuse(
@@ -1503,7 +1520,7 @@ _fuse(
 
 _fuse(
     "up_twice",
-    "Up's rows stand there twice, and the gate is missing.",
+    "Up's rows are there twice, and the gate is missing.",
     "return torch.cat([up_weight, up_weight], dim=0)",
 )
 _fuse(
@@ -1575,7 +1592,7 @@ quiz_table = question(
     exercises.quiz_table,
     "B",
     {
-        "A": "They are 0.002 apart, and repeated runs of SwiGLU alone scatter by 0.010.",
-        "C": "They are 0.003 apart, with standard deviations of 0.005 and 0.003: about half of what chance does.",
+        "A": "They are 0.002 apart, less than half a standard error of their difference: repeated runs of SwiGLU alone scatter by 0.010.",
+        "C": "They are 0.003 apart, about one standard error of their difference: √((0.005² + 0.003²) / 4) = 0.0029. Chance does that easily.",
     },
 )

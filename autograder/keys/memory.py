@@ -95,7 +95,7 @@ def reshaped(ffn):
 
 
 @memory_view.mistake(
-    "The values are hidden activations: the mislabelling of a published table. What stands in the hidden layer are the coefficients; values are weights."
+    "The values are hidden activations: the mislabelling of a published table. The hidden layer holds the coefficients; values are weights."
 )
 def hidden_as_values(ffn):
     return ffn.linear1.weight, torch.relu(ffn.linear1.weight)
@@ -121,7 +121,7 @@ def with_both_biases(ffn):
 
 
 @memory_view.mistake(
-    "`b1` stands in the keys as one more column. A key has d_model numbers, one for each number of a token."
+    "`b1` is in the keys as one more column. A key has d_model numbers, one for each number of a token."
 )
 def b1_as_a_column(ffn):
     return torch.cat([ffn.linear1.weight, ffn.linear1.bias[:, None]], dim=1), ffn.linear2.weight.T
@@ -374,6 +374,14 @@ def fires_or_not(ffn, x):
 
 
 @decompose_output.mistake(
+    "Neurons that fire weakly have a row of zeros. However small its coefficient is, a neuron that fires writes."
+)
+def weak_ones_left_out(ffn, x):
+    h = torch.relu(ffn.linear1(x))
+    return torch.where(h > 0.01, h, torch.zeros_like(h))[:, None] * ffn.linear2.weight.T
+
+
+@decompose_output.mistake(
     "The coefficients were divided by their sum. They need not add up to 1: take what ReLU leaves."
 )
 def divided_by_the_sum(ffn, x):
@@ -397,7 +405,7 @@ def rounded_to_float32(ffn, x):
     return rows
 
 
-@decompose_output.mistake("There is one row too many: b2 stands below the neurons. The rows are the neurons' only.")
+@decompose_output.mistake("There is one row too many: b2 is below the neurons. The rows are the neurons' only.")
 def b2_as_a_row(ffn, x):
     rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
     return torch.cat([rows, ffn.linear2.bias[None]])
@@ -495,6 +503,18 @@ def without_the_coefficient(ffn, x, direction, k):
 )
 def before_activation(ffn, x, direction, k):
     return (ffn.linear1(x) * (direction @ ffn.linear2.weight)).topk(k).indices
+
+
+@top_neurons.mistake("Another activation than this FFN's was used. It is ReLU here: `ffn.activation` is the function.")
+def by_another_activation(ffn, x, direction, k):
+    return (F.gelu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k).indices
+
+
+@top_neurons.mistake(
+    "Negative contributions were set to zero before the choice. Where every neuron pushes the other way, the largest are those that push least."
+)
+def cut_at_zero(ffn, x, direction, k):
+    return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).clamp(min=0).topk(k).indices
 
 
 @top_neurons.mistake("The direction was compared with the keys. What a neuron writes is its value, in `linear2`.")
@@ -720,7 +740,7 @@ def keys_alone(ffn, idx):
 
 
 @knockout.mistake(
-    "Only b1 is zero. The neuron still answers to the token through its key: what must be zero is what it writes."
+    "Only b1 is zero. The neuron still responds to the token through its key: what must be zero is what it writes."
 )
 def b1_alone(ffn, idx):
     other = copy.deepcopy(ffn)
@@ -1120,7 +1140,7 @@ _store(
 )
 _store(
     "relu_after_the_second",
-    "There is a bend after the second layer as well: no output can be negative. The FFN bends once, between its layers.",
+    "There is a non-linearity after the second layer as well: no output can be negative. The FFN has one, between its layers.",
     ADAM + LOOP,
     layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]), nn.ReLU())",
 )
@@ -1165,7 +1185,7 @@ _store(
 )
 _store(
     "without_backward",
-    "An optimiser takes its steps, but there are no gradients to follow: `loss.backward()` is missing, or `zero_grad()` stands between it and the step.",
+    "An optimiser takes its steps, but there are no gradients to follow: `loss.backward()` is missing, or `zero_grad()` comes between it and the step.",
     ADAM + LOOP.replace("    loss.backward()\n", ""),
 )
 _store(
@@ -1188,7 +1208,7 @@ _store(
 )
 _store(
     "no_activation",
-    "There is no bend between the two layers: together they are one matrix, however many neurons there are.",
+    "There is no activation between the two layers: together they are one matrix, however many neurons there are.",
     ADAM + LOOP,
     layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.Linear(d_ff, E.shape[1]))",
 )
@@ -1222,6 +1242,24 @@ _store(
     ADAM + LOOP,
     layers="class Noisy(nn.Sequential):\n    def forward(self, x):\n        return F.dropout(super().forward(x), 0.3)\n"
     "ffn = Noisy(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))",
+)
+
+
+TABLE = "class Table(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.up, self.down = nn.Linear(E.shape[1], 1), nn.Linear(1, 1)\n"
+_store(
+    "a_table",
+    "The module looks its answer up: it returns the answer of the nearest question, and nothing between the questions. Facts are to be in the weights of two "
+    "layers, put there by gradient steps.",
+    "opt = torch.optim.Adam(ffn.parameters(), lr=0.01)\nfor _ in range(steps):\n    opt.zero_grad()\n"
+    "    ffn.up(E).sum().backward()\n    opt.step()",
+    layers=TABLE + "    def forward(self, x):\n        return 100 * U[y[torch.cdist(x, E).argmin(1)]]\nffn = Table()",
+)
+_store(
+    "weights_computed",
+    "The facts are known after a single step already, so no gradient steps put them there: weights were computed, or there are more steps than `steps` says.",
+    "h = torch.relu(ffn[0](E))\nwith torch.no_grad():\n    ffn[2].weight.copy_(torch.linalg.lstsq(h, 100 * U[y]).solution.T)\n"
+    + ADAM,
+    layers="ffn = nn.Sequential(nn.Linear(E.shape[1], 40 * d_ff), nn.ReLU(), nn.Linear(40 * d_ff, E.shape[1]))",
 )
 
 
@@ -1330,7 +1368,7 @@ def how_many(ffn, X):
     return (ffn.linear1(X) > 0).sum(dim=1)
 
 
-@activation_patterns.mistake("It is the other way round: 1 stands where a neuron is silent.")
+@activation_patterns.mistake("It is the other way round: you have a 1 where a neuron is silent.")
 def silent_ones(ffn, X):
     return (ffn.linear1(X) <= 0).int()
 
@@ -1349,7 +1387,17 @@ def with_a_threshold(ffn, X):
     return (ffn.linear1(X) > 0.5).int()
 
 
-@activation_patterns.mistake("X was cut at zero before the first layer. The bend comes after it.")
+@activation_patterns.form(with_a_threshold)
+def with_a_low_threshold(ffn, X):
+    return (torch.relu(ffn.linear1(X)) > 0.01).int()
+
+
+@activation_patterns.form(with_a_threshold)
+def with_a_tolerance(ffn, X):
+    return (~torch.isclose(torch.relu(ffn.linear1(X)), torch.zeros((), dtype=X.dtype), atol=1e-3)).int()
+
+
+@activation_patterns.mistake("X was cut at zero before the first layer. ReLU comes after it.")
 def bend_on_the_input(ffn, X):
     return (ffn.linear1(torch.relu(X)) > 0).int()
 
@@ -1397,7 +1445,7 @@ quiz_value = question(
     "B",
     {
         "A": "Row j of `linear2.weight` has d_ff numbers, one for every neuron: it is what output j collects. One neuron writes a column.",
-        "C": "Row j of `linear1.weight` is the key: what neuron j compares a token with, not what it writes.",
+        "C": "The key is row j of `linear1.weight`: what neuron j compares a token with. `linear2` comes after the hidden layer.",
     },
 )
 
@@ -1405,7 +1453,7 @@ quiz_coefficient = question(
     exercises.quiz_coefficient,
     "A",
     {
-        "B": "b1[j] is the same for every token. It shifts when the neuron fires; how strongly it answers depends on the token.",
+        "B": "b1[j] is the same for every token. It shifts when the neuron fires; how strongly the neuron responds depends on the token.",
         "C": "There is no softmax in an FFN. The coefficients need not add up to 1, and many of them are large at the same time.",
     },
 )
@@ -1423,7 +1471,7 @@ quiz_width = question(
     exercises.quiz_width,
     "B",
     {
-        "A": "That would be so if each bit of a pattern could be set freely. But the number of weights only doubles.",
-        "C": "d_model limits the rank of a linear map. With a bend between, more neurons hold more facts at the same d_model.",
+        "A": "That would be so if each bit of a pattern could be set freely. But one more neuron is 64 more weights, and they limit what fits.",
+        "C": "d_model limits the rank of a linear map. With a non-linearity between, more neurons hold more facts at the same d_model.",
     },
 )

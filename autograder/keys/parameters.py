@@ -279,6 +279,15 @@ def float_count(d, f, bias=True, gated=False):
     return (into + 1) * d * f / 1 + (into * f + d if bias else 0)
 
 
+@count_ffn.mistake(
+    "The sum went through float32, which has no odd numbers above 2²⁴, about 16.8 million: large counts come out off by one. Add up Python ints."
+)
+def sum_in_float32(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    sizes = [d * f] * into + [f * d] + ([f] * into + [d] if bias else [])
+    return int(torch.tensor(sizes, dtype=torch.float32).sum())
+
+
 @count_ffn.mistake("The number is computed or printed, but not handed back: the last line needs a `return`.")
 def no_return(d, f, bias=True, gated=False):
     into = 2 if gated else 1
@@ -291,70 +300,72 @@ audit_published = Key(exercises.audit_published)
 
 
 @audit_published.truth
-def entry_by_entry():
+def entry_by_entry(d, f, printed):
     """Counts row by row, and divides whole numbers."""
     correct = 0
-    for _ in range(2048):
-        correct += 512 + 1  # a hidden neuron: its column of W1 and its entry of b1
-    for _ in range(512):
-        correct += 2048 + 1
-    attention = sum(512 for _ in range(4) for _ in range(512))
+    for _ in range(f):
+        correct += d + 1  # a hidden neuron: its column of W1 and its entry of b1
+    for _ in range(d):
+        correct += f + 1
+    attention = sum(d for _ in range(4) for _ in range(d))
     block = attention + correct
     return {
         "correct": correct,
-        "published": int("4197376"),
+        "off_by": printed - correct,
         "attention_share": float(Fraction(attention, block)),
         "ffn_share": float(Fraction(correct, block)),
     }
 
 
-@audit_published.right("numbers typed in, and divided")
-def typed_in():
-    return dict(
-        correct=2099712,
-        published=4197376,
-        attention_share=1048576 / 3148288,
-        ffn_share=2099712 / 3148288,
-    )
+@audit_published.right("dict(...), by way of the other count")
+def by_way_of_the_block(d, f, printed):
+    ffn = f * (2 * d + 1) + d
+    both = ffn + 4 * d**2
+    return dict(correct=ffn, off_by=-(ffn - printed), ffn_share=ffn / both, attention_share=(both - ffn) / both)
 
 
 @audit_published.right("asks PyTorch, and keeps more than was asked")
-def torch_counts():
-    ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 512))
-    attention = nn.ModuleList([nn.Linear(512, 512, bias=False) for _ in range(4)])
+def torch_counts(d, f, printed):
+    ffn = nn.Sequential(nn.Linear(d, f), nn.GELU(), nn.Linear(f, d))
+    attention = nn.ModuleList([nn.Linear(d, d, bias=False) for _ in range(4)])
     n_ffn = sum(p.numel() for p in ffn.parameters())
     n_attention = sum(p.numel() for p in attention.parameters())
     total = n_ffn + n_attention
-    found = {"published": 4_197_376, "correct": n_ffn, "total": total}
+    found = {"printed": printed, "correct": n_ffn, "total": total, "off_by": printed - n_ffn}
     found["ffn_share"] = n_ffn / total
     found["attention_share"] = 1 - n_ffn / total
     return found
 
 
 @audit_published.right("tensors as numbers")
-def as_tensors():
-    counts = torch.tensor([4 * 512**2, 2 * 512 * 2048 + 2048 + 512])
+def as_tensors(d, f, printed):
+    counts = torch.tensor([4 * d**2, 2 * d * f + f + d])
     shares = counts.double() / counts.sum()
-    return {"correct": counts[1], "published": 4197376, "attention_share": shares[0], "ffn_share": shares[1]}
+    return {
+        "correct": counts[1],
+        "off_by": printed - counts[1],
+        "attention_share": shares[0],
+        "ffn_share": shares[1],
+    }
 
 
 AUDIT = {
-    "correct": "2 * 512 * 2048 + 2048 + 512",
-    "published": "4_197_376",
-    "attention": "4 * 512 * 512",
+    "correct": "2 * d * f + f + d",
+    "off_by": "printed - correct",
+    "attention": "4 * d * d",
     "attention_share": "attention / (attention + ffn)",
     "ffn": "correct",
     "ffn_share": "ffn / (attention + ffn)",
 }
-AUDIT_SOURCE = """def audit_published():
+AUDIT_SOURCE = """def audit_published(d, f, printed):
     correct = {correct}
-    published = {published}
+    off_by = {off_by}
     attention, ffn = {attention}, {ffn}
     attention_share = {attention_share}
     ffn_share = {ffn_share}
     return {{
         "correct": correct,
-        "published": published,
+        "off_by": off_by,
         "attention_share": attention_share,
         "ffn_share": ffn_share,
     }}
@@ -367,58 +378,75 @@ def _audit(name, message, form_of="", **changes):
 
 _audit(
     "audit_without_biases",
-    "The biases are missing from `correct`, and so from the shares: 2,097,152 is the two matrices alone. The tutorial's FFN has b1 and b2.",
-    correct="2 * 512 * 2048",
+    "The biases are missing from `correct`, and so from what follows: 2·d·f is the two matrices alone. The FFN has b1 and b2.",
+    correct="2 * d * f",
 )
 _audit(
     "half_of_what_was_published",
-    "`correct` is half of what the page printed. Twice is nearly what went wrong there, but not quite: count the two matrices and the two biases yourself.",
-    correct="4_197_376 // 2",
+    "`correct` is half of what the page printed. On one page twice is nearly what went wrong, but not quite, and another page has another slip: count the "
+    "two matrices and the two biases yourself.",
+    correct="printed // 2",
+)
+_audit(
+    "printed_is_believed",
+    "`correct` is what the page printed. It is what should be checked: count the two matrices and the two biases yourself.",
+    correct="printed",
+)
+_audit(
+    "sizes_of_the_table",
+    "The numbers are those of the table above, whatever d, f and `printed` are. Compute with the arguments.",
+    correct="2_099_712",
+    attention="1_048_576",
+    off_by="4_197_376 - correct",
 )
 _audit(
     "b1_missing_in_the_audit",
     "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
-    correct="2 * 512 * 2048 + 512",
+    correct="2 * d * f + d",
 )
 _audit(
     "b2_missing_in_the_audit",
     "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
     form_of="b1_missing_in_the_audit",
-    correct="2 * 512 * 2048 + 2048",
+    correct="2 * d * f + f",
 )
 _audit(
     "correct_count_of_the_block",
     "`correct` asks for the FFN alone. Yours is FFN and attention together, which is the denominator of the shares.",
-    correct="2 * 512 * 2048 + 2048 + 512 + 4 * 512 * 512",
-    ffn="2 * 512 * 2048 + 2048 + 512",
+    correct="2 * d * f + f + d + 4 * d * d",
+    ffn="2 * d * f + f + d",
 )
 _audit(
-    "doubled_count_as_published",
-    "`published` asks for the number that the page printed. Yours is twice the right count, which is not what stands there: the page got its biases wrong too.",
-    published="2 * correct",
+    "off_by_turned_round",
+    "`off_by` has the wrong sign: it is what was printed minus what is right, so a page that counted too much is off by a positive number.",
+    off_by="correct - printed",
 )
 _audit(
-    "published_total_of_the_block",
-    "`published` asks for what the page printed for the FFN; 5,245,952 is what it printed for FFN and attention together.",
-    published="5_245_952",
+    "off_by_without_its_sign",
+    "`off_by` has lost its sign. A page that counted too little is off by a negative number.",
+    off_by="abs(printed - correct)",
 )
 _audit(
-    "published_shares",
-    "These are the page's own shares, 20 % and 80 %. They follow from its wrong count; work them out again from the right one.",
-    attention_share="0.2",
-    ffn_share="0.8",
+    "off_by_as_a_factor",
+    "`off_by` is a ratio. A difference was asked for: what was printed minus what is right.",
+    off_by="printed / correct",
+)
+_audit(
+    "off_by_against_the_block",
+    "`off_by` compares the printed count of the FFN with FFN and attention together. Compare like with like.",
+    off_by="printed - (correct + 4 * d * d)",
 )
 _audit(
     "shares_from_the_published_count",
-    "The shares are computed with the page's wrong count of the FFN. Put the corrected one into the fraction.",
-    ffn="published",
+    "The shares are computed with the page's count of the FFN. Put the correct one into the fraction.",
+    ffn="printed",
 )
 _audit(
     "shares_of_the_published_total",
-    "The shares are divided by the total that the page printed, which is wrong as well, and so they don't add up to 1. Divide by attention and your "
-    "corrected FFN together.",
-    attention_share="attention / 5_245_952",
-    ffn_share="ffn / 5_245_952",
+    "The shares are divided by the page's total, which has its wrong count in it, and so they don't add up to 1. Divide by attention and your correct FFN "
+    "together.",
+    attention_share="attention / (attention + printed)",
+    ffn_share="ffn / (attention + printed)",
 )
 _audit(
     "shares_in_float32",
@@ -434,15 +462,14 @@ _audit(
 )
 _audit(
     "exact_thirds",
-    "The shares are exactly one third and two thirds. That leaves the FFN's biases out: with them the FFN has a little more.",
+    "The shares are one third and two thirds, whatever d and f are. They follow from the two counts: divide.",
     attention_share="1 / 3",
     ffn_share="2 / 3",
 )
 _audit(
-    "thirds_from_matrices_alone",
-    "The shares are exactly one third and two thirds. That leaves the FFN's biases out: with them the FFN has a little more.",
-    form_of="exact_thirds",
-    ffn="2 * 512 * 2048",
+    "shares_of_matrices_alone",
+    "The shares leave the FFN's biases out. With them the FFN has a little more.",
+    ffn="2 * d * f",
 )
 _audit(
     "rounded_shares",
@@ -458,45 +485,26 @@ _audit(
     ffn_share="round(ffn / (attention + ffn), 4)",
 )
 _audit(
-    "two_digits",
-    "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
-    form_of="rounded_shares",
-    attention_share="0.33",
-    ffn_share="0.67",
-)
-_audit(
     "shares_in_percent",
     "The shares are percentages. A share of the whole is a number from 0 to 1.",
     attention_share="100 * attention / (attention + ffn)",
     ffn_share="100 * ffn / (attention + ffn)",
 )
 _audit(
-    "percent_to_one_digit",
-    "The shares are percentages. A share of the whole is a number from 0 to 1.",
-    form_of="shares_in_percent",
-    attention_share="33.3",
-    ffn_share="66.7",
-)
-_audit(
     "shares_swapped",
-    "The two shares are swapped: the FFN has the larger one.",
+    "The two shares are swapped: `ffn_share` is the FFN's part of the whole.",
     attention_share="ffn / (attention + ffn)",
     ffn_share="attention / (attention + ffn)",
 )
 _audit(
     "attention_with_biases",
-    "Attention is counted with biases. The page's attention has none: four matrices of 512 · 512.",
-    attention="4 * 512 * 512 + 4 * 512",
+    "Attention is counted with biases. The page's attention has none: four matrices [d, d].",
+    attention="4 * d * d + 4 * d",
 )
 _audit(
     "three_matrices_of_attention",
     "Attention has four matrices, not three: the output matrix belongs to queries, keys and values.",
-    attention="3 * 512 * 512",
-)
-_audit(
-    "attention_times_eight_heads",
-    "Attention is counted once per head. The heads share the four matrices: each of 8 heads has 64 of the 512 columns.",
-    attention="8 * 4 * 512 * 512",
+    attention="3 * d * d",
 )
 _audit(
     "ratio_to_attention",
@@ -506,35 +514,34 @@ _audit(
 )
 
 
-@audit_published.mistake("`correct` and `published` are swapped: the page printed the larger number.")
-def numbers_swapped():
-    correct, published = 4197376, 2099712
-    return {
-        "correct": correct,
-        "published": published,
-        "attention_share": 1048576 / 3148288,
-        "ffn_share": 2099712 / 3148288,
-    }
-
-
 @audit_published.mistake("The numbers come back as a tuple. A dict was asked for, with the four names as keys.")
-def audit_as_tuple():
-    return 2099712, 4197376, 1048576 / 3148288, 2099712 / 3148288
+def audit_as_tuple(d, f, printed):
+    correct, attention = 2 * d * f + f + d, 4 * d * d
+    return correct, printed - correct, attention / (attention + correct), correct / (attention + correct)
 
 
-@audit_published.mistake("The counts are texts. Return numbers: Python writes large ones as 2_099_712, without quotes.")
-def counts_as_text():
+@audit_published.mistake("The counts are texts. Return numbers; how they are printed is another matter.")
+def counts_as_text(d, f, printed):
+    correct, attention = 2 * d * f + f + d, 4 * d * d
     return {
-        "correct": "2,099,712",
-        "published": "4,197,376",
-        "attention_share": 1048576 / 3148288,
-        "ffn_share": 2099712 / 3148288,
+        "correct": f"{correct:,}",
+        "off_by": f"{printed - correct:,}",
+        "attention_share": attention / (attention + correct),
+        "ffn_share": correct / (attention + correct),
     }
 
 
 @audit_published.mistake("Only the counts are there. Two more keys were asked for: `attention_share` and `ffn_share`.")
-def shares_missing():
-    return {"correct": 2099712, "published": 4197376}
+def shares_missing(d, f, printed):
+    correct = 2 * d * f + f + d
+    return {"correct": correct, "off_by": printed - correct}
+
+
+@audit_published.mistake(
+    "The function takes no arguments. It is asked about other pages too: it takes d, f and printed."
+)
+def takes_nothing():
+    return {"correct": 2099712, "off_by": 2097664, "attention_share": 1048576 / 3148288, "ffn_share": 2099712 / 3148288}
 
 
 # count_attention
@@ -927,7 +934,7 @@ _share(
 )
 _share(
     "decoder_doubles_the_ffn",
-    "The decoder block is counted with two FFNs. It has a second attention; the FFN stands there once, after both.",
+    "The decoder block is counted with two FFNs. It has a second attention; there is one FFN, after both.",
     attentions="1",
     result='if block == "decoder":\n        ffn = 2 * ffn\n    return ffn / (ffn + attention)',
 )
@@ -1080,6 +1087,33 @@ _share(
     "A key may be there and hold None, which means the usual: then `cfg.get(key, usual)` gives None too. `cfg.get(key) or usual` covers both.",
     n_kv='cfg.get("n_kv", H)',
     head_dim='cfg.get("head_dim", d // H)',
+)
+_share(
+    "gate_seen_with_groups_only",
+    "`gated` is looked at only where the cfg has `n_kv` too. The two are independent of each other: any key may be there without the others.",
+    gated='cfg.get("gated", False) and cfg.get("n_kv") is not None',
+)
+_share(
+    "bias_seen_with_gate_only",
+    "`bias` is looked at only where the FFN is gated. The two are independent of each other: any key may be there without the others.",
+    bias='cfg.get("bias", False) and cfg.get("gated", False)',
+)
+_share(
+    "groups_seen_with_head_dim_only",
+    "`n_kv` is looked at only where the cfg has `head_dim` too. The two are independent of each other: any key may be there without the others.",
+    n_kv='(cfg.get("n_kv") if cfg.get("head_dim") else None) or H',
+)
+_share(
+    "head_dim_seen_with_groups_only",
+    "`head_dim` is looked at only where the cfg has `n_kv` too. The two are independent of each other: any key may be there without the others.",
+    head_dim='(cfg.get("head_dim") if cfg.get("n_kv") else None) or d // H',
+)
+_share(
+    "options_of_the_encoder_alone",
+    "In a decoder block only d_model, d_ff and n_heads are looked at. All keys mean the same in both kinds of block.",
+    result="""if block == "decoder":
+        ffn, attention = 2 * d * f, 2 * 4 * d * d
+    return ffn / (ffn + attention)""",
 )
 _share(
     "share_no_return",
@@ -1381,8 +1415,8 @@ quiz_count = question(
     exercises.quiz_count,
     right="B",
     wrong={
-        "A": "These are the two matrices alone, 2 · 512 · 2048. With biases there are 2048 + 512 more.",
-        "C": "This is the number that a tutorial printed. It counts each matrix twice, and its remainder, 3,072, is not the sum of the two biases.",
+        "A": "Two matrices of 256 · 1024 are 524,288. The log says 1,280 more; which arrays have so many numbers?",
+        "C": "With b1 alone it would be 524,288 + 1,024 = 525,312. The log says 256 more.",
     },
 )
 
@@ -1390,8 +1424,8 @@ quiz_decoder = question(
     exercises.quiz_decoder,
     right="A",
     wrong={
-        "B": "That is an encoder block: 8·d² of 12·d². A decoder block of an encoder-decoder has a second attention, across to the encoder.",
-        "C": "The second attention makes the FFN's share smaller, not larger: 8·d² stay as they are, and 4·d² are added to the rest.",
+        "B": "That is an encoder block: 12·d² of 16·d². A decoder block of an encoder-decoder has a second attention, across to the encoder.",
+        "C": "That is so for a plain FFN, 8·d² of 16·d². The gate brings a third matrix: count the FFN again.",
     },
 )
 
@@ -1399,7 +1433,7 @@ quiz_mixtral = question(
     exercises.quiz_mixtral,
     right="C",
     wrong={
-        "A": "That is 8 · 7. But only the FFN is there eight times: the eight share attention, norms and embeddings.",
-        "B": "That is what one token uses: two of the eight experts, and all the rest. The question is how many there are.",
+        "A": "That is 4 · 10. But only the FFN is there four times: the experts share attention, norms and embeddings.",
+        "B": "That is what one token uses: two of the four experts, and all the rest. The question is how many there are.",
     },
 )

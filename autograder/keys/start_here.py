@@ -64,6 +64,13 @@ def printed(x):
     print(x.shape)
 
 
+@hello_shape.mistake(
+    "Sizes of 1 are lost on the way: `squeeze` takes them out. One sequence is still a batch, of B = 1. Read the shape of x as it came."
+)
+def squeezed(x):
+    return tuple(x.squeeze().shape)
+
+
 @hello_shape.mistake("This is how many numbers x holds, B·T·d. Three sizes are asked, one for each dimension.")
 def number_of_entries(x):
     return x.numel()

@@ -1,6 +1,7 @@
-"""The atlas: published Transformers by their configurations, and the formulas that turn a configuration into counts.
+"""The atlas: published Transformers by their configurations, and their counts.
 
-Used by notebooks and figures from 05 on. The counts of checkpoints come out exactly; nothing here is typed in as a total.
+Used by notebooks and figures from 05 on. The counts are in atlas.json beside this file: `python -m autograder.atlas` computed them from
+these configurations, and those of checkpoints come out exactly. The formulas are what notebook 05 asks for, so they are not here.
 
 The configurations stand in the models' own repositories (openai/gpt-2, google-research/bert, EleutherAI/gpt-neox, google/gemma_pytorch,
 deepseek-ai/DeepSeek-V3, openai/gpt-oss, allenai/OLMoE, T5's gin files), in Lightning-AI/litgpt and transformers, and for PaLM, GPT-3
@@ -9,8 +10,14 @@ and the Transformer of 2017 in the papers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Literal
+
+from ffnlab.experiments import read
+
+COUNTED = Path(__file__).with_suffix(".json")
 
 
 @dataclass(frozen=True)
@@ -91,44 +98,61 @@ class Parts:
         return self.attention + self.ffn + self.norms + self.embeddings + self.other
 
 
+@dataclass(frozen=True)
+class Counts:
+    """What was counted of one model.
+
+    attention: one attention. ffn: one FFN, or one expert. router: the router of one mixture. dense_ffn: the FFN of a layer without
+    experts in a model that has some. norms, embeddings, other: of the whole model. flops_ffn, flops_proj: forward FLOPs of one token
+    in one layer, multiply-add = 2; flops_mix: those of attention's mixing, for each position that the token looks at. FLOPs are 0 for
+    models with experts or latent attention.
+    """
+
+    attention: int
+    ffn: int
+    router: int
+    dense_ffn: int
+    norms: int
+    embeddings: int
+    other: int
+    flops_ffn: int
+    flops_proj: int
+    flops_mix: int
+
+
+@cache
+def counts(model: Model) -> Counts:
+    """What was counted of a model of the atlas; it may have another number of active experts than the published one.
+
+    Raises:
+        LookupError: the model is not one of the atlas's own.
+    """
+    known = find(model.name)
+    if model.experts and known.experts:
+        known = replace(known, experts=replace(known.experts, k=model.experts.k))
+    if model != known:
+        raise LookupError(
+            f"the atlas counted {model.name!r} with other sizes; count your own with what you write in notebook 05"
+        )
+    return Counts(**read(COUNTED)[model.name])
+
+
 def attention_per_layer(model: Model) -> int:
     """Parameters of one attention: queries, keys, values and output; without the norms of queries and keys.
 
     Latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1) includes the norms of its two narrow places.
     """
-    d = model.d_model
-    if model.latent:
-        m, H = model.latent, model.n_heads
-        into = m.q_rank or d  # what the queries are made from
-        down = d * m.q_rank + m.q_rank if m.q_rank else 0
-        queries = down + into * H * (m.nope + m.rope)
-        keys_values = d * (m.kv_rank + m.rope) + m.kv_rank + m.kv_rank * H * (m.nope + m.v)
-        return queries + keys_values + H * m.v * d
-    head_dim = model.head_dim or d // model.n_heads
-    queries, keys = model.n_heads * head_dim, (model.n_kv or model.n_heads) * head_dim
-    weights = 2 * d * queries + 2 * d * keys
-    in_biases = queries + 2 * keys if model.attention_bias != "none" else 0
-    return weights + in_biases + (d if model.attention_bias == "all" else 0)
-
-
-def one_ffn(model: Model, width: int) -> int:
-    """Parameters of one FFN, or one expert, of the given width."""
-    d = model.d_model
-    matrices = 3 if model.gated else 2
-    return matrices * d * width + ((matrices - 1) * width + d if model.ffn_bias else 0)
+    return counts(model).attention
 
 
 def ffn_in_all_layers(model: Model, active: bool = False) -> int:
     """Parameters of all FFNs, routers included; with `active`, only what one token uses."""
-    layers = model.n_layers + model.n_encoder
-    moe = model.experts
+    layers, counted, moe = model.n_layers + model.n_encoder, counts(model), model.experts
     if moe is None:
-        return layers * one_ffn(model, model.d_ff)
+        return layers * counted.ffn
     used = (moe.k if active else moe.n) + moe.shared
-    router = model.d_model * moe.n + (moe.n if model.ffn_bias else 0) + (moe.n if moe.selection_bias else 0)
-    sparse = used * one_ffn(model, model.d_ff) + router
-    dense = one_ffn(model, moe.dense_d_ff) if moe.dense_layers else 0
-    return moe.dense_layers * dense + (layers - moe.dense_layers) * sparse
+    sparse = used * counted.ffn + counted.router
+    return moe.dense_layers * counted.dense_ffn + (layers - moe.dense_layers) * sparse
 
 
 def ffn_per_layer(model: Model, active: bool = False) -> int:
@@ -143,17 +167,13 @@ def attention_in_all_layers(model: Model) -> int:
 
 def parts(model: Model, active: bool = False) -> Parts:
     """A model's parameters by part; with `active`, only the experts that one token uses. Embeddings count as a whole."""
-    d, layers = model.d_model, model.n_layers + model.n_encoder
-    in_blocks = model.norms_per_layer * layers + (
-        model.n_layers if model.n_encoder else 0
-    )  # cross-attention has its own
-    norms = (in_blocks + model.norms_around) * d * (2 if model.norm == "layer" else 1) + layers * model.qk_norm
+    counted = counts(model)
     return Parts(
         attention=attention_in_all_layers(model),
         ffn=ffn_in_all_layers(model, active),
-        norms=norms,
-        embeddings=model.vocab * d * (1 if model.tied else 2) + model.positions * d,
-        other=model.extra + layers * model.extra_per_layer,
+        norms=counted.norms,
+        embeddings=counted.embeddings,
+        other=counted.other,
     )
 
 
@@ -191,13 +211,8 @@ def flops_per_token(model: Model, T: int) -> dict[str, int]:
     ffn: its matrices. proj: attention's four. mix: scores and weighted sum over T positions. Biases, softmax and activation are
     not counted.
     """
-    head_dim = model.head_dim or model.d_model // model.n_heads
-    inner, keys = model.n_heads * head_dim, (model.n_kv or model.n_heads) * head_dim
-    return {
-        "ffn": (6 if model.gated else 4) * model.d_model * model.d_ff,
-        "proj": 4 * model.d_model * (inner + keys),
-        "mix": 4 * T * inner,
-    }
+    counted = counts(model)
+    return {"ffn": counted.flops_ffn, "proj": counted.flops_proj, "mix": T * counted.flops_mix}
 
 
 def _gpt(name: str, d_model: int, n_layers: int, n_heads: int, positions: int, activation: str = "GELU-tanh") -> Model:

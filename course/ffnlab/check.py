@@ -60,8 +60,9 @@ def check(name: str, answer: object, on_purpose: bool = False) -> Points:
 def examine(exercise: Exercise, marking: Marking, answer: object, seeds: list[int]) -> tuple[Verdict, str]:
     """The verdict on `answer` for the inputs drawn from `seeds`, and what the answer's code printed or warned."""
     with captured() as printed:
-        observations = [exercise.observe(answer, exercise.inputs(seed, case)) for case, seed in enumerate(seeds)]
-        verdict = judge(exercise, marking, observations)
+        inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
+        observations = [exercise.observe(answer, given) for given in inputs]
+        verdict = judge(exercise, marking, observations, inputs)
     text = printed.getvalue()
     return verdict, text if len(text) <= MAX_PRINTED else f"{text[:MAX_PRINTED]}… (cut)"
 

@@ -22,6 +22,7 @@ from ffnlab import plain
 from ffnlab.plain import Failure, Opaque, Plain
 
 Probe = Callable[..., Any]
+Facts = Callable[[Any, dict[str, Any]], Any]  # (what the probe saw, the inputs) -> what is compared
 T = TypeVar("T")
 
 
@@ -62,16 +63,21 @@ class Draw:
 class Aspect:
     """One thing that is looked at, with its points: `probe(answer, **inputs)` returns plain data.
 
-    `facts`, where given, turns what the probe saw into what is compared (for answers that are not unique, or random): it runs on
-    the judging side, never beside a student's code, and states public properties only.
+    `facts(seen, inputs)`, where given, turns what the probe saw into what is compared (for answers that are not unique, or random).
+    When a class is graded it runs on the judging side, never beside a student's code, and states public properties only. What was
+    asked stands in `inputs`, drawn anew: nothing in `seen` can be relied on, since a submission may have made it up.
+
+    `needs`: the aspect without which this one earns nothing. Where the right observation is the same whatever was drawn (True, the
+    name of an exception), it counts only for an answer that is right in something that can't be known beforehand.
     """
 
     name: str
     points: float
     probe: Probe
-    facts: Callable[[Any], Any] | None
+    facts: Facts | None
     atol: float
     rtol: float
+    needs: str = ""
 
 
 def public_seed(exercise: str, case: int) -> int:
@@ -84,7 +90,8 @@ class Exercise:
     """How one exercise is called.
 
     name: the name that the student defines, and the grade_id of the cell in which they do.
-    draw: `draw(rng, case)` makes the inputs as plain data; nothing in them gives the answer away.
+    draw: `draw(rng, case)` makes the inputs as plain data; nothing in them gives the answer away. An input whose name begins with an
+    underscore is for `facts` alone: no probe gets it, and it never reaches the process that runs student code (see `asked`).
     where: the section to read again.
     understood: what a student who earned it has understood, in one sentence.
     hints: from a nudge to nearly the code.
@@ -102,14 +109,21 @@ class Exercise:
         self,
         name: str,
         points: float,
-        facts: Callable[[Any], Any] | None = None,
+        facts: Facts | None = None,
         atol: float = 1e-9,
         rtol: float = 1e-9,
+        needs: str = "",
     ) -> Callable[[Probe], Probe]:
-        """Decorate the probe of one aspect."""
+        """Decorate the probe of one aspect.
+
+        Raises:
+            ValueError: `needs` is no aspect that has been given before.
+        """
+        if needs and needs not in {aspect.name for aspect in self.aspects}:
+            raise ValueError(f"{self.name}: “{name}” needs “{needs}”, and no aspect above it is called so")
 
         def register(probe: Probe) -> Probe:
-            self.aspects.append(Aspect(name, points, probe, facts, atol, rtol))
+            self.aspects.append(Aspect(name, points, probe, facts, atol, rtol, needs))
             return probe
 
         return register
@@ -124,8 +138,17 @@ class Exercise:
 
     def observe(self, answer: object, inputs: dict[str, Any]) -> dict[str, Plain]:
         """Every aspect of `answer` on fresh copies of `inputs`, as plain data. Only computes; an exception is an output too."""
+        given = asked(inputs)
         with _one_thread():
-            return {aspect.name: _observe(aspect, answer, inputs) for aspect in self.aspects}
+            return {aspect.name: _observe(aspect, answer, given) for aspect in self.aspects}
+
+
+def asked(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The inputs that a probe gets: those whose names do not begin with an underscore.
+
+    The others tell what was asked in words that would give the answer away ("attention", say). They stay with the judge.
+    """
+    return {name: value for name, value in inputs.items() if not name.startswith("_")}
 
 
 @contextlib.contextmanager

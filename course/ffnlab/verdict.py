@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -16,8 +16,9 @@ import torch
 
 from ffnlab import plain
 from ffnlab.exercise import Aspect, Exercise, NotAsAsked, described, failure
-from ffnlab.plain import Failure, Opaque, Plain, counted, describe, sentence
+from ffnlab.plain import Failure, Opaque, Plain, Size, counted, describe, sentence
 
+Inputs = dict[str, Any]  # of one case, as the exercise draws them
 Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
 
 
@@ -41,10 +42,30 @@ class Known:
 
 @dataclass(frozen=True)
 class Marking:
-    """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case."""
+    """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case.
+
+    sizes: of each aspect that has facts, how much was seen of the right answer at most, in any case: nothing is computed from what
+    is many times larger.
+    """
 
     cases: Sequence[Observation]
     mistakes: Sequence[Known] = ()
+    sizes: Mapping[str, Size] = field(default_factory=dict)
+
+
+# How much an answer may show beyond the right one. Its form is often free (a hidden layer's width, say): of all kept right
+# answers, the one that shows most has not twice as much.
+TIMES_LARGER = 4
+ALWAYS_ALLOWED = Size(values=64, bytes=16_384, characters=2_000)
+
+
+def allowed(right: Size) -> Size:
+    """How large an observation may be whose right one is that large."""
+    return Size(
+        TIMES_LARGER * right.values + ALWAYS_ALLOWED.values,
+        TIMES_LARGER * right.bytes + ALWAYS_ALLOWED.bytes,
+        TIMES_LARGER * right.characters + ALWAYS_ALLOWED.characters,
+    )
 
 
 @dataclass(frozen=True)
@@ -97,15 +118,20 @@ class Verdict:
         }
 
 
-def facts(exercise: Exercise, observation: Observation) -> Observation:
-    """What is compared of an observation. Facts that can't be computed from it (a wrong shape, say) are themselves a failure."""
+def facts(exercise: Exercise, observation: Observation, inputs: Inputs, sizes: Mapping[str, Size]) -> Observation:
+    """What is compared of an observation on `inputs`. Facts that can't be computed from it (a wrong shape, say) are themselves a failure.
+
+    sizes: how much is seen of the right answer. Facts may take any power of that, so what is much larger is not looked at.
+    """
 
     def of(aspect: Aspect) -> Plain:
         seen = observation.get(aspect.name, Failure("Missing", "nothing was observed"))
         if aspect.facts is None or isinstance(seen, Failure):
             return seen
+        if aspect.name in sizes and plain.size_of(seen).exceeds(allowed(sizes[aspect.name])):
+            return Failure("NotAsAsked", "what came back is many times larger than what was asked for")
         try:
-            return plain.of(aspect.facts(seen))
+            return plain.of(aspect.facts(seen, inputs))
         except NotAsAsked as error:
             return failure(error)
         except Exception as error:
@@ -119,28 +145,44 @@ def marking_of(
     exercise: Exercise,
     truth: Sequence[Observation],
     mistakes: Sequence[tuple[str, str, Sequence[Observation]]],
+    inputs: Sequence[Inputs],
 ) -> Marking:
-    """A marking from raw observations of the truth and of (name, message, observations) for each mistake."""
-    right = [facts(exercise, case) for case in truth]
+    """A marking from raw observations of the truth and of (name, message, observations) for each mistake, all on these inputs."""
+    sizes = {aspect.name: Size() for aspect in exercise.aspects if aspect.facts is not None}
+    for case in truth:
+        sizes = {name: size.larger(plain.size_of(case[name])) for name, size in sizes.items()}
+
+    def facts_of(observations: Sequence[Observation]) -> list[Observation]:
+        return [facts(exercise, seen, given, sizes) for seen, given in zip(observations, inputs, strict=True)]
+
+    right = facts_of(truth)
 
     def known(name: str, message: str, cases: Sequence[Observation]) -> Known:
-        seen = [facts(exercise, case) for case in cases]
+        seen = facts_of(cases)
         wrong = [aspect.name for aspect in exercise.aspects if _first_difference(aspect, seen, right)]
         return Known(name, message, [{aspect: case[aspect] for aspect in wrong} for case in seen])
 
-    return Marking(right, [known(*mistake) for mistake in mistakes])
+    return Marking(right, [known(*mistake) for mistake in mistakes], sizes)
 
 
-def judge(exercise: Exercise, marking: Marking, observations: Sequence[Observation]) -> Verdict:
-    """The verdict on what an answer was observed to do, case by case, on the marking's inputs."""
-    seen = [facts(exercise, case) for case in observations]
+def judge(
+    exercise: Exercise, marking: Marking, observations: Sequence[Observation], inputs: Sequence[Inputs]
+) -> Verdict:
+    """The verdict on what an answer was observed to do, case by case, on `inputs`, those that the marking was made on."""
+    seen = [facts(exercise, case, given, marking.sizes) for case, given in zip(observations, inputs, strict=True)]
     if _untouched(seen):
         return not_attempted(exercise)
-    aspects, wrong = [], []
+    aspects: list[AspectVerdict] = []
+    wrong: list[Aspect] = []
+    lost: set[str] = set()
     for aspect in exercise.aspects:
         found = _first_difference(aspect, seen, marking.cases)
         if found:
             wrong.append(aspect)
+        elif aspect.needs in lost:
+            found = f"This counts once “{aspect.needs}” is right."
+        if found:
+            lost.add(aspect.name)
         aspects.append(AspectVerdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
     if not wrong:
         return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
@@ -153,6 +195,12 @@ def judge(exercise: Exercise, marking: Marking, observations: Sequence[Observati
         cause=known.message if known else "",
         where=exercise.where,
     )
+
+
+def from_dict(data: dict[str, Any]) -> Verdict:
+    """The verdict that `as_dict` made into JSON data."""
+    aspects = tuple(AspectVerdict(**aspect) for aspect in data["aspects"])
+    return Verdict(data["exercise"], Outcome(data["outcome"]), aspects, data["mistake"], data["cause"], data["where"])
 
 
 def not_attempted(exercise: Exercise) -> Verdict:
@@ -285,9 +333,12 @@ def _same_failure(one: Failure, other: Failure) -> bool:
     return one.type == other.type and normalised(one.message) == normalised(other.message)
 
 
+MAX_MESSAGE = 500  # characters; the expressions below take its square at worst
+
+
 def normalised(message: str) -> str:
     """An exception's message without what changes from run to run: numbers, shapes, addresses, the names of the student's own things."""
-    message = re.sub(r"0x[0-9a-fA-F]+", "#", message)
+    message = re.sub(r"0x[0-9a-fA-F]+", "#", message[:MAX_MESSAGE])
     message = re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"", "'…'", message)
     message = re.sub(r"\[[^\[\]]*\]", "[…]", message)
     message = re.sub(r"\b\w+Backward\d*\b", "…Backward", message)

@@ -5,11 +5,13 @@ They let `check` name a mistake on the student's machine. They hold outputs, nev
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from ffnlab import exercises, plain
+from ffnlab.plain import Size
 from ffnlab.verdict import Known, Marking
 
 FOLDER = Path(__file__).parent
@@ -37,6 +39,7 @@ def dump(notebook: str, markings: dict[str, Marking]) -> bytes:
         name: {
             "cases": list(marking.cases),
             "mistakes": [(known.name, known.message, list(known.cases)) for known in marking.mistakes],
+            "sizes": {aspect: astuple(size) for aspect, size in marking.sizes.items()},
         }
         for name, marking in markings.items()
     }
@@ -51,7 +54,11 @@ def read(data: bytes) -> dict[str, Marking]:
     """
     content = cast(dict[str, Any], plain.unpack(data))
     return {
-        name: Marking(entry["cases"], [Known(*mistake) for mistake in entry["mistakes"]])
+        name: Marking(
+            entry["cases"],
+            [Known(*mistake) for mistake in entry["mistakes"]],
+            {aspect: Size(*size) for aspect, size in entry.get("sizes", {}).items()},
+        )
         for name, entry in content.items()
     }
 

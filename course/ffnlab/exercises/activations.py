@@ -1,10 +1,12 @@
 """Notebook 03, Bends: how each exercise is called, and on what inputs. No answers.
 
-Inputs run through both tails and through |x| = 2.7, where the two forms of GELU differ most.
+Inputs run through both tails and through |x| = 2.7, where the two forms of GELU differ most. What is likely to be overlooked is drawn
+always: axes of size 1, exact zeros, units that fire weakly or for one row only, kinks that are close together.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,10 +18,11 @@ from ffnlab.exercise import Draw, Exercise, NotAsAsked, described, gradients, ki
 
 
 def _draw_entries(rng: Draw, case: int) -> dict[str, Any]:
-    """x [A, B, T] with both signs, no zeros, and numbers beyond 6 on both sides; all sizes differ."""
-    x = rng.normal(*rng.distinct(3, 2, 5), scale=2.0)
+    """x [A, B, T] with both signs, no zeros, and numbers from 0.4 to 12 on both sides; all sizes differ."""
+    x = rng.normal(*rng.distinct(3, 3, 5), scale=2.0)
     flat = x.view(-1)
-    flat[:4] = torch.tensor([2.7, -2.7, 8.0, -8.0], dtype=torch.float64) + rng.uniform(-0.1, 0.1)
+    sizes = torch.tensor([0.4, 1.2, 2.7, 5.0, 12.0], dtype=torch.float64)
+    flat[:10] = torch.cat([sizes, -sizes]) + rng.uniform(-0.1, 0.1)
     x += 0.01 * torch.sign(x)
     return {"x": x}
 
@@ -28,10 +31,12 @@ def _shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
     """x [A, B, T] and parts of it, by what is special about them."""
     return {
         "x of shape [T]": x[0, 0],
-        "x of shape [A, B, T]": x,
+        "x of shape [A, B, T]": x[:2, :2],
         "a single number, of shape []": x[0, 0, 0],
-        "non-contiguous x": x.transpose(0, 2),
-        "x in float32": x.float(),
+        "x with axes of size 1": x[:1, :, :1],
+        "non-contiguous x": x[1].T,
+        "x in float32": x[-1, :2].float(),
+        "zeros": torch.zeros(2, dtype=x.dtype),
     }
 
 
@@ -81,7 +86,7 @@ gelu_tanh = _entry_by_entry(
     where="the section “Smooth bends”.",
     understood="The tanh form replaces Φ(x) by ½·(1 + tanh(…)), and is never off by more than 5e-4.",
     hints=(
-        "Which part of the formula stands in for Φ(x)?",
+        "Which part of the formula takes the place of Φ(x)?",
         "Build it from the inside: first x + 0.044715·x³, then the root in front of it, then tanh, then the rest.",
         "The root is √(2/π), about 0.798: `math.sqrt(2 / math.pi)`. Everything else is ½·x·(1 + …).",
     ),
@@ -114,11 +119,15 @@ def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
 @silu.aspect("gradient, far out as well", points=0.5, atol=1e-6, rtol=1e-6)
 def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
     far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
-    return {
+    found = {
         "values at ±300 and ±10,000": answer(far.clone()),
-        "there": gradients(lambda x: answer(x), x=far),
+        "there": gradients(lambda x: answer(x), x=far.clone()),
         "near zero": gradients(lambda x: answer(x, beta), x=x[0]),
     }
+    for words, number in {"another beta": beta, "a negative beta": negative, "beta = 0": 0}.items():
+        found[f"values there, {words}"] = answer(far.clone(), number)
+        found[f"there, {words}"] = gradients(partial(lambda number, x: answer(x, number), number), x=far.clone())
+    return found
 
 
 @silu.aspect("any shape, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
@@ -149,33 +158,46 @@ class ReluFFN(nn.Module):
         return output
 
 
+WEAK = 2.0**-30  # how much a unit gets that barely fires: nothing is rounded on the way to it, in float32 either
+KINDS = ("silent", "silent", "middle", "first", "last", "at zero", "weak", "brink", "all", "unread")
+
+
 def _draw_dead(rng: Draw, case: int) -> dict[str, Any]:
-    """X [N, d], and units of every kind, in random order: silent for all rows, for all but one, for some, exactly at zero, unread."""
-    n_rows, d_model, kinds = rng.integer(9, 13), rng.integer(3, 5), 8
-    d_ff = 2 * kinds + rng.integer(0, 1)
-    X = rng.normal(n_rows, d_model)
+    """X [N, d], and units of every kind, twice, in random order.
+
+    They are silent for all rows; fire for one row only, in the middle, the first or the last; get exactly zero from every row; fire
+    by `WEAK`, or reach exactly zero, for the row that suits them best; fire for all rows; fire, and are not read by the output.
+    """
+    n_rows, d_model, d_ff = rng.integer(9, 13), rng.integer(3, 5), 2 * len(KINDS)
+    X, middle = rng.normal(n_rows, d_model), rng.integer(1, n_rows - 2)
+    for row in (0, middle, n_rows - 1):
+        X[row] *= 4 / X[row].norm()  # far out, so that there are units which fire for this row alone
+    X = torch.round(1024 * X) / 1024
     W1 = rng.normal(d_model, d_ff)
     b1, W2 = torch.zeros(d_ff, dtype=torch.float64), rng.normal(d_ff, d_model)
-    read = X @ W1  # [N, d_ff]
-    highest = read.sort(dim=0, descending=True).values
     for j in range(d_ff):
-        gap = 0.1 + 0.2 * abs(float(highest[0, j]))
-        kind = j % kinds
-        if kind in (0, 1):  # silent for all rows
-            b1[j] = -highest[0, j] - gap
-        elif kind == 2:  # fires for one row only, and not for the first
-            while int(read[:, j].argmax()) == 0:
-                W1[:, j] = rng.normal(d_model)
-                read[:, j] = X @ W1[:, j]
-            top = read[:, j].sort(descending=True).values
-            b1[j] = -(top[0] + top[1]) / 2
-        elif kind == 3:  # fires for the first row
-            b1[j] = 0.3 - read[0, j]
-        elif kind == 4:  # exactly zero for every row
+        kind = KINDS[j % len(KINDS)]
+        only = {"first": 0, "last": n_rows - 1, "middle": middle}.get(kind)
+        read = X @ W1[:, j]
+        while only is not None and (int(read.argmax()) != only or float(torch.diff(read.sort().values)[-1]) < 0.1):
+            W1[:, j] = rng.normal(d_model)
+            read = X @ W1[:, j]
+        in_order = read.sort(descending=True).values
+        gap = 0.1 + 0.2 * abs(float(in_order[0]))
+        if kind == "silent":
+            b1[j] = -in_order[0] - gap
+        elif only is not None:
+            b1[j] = -(in_order[0] + in_order[1]) / 2
+        elif kind == "at zero":
             W1[:, j] = 0
-        elif kind == 5:  # fires for every row
-            b1[j] = gap - highest[-1, j]
-        elif kind == 6:  # fires, but the output does not read it
+        elif kind in ("weak", "brink"):  # reads one number of each row, times a power of two
+            feature = rng.integer(0, d_model - 1)
+            W1[:, j] = 0
+            W1[feature, j] = 2.0**-10
+            b1[j] = -X[:, feature].max() * 2.0**-10 + (WEAK if kind == "weak" else 0.0)
+        elif kind == "all":
+            b1[j] = gap - in_order[-1]
+        else:
             W2[j] = 0
     order = torch.tensor(rng.distinct(d_ff, 0, d_ff - 1))
     weights = {"W1": W1[:, order], "b1": b1[order], "W2": W2[order], "b2": rng.normal(d_model)}
@@ -190,7 +212,7 @@ dead_units = Exercise(
     hints=(
         "Compute the hidden layer for all rows at once: which shape does it have, and which of its two dimensions counts units?",
         "One row that makes a unit fire is enough to call it alive. So look for units that are zero in every row.",
-        "relu(z) is zero for z < 0, and for z = 0.",
+        "relu(z) is zero for z < 0 and for z = 0, and for no other z: no threshold is needed.",
         "`torch.all` takes `dim=`: the dimension that disappears. One truth value per unit, shape [d_ff], should remain.",
     ),
 )
@@ -217,8 +239,11 @@ def _(answer: Any, X: Any, **weights: Any) -> Any:
 # activation_sparsity
 
 
+NEARLY = 2.0**-16  # how near to tol, and to zero, entries come that do not count
+
+
 def _draw_hidden(rng: Draw, case: int) -> dict[str, Any]:
-    """h [A, B, T] with exact zeros, and entries at exactly plus and minus tol."""
+    """h [A, B, T] with exact zeros, and entries exactly at plus and minus tol, and close to zero and to tol on either side."""
     h = rng.normal(*rng.distinct(3, 3, 6))
     flat = h.view(-1)
     tol = rng.one_of((0.125, 0.25, 0.375))
@@ -226,6 +251,8 @@ def _draw_hidden(rng: Draw, case: int) -> dict[str, Any]:
     flat[:zeros] = 0
     flat[zeros : zeros + edge] = tol
     flat[zeros + edge : zeros + 2 * edge + 1] = -tol
+    close = [2.0**-30, -(2.0**-30), NEARLY, -NEARLY, tol + NEARLY, tol + NEARLY, -tol - NEARLY, tol - NEARLY]
+    flat[-len(close) :] = torch.tensor(close, dtype=torch.float64)
     order = torch.tensor(rng.distinct(h.numel(), 0, h.numel() - 1))
     return {"h": flat[order].view(h.shape), "tol": tol}
 
@@ -249,7 +276,10 @@ def _(answer: Any, h: Any, tol: float) -> Any:
         "h [T]": answer(h[0, 0]),
         "h [B, T]": answer(h[0]),
         "h [A, B, T]": answer(h),
+        "h [T, B], a transposed one": answer(h[0].T),
+        "a single number, h []": answer(h[0, 0, 0]),
         "after ReLU": answer(h.relu()),
+        "nothing but zeros": answer(torch.zeros_like(h[0])),
     }
 
 
@@ -263,15 +293,17 @@ def _(answer: Any, h: Any, tol: float) -> Any:
 # relu_interpolant
 
 Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
-INSIDE = 4  # how many points of each piece are looked at, its left end included
+INSIDE = 3  # how many points of each piece are looked at, its left end included
 
 
 def _draw_intervals(rng: Draw, case: int) -> dict[str, Any]:
     return {
         "around zero": (rng.integer(3, 5), rng.uniform(-1.9, -1.4), rng.uniform(0.6, 1.1)),
-        "many": (rng.integer(8, 11), rng.uniform(-1.4, -1.1), rng.uniform(2.0, 2.4)),
+        "many": (rng.integer(7, 9), rng.uniform(-1.4, -1.1), rng.uniform(2.0, 2.4)),
         "right": (rng.integer(3, 6), rng.uniform(0.5, 0.9), rng.uniform(2.1, 2.6)),
         "left": (rng.integer(3, 6), rng.uniform(-2.9, -2.4), rng.uniform(-0.9, -0.5)),
+        "from zero": (rng.integer(2, 3), 0.0, rng.uniform(1.2, 1.7)),
+        "up to zero": (rng.integer(2, 3), rng.uniform(-1.7, -1.2), 0.0),
         "one piece": (1, rng.uniform(-1.9, -1.4), rng.uniform(0.6, 1.1)),
     }
 
@@ -280,7 +312,7 @@ relu_interpolant = Exercise(
     "relu_interpolant",
     draw=_draw_intervals,
     where="the section “x² from kinks”.",
-    understood="Every curve on an interval can be followed by adding up kinks: where they stand is b1, how much the slope changes is W2.",
+    understood="Every curve on an interval can be followed by adding up kinks: where they are is b1, how much the slope changes is W2.",
     hints=(
         "Walk from A to B and write down, on paper for n = 2, the slope of each piece. The slope between nodes s and t of x² is (t² − s²)/(t − s) = s + t.",
         "relu(x − t) is zero left of t and rises with slope 1 right of it. Adding c·relu(x − t) changes the slope by c, from t on.",
@@ -311,56 +343,56 @@ def _fitting(result: Any) -> Net:
     return W1.double(), b1.double(), W2.double(), b2.double()
 
 
-def _outputs(seen: Any) -> Any:
-    """What each network computes on its interval: the weights themselves are not unique."""
+def _outputs(seen: Any, inputs: dict[str, Any]) -> Any:
+    """What each network computes on the interval that was drawn for it: the weights themselves are not unique."""
 
-    def output(case: Any) -> dict[str, torch.Tensor]:
-        n, low, high = case["interval"]
+    def output(interval: tuple[int, float, float], net: Any) -> dict[str, torch.Tensor]:
+        n, low, high = interval
         x = torch.linspace(low, high, INSIDE * n + 1, dtype=torch.float64)
-        W1, b1, W2, b2 = case["net"]
+        W1, b1, W2, b2 = _fitting(net)
         y = (torch.relu(x[:, None] @ W1 + b1) @ W2 + b2)[:, 0]
         inner = torch.arange(INSIDE * n + 1) % INSIDE != 0
         return {"at the nodes": y[::INSIDE], "between the nodes": y[inner]}
 
-    return {words: output(case) for words, case in seen.items()}
+    return {_words(*inputs[name]): output(inputs[name], net) for name, net in seen.items()}
+
+
+def _words(n: int, low: float, high: float) -> str:
+    return f"n = {n} on [{low:.2f}, {high:.2f}]"
 
 
 def _interpolated(aspect: str, points: float, *names: str) -> None:
     @relu_interpolant.aspect(aspect, points, facts=_outputs, atol=1e-4, rtol=1e-4)
     def _(answer: Any, **intervals: Any) -> Any:
-        return {
-            f"n = {n} on [{low:.2f}, {high:.2f}]": {
-                "interval": (n, low, high),
-                "net": _fitting(answer(n, low, high)),
-            }
-            for n, low, high in (intervals[name] for name in names)
-        }
-
-
-def _form(seen: Any) -> dict[str, Any]:
-    return {
-        "W1 is [1, m], b1 [m], W2 [m, 1], b2 [1], with one m": seen["shapes"],
-        "all four are floating-point tensors": seen["floating"],
-    }
-
-
-@relu_interpolant.aspect("four tensors", points=1, facts=_form)
-def _(answer: Any, **intervals: Any) -> Any:
-    n, low, high = intervals["many"]
-    net = _net(answer(n, low, high))
-    m = net[0].numel()
-    shapes = [list(part.shape) for part in net] == [[1, m], [m], [m, 1], [1]]
-    return {"shapes": shapes, "floating": all(part.is_floating_point() for part in net)}
+        return {name: _net(answer(*intervals[name])) for name in names}
 
 
 _interpolated("pieces on an interval around zero", 2, "around zero", "many")
-_interpolated("intervals left or right of zero", 2, "right", "left")
+_interpolated("intervals left or right of zero", 2, "right", "left", "from zero", "up to zero")
 _interpolated("one piece", 1, "one piece")
+
+
+def _form(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    net = _net(seen)
+    m = net[0].numel()
+    shapes = [list(part.shape) for part in net]
+    return {
+        "W1 is [1, m], b1 [m], W2 [m, 1], b2 [1], with one m": shapes == [[1, m], [m], [m, 1], [1]],
+        "all four are floating-point tensors": all(part.is_floating_point() for part in net),
+    }
+
+
+@relu_interpolant.aspect("four tensors", points=1, facts=_form, needs="pieces on an interval around zero")
+def _(answer: Any, **intervals: Any) -> Any:
+    return answer(*intervals["many"])
 
 
 # count_pieces
 
-EIGHTH = 0.125  # kinks stand on multiples of it, and all weights are powers of two, so that nothing is rounded
+EIGHTH = (
+    0.125  # most kinks are at multiples of it, and all weights are powers of two, or nearly, so that nothing is rounded
+)
+CLOSE = 2.0**-16  # how close two kinks come, and how small a change of slope gets, that count as two, and as one
 
 
 def _network(rng: Draw, units: list[tuple[float, float, float]]) -> dict[str, torch.Tensor]:
@@ -371,7 +403,8 @@ def _network(rng: Draw, units: list[tuple[float, float, float]]) -> dict[str, to
 
 
 def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
-    low, high = rng.integer(-20, -14), rng.integer(15, 21)  # in eighths
+    left = rng.integer(2, 5) if case == 0 else rng.integer(-20, -14)  # of zero on one side only, and around it
+    low, high = left, left + rng.integer(30, 36)  # in eighths
     A, B = low * EIGHTH, high * EIGHTH
 
     def into() -> float:
@@ -386,27 +419,37 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
     def units(places: list[float]) -> list[tuple[float, float, float]]:
         return [(place, into(), out()) for place in places]
 
-    plain = [*units(inside(rng.integer(4, 6))), (inside(1)[0], 0.5, 8.0), (inside(1)[0], -0.5, 8.0)]
-    beyond = [A - 1, A - 2, B + 1]
+    one, two, three, four, *others = inside(8)
+
+    def some() -> list[tuple[float, float, float]]:
+        """None to four more units with kinks of their own, so that no two draws have the same numbers of pieces."""
+        return units(others[: rng.integer(0, len(others))])
+
+    plain = inside(rng.integer(4, 7))
+    steep = [(plain[0] + CLOSE, 0.5, 8.0), (plain[1] - CLOSE, -0.5, 8.0)]
     # Two kinks in one place: they add up, or cancel. (0.5, 2) and (2, 0.5) change the slope by as much; (-1, 1) changes it by +1, not by -1.
-    one, two, three, four = inside(4)
     together = [(one, 0.5, 2.0), (one, 1.0, 4.0), (one, -2.0, 1.0), (two, 1.0, 2.0), (two, 2.0, -0.5)]
     cancelling = [(two, 0.5, -4.0), (two, 2.0, 1.0), (three, 1.0, 2.0), (three, -0.5, -4.0)]
+    nearly = [(one, 1.0, 1.0), (one, -1.0, -1.0 - CLOSE)]
     seeming = [(four, 1.0, 1.0), (four, -1.0, 1.0), (one, 2.0, 1.0), (two, 0.5, 2.0), (two, 1.0, -2.0)]
+    apart = [(one, 1.0, 2.0), (one + CLOSE, 1.0, -2.0), (two, 0.5, 4.0), (two - CLOSE, -0.5, -4.0)]
     silent = [(inside(1)[0], 0.0, 1.0), (two, into(), 0.0), (three, into(), 0.0)]
     flat = {"W1": torch.zeros(1, 2), "b1": torch.tensor([0.5, -0.25]), "W2": torch.ones(2, 1)}
     return {
         "A": A,
         "B": B,
-        "plain": _network(rng, list({place: (place, w, v) for place, w, v in plain}.values())),
-        "one unit": _network(rng, units(inside(1))),
-        "beyond": _network(rng, units(inside(3) + beyond)),
-        "at the ends": _network(rng, units([*inside(4), A, B])),
+        "plain": _network(rng, [*units(plain), *steep]),
+        "one unit": _network(rng, units([A - 1 if case == 1 else one])),
+        "beyond": _network(rng, [*some(), *units([one, A - 1, A - 2, B + 1])]),
+        "at the ends": _network(rng, [*some(), *units([two, A, B])]),
+        "near the ends": _network(rng, [*some(), *units([A - CLOSE, A + CLOSE, B - CLOSE, B + CLOSE])]),
         "none inside": _network(rng, units([A, B, B + 2])),
-        "together": _network(rng, together),
-        "cancelling": _network(rng, cancelling),
-        "seeming": _network(rng, seeming),
-        "silent": _network(rng, [*units([one]), *silent]),
+        "together": _network(rng, together + some()),
+        "close together": _network(rng, apart + some()),
+        "cancelling": _network(rng, cancelling + some()),
+        "nearly cancelling": _network(rng, nearly + some()),
+        "seeming": _network(rng, seeming + some()),
+        "silent": _network(rng, [*units([one]), *silent, *some()]),
         "flat": {name: part.double() for name, part in flat.items()},
     }
 
@@ -440,31 +483,34 @@ _counted(
     1,
     beyond="some kinks outside",
     at_the_ends="kinks at A and at B",
+    near_the_ends="kinks just inside and just outside",
     none_inside="no kink inside",
 )
 _counted(
     "shared, cancelling and missing kinks",
     1,
     together="kinks in the same place",
+    close_together="kinks close together",
     cancelling="kinks that cancel",
+    nearly_cancelling="kinks that nearly cancel",
     seeming="kinks in the same place, from left and right",
     silent="weights of zero",
     flat="W1 all zero",
 )
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_leshno = question(
     "quiz_leshno",
     where="the section “What the theorems say”.",
-    understood="Leshno et al. ask for one thing only: the activation must not be a polynomial.",
+    understood="What keeps a network with one hidden layer from following every curve is an activation that is a polynomial; none in use is.",
 )
 
 quiz_pieces = question(
     "quiz_pieces",
     where="the section “x² from kinks”.",
-    understood="The error falls with the square of the number of pieces: 1/n², on [−1, 1].",
+    understood="Between nodes at distance h the error is h²/4: twice the pieces, a quarter; twice the interval, four times.",
 )
 
 quiz_extrapolation = question(

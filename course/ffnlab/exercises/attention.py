@@ -25,8 +25,16 @@ Map = Callable[[torch.Tensor], torch.Tensor]
 
 
 def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
-    """Attention weights [T, S]: positive, every row sums to 1."""
-    return torch.softmax(rng.normal(T, S, scale=1.5), dim=1)
+    """Attention weights [T, S]: positive, every row sums to 1; the first one is small."""
+    scores = rng.normal(T, S, scale=1.5)
+    scores[0, 0] = scores[0].amax() - 8
+    return torch.softmax(scores, dim=1)
+
+
+def _with_extremes(rng: Draw, numbers: torch.Tensor) -> torch.Tensor:
+    """The matrix with a small and two large numbers in its last row."""
+    numbers[-1, :3] = torch.tensor([rng.uniform(2e-4, 8e-4), rng.uniform(60, 90), -rng.uniform(60, 90)])
+    return numbers
 
 
 def _kept(given: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
@@ -43,7 +51,7 @@ def _draw_mixed(rng: Draw, case: int) -> dict[str, Any]:
     """A [T, S] and V [S, d]; in every second case as many queries as values, as in self-attention."""
     T, S, d = rng.distinct(3, 3, 8)
     S = T if case else S
-    return {"A": _stochastic(rng, T, S), "V": rng.normal(S, d)}
+    return {"A": _stochastic(rng, T, S), "V": _with_extremes(rng, rng.normal(S, d))}
 
 
 attention_output = Exercise(
@@ -69,15 +77,17 @@ def _(answer: Any, A: Any, V: Any) -> Any:
     return gradients(answer, A=A, V=V)
 
 
-@attention_output.aspect("float32, one query, inputs kept", points=0.5)
+@attention_output.aspect("float32, sizes of 1, inputs kept", points=0.5)
 def _(answer: Any, A: Any, V: Any) -> Any:
-    single, kept = _kept({"A": A[:1].float(), "V": V.float()}, answer)
-    turned, also = _kept({"A": A, "V": V.T.clone().T}, answer)
-    return {
-        "one query, in float32": single,
-        "non-contiguous V": turned,
-        "A and V are left as they were": kept and also,
+    given = {
+        "one query, in float32": {"A": A[:1].float(), "V": V.float()},
+        "one feature": {"A": A, "V": V[:, :1]},
+        "one value": {"A": torch.ones_like(A[:, :1]), "V": V[:1]},
+        "non-contiguous V": {"A": A, "V": V.T.clone().T},
     }
+    found = {label: _kept(tensors, answer) for label, tensors in given.items()}
+    outputs = {label: output for label, (output, _) in found.items()}
+    return outputs | {"A and V are left as they were": all(kept for _, kept in found.values())}
 
 
 # self_attention
@@ -86,8 +96,11 @@ WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
 
 
 def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
-    """X [T, d], the weights of one head of width h, and attention weights A [T, T] to be handed in; in one case h = d."""
-    T, d, h = rng.distinct(3, 3, 8)
+    """X [T, d], the weights of one head of width h, and two matrices A [T, T] to be handed in: attention weights, and any numbers.
+
+    In one case h = d.
+    """
+    T, d, h = rng.distinct(3, 3, 6)
     h = d if case == 1 else h
     scales = {"Wq": 0.7, "Wk": 0.7, "Wv": 0.6}
     return {
@@ -95,6 +108,7 @@ def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
         **{name: rng.normal(d, h, scale=scale) for name, scale in scales.items()},
         "Wo": rng.normal(h, d, scale=0.6),
         "A": _stochastic(rng, T, T),
+        "numbers": rng.normal(T, T),
     }
 
 
@@ -124,36 +138,51 @@ def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return result[0], result[1]
 
 
+def _parts(result: Any) -> dict[str, torch.Tensor]:
+    return dict(zip(("out", "A"), _both(result), strict=True))
+
+
 @self_attention.aspect("A", points=1)
-def _(answer: Any, A: Any, **inputs: Any) -> Any:
+def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     return _both(answer(**inputs))[1]
 
 
 @self_attention.aspect("out", points=1)
-def _(answer: Any, A: Any, **inputs: Any) -> Any:
+def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     return _both(answer(**inputs))[0]
 
 
 @self_attention.aspect("A given", points=1)
-def _(answer: Any, A: Any, **inputs: Any) -> Any:
+def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     out, returned = _both(answer(*inputs.values(), A))
-    return {"out": out, "the returned A": returned}
+    return {
+        "out": out,
+        "the returned A": returned,
+        "rows of A that do not sum to 1": _both(answer(*inputs.values(), numbers))[0],
+    }
 
 
 @self_attention.aspect("gradients", points=0.5)
-def _(answer: Any, A: Any, **inputs: Any) -> Any:
+def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     return gradients(lambda **leaves: torch.cat([part.flatten() for part in _both(answer(**leaves))]), **inputs)
 
 
 @self_attention.aspect("float32, one token, inputs kept", points=0.5)
-def _(answer: Any, A: Any, **inputs: Any) -> Any:
-    def call(**given: Any) -> Any:
-        return dict(zip(("out", "A"), _both(answer(**given)), strict=True))
+def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+    def thin(name: str, value: torch.Tensor) -> torch.Tensor:
+        """The head cut down to a width of 1."""
+        return value if name == "X" else value[:1] if name == "Wo" else value[:, :1]
 
-    single = {name: value.float() for name, value in inputs.items()}
-    outputs, kept = _kept(single, call)
-    alone, also = _kept(inputs | {"X": inputs["X"][:1]}, call)
-    return {"in float32": outputs, "one token": alone, "X and the weights are left as they were": kept and also}
+    given = {
+        "in float32": {name: value.float() for name, value in inputs.items()},
+        "one token": inputs | {"X": inputs["X"][:1]},
+        "h = 1": {name: thin(name, value) for name, value in inputs.items()},
+    }
+    found = {label: _kept(tensors, lambda **g: _parts(answer(**g))) for label, tensors in given.items()}
+    _, kept = _kept(inputs | {"A": A}, lambda **g: _parts(answer(*g.values())))
+    outputs = {label: output for label, (output, _) in found.items()}
+    kept = kept and all(same for _, same in found.values())
+    return outputs | {"what was handed in is left as it was": kept}
 
 
 # superposition_error
@@ -227,12 +256,25 @@ def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
 # xor_weights
 
 CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
-MARGIN = 0.25
+NEAR = 0.01  # of the distance from low to high
 SHAPES = {"W1": "[2, H]", "b1": "[H]", "W2": "[H, 1]", "b2": "[1]"}
+
+Heights = list[tuple[float, float]]
+
+
+def _draw_heights(rng: Draw, case: int) -> dict[str, Any]:
+    """Pairs (low, high) in random order: either may be the larger, and both, one or none of them below zero."""
+    heights: Heights = []
+    for upwards in (True, False):
+        for least in (-6.0, -1.5, 0.5):
+            pair = [round(least + rng.uniform(*ends), 2) for ends in ((0.0, 1.0), (2.0, 5.0))]
+            heights.append((pair[0], pair[1]) if upwards else (pair[1], pair[0]))
+    return {"heights": [heights[place] for place in rng.distinct(len(heights), 0, len(heights) - 1)]}
+
 
 xor_weights = Exercise(
     "xor_weights",
-    cases=1,
+    draw=_draw_heights,
     where="the section “What one token can't do”.",
     understood="Each hidden neuron draws one line and is silent on one side of it. Together they do what no single line can.",
     hints=(
@@ -240,7 +282,8 @@ xor_weights = Exercise(
         "Up, then down again: one neuron starts to rise at 0. Another starts at 1, and has to pull twice as hard the other way. "
         "The bias says where a neuron starts.",
         "A column of W1 holds what one neuron multiplies a and b by; b1 its threshold, with a minus sign; its row of W2 what it adds to the output.",
-        "Another way: one neuron for “a, but not b”, and one for “b, but not a”. Then no bias is needed.",
+        "Another way: one neuron for “a, but not b”, and one for “b, but not a”. Then no b1 is needed.",
+        "When the four outputs are 0, 1, 1, 0, you are nearly done: multiplying W2 stretches them, and b2 moves them all.",
     ),
 )
 
@@ -270,9 +313,14 @@ def _fits(weights: dict[str, Any]) -> dict[str, bool]:
     }
 
 
-def _outputs(answer: Any) -> list[float]:
+def _every_fit(seen: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    """What holds of the shapes, whatever low and high are."""
+    found = [_fits(_four(weights)) for weights, _ in zip(seen, inputs["heights"], strict=True)]
+    return {words: all(fits[words] for fits in found) for words in found[0]}
+
+
+def _outputs(weights: dict[str, torch.Tensor]) -> list[float]:
     """What the network gives for the four inputs, in float64."""
-    weights = _four(answer())
     if not all(held for words, held in _fits(weights).items() if "shape" in words):
         found = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
         raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {found}")
@@ -282,53 +330,66 @@ def _outputs(answer: Any) -> list[float]:
     return outputs
 
 
-def _margin(outputs: list[float]) -> float:
+def _shares(seen: list[Any], inputs: dict[str, Any]) -> list[list[float]]:
+    """For each pair (low, high), how much of the way from low to high each of the four outputs has gone: 0, 1, 1, 0 where all is right."""
+    pairs = zip(seen, inputs["heights"], strict=True)
+    return [[(out - low) / (high - low) for out in _outputs(_four(weights))] for weights, (low, high) in pairs]
+
+
+def _margin(shares: list[float]) -> float:
     """How far the lower of the two outputs that should be high is above the higher of the two others."""
-    return min(outputs[1], outputs[2]) - max(outputs[0], outputs[3])
+    return min(shares[1], shares[2]) - max(shares[0], shares[3])
 
 
-ABOVE = "inputs whose outputs stand above the others"
-
-
-def _standing(outputs: list[float]) -> dict[str, str]:
-    """Which inputs stand above the others; the same for every network that does XOR. Outputs on a plane are said to be so."""
-    if any(value != value or abs(value) == float("inf") for value in outputs):
-        return {ABOVE: "the outputs are not finite"}
-    order = sorted(range(4), key=lambda i: -outputs[i])
-    gaps = [outputs[order[n]] - outputs[order[n + 1]] for n in range(3)]
-    bend = outputs[1] + outputs[2] - outputs[0] - outputs[3]
-    if _margin(outputs) > 1e-6:
+def _out_of(shares: list[float]) -> str:
+    """Which inputs stand out; the same for every network that does XOR. Outputs on a plane are said to be so."""
+    if any(value != value or abs(value) == float("inf") for value in shares):
+        return "the outputs are not finite"
+    order = sorted(range(4), key=lambda i: -shares[i])
+    gaps = [shares[order[n]] - shares[order[n + 1]] for n in range(3)]
+    bend = shares[1] + shares[2] - shares[0] - shares[3]
+    if _margin(shares) > 1e-6:
         cut = 2
     elif max(gaps) <= 1e-6:
-        return {ABOVE: "none: the four outputs are equal"}
-    elif abs(bend) <= 1e-6 * max(1.0, *map(abs, outputs)):
-        return {ABOVE: "none: the four outputs lie on a plane"}
+        return "none: the four outputs are equal"
+    elif abs(bend) <= 1e-6 * max(1.0, *map(abs, shares)):
+        return "none: the four outputs lie on a plane"
     else:
         cut = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
-    return {ABOVE: ", ".join(str(CORNERS[i]) for i in sorted(order[:cut]))}
+    return ", ".join(str(CORNERS[i]) for i in sorted(order[:cut]))
 
 
-def _height(outputs: list[float]) -> dict[str, bool]:
-    """Whether the margin is wide enough, and whether there is one at all."""
+def _standing(seen: list[Any], inputs: dict[str, Any]) -> dict[str, str]:
+    """For each pair, the inputs whose outputs stand out from the others, on the side of high."""
+    labels = [f"low = {low:g}, high = {high:g}; inputs on the side of high" for low, high in inputs["heights"]]
+    return dict(zip(labels, map(_out_of, _shares(seen, inputs)), strict=True))
+
+
+def _height(seen: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    found = _shares(seen, inputs)
     return {
-        "the margin is at least 0.25": _margin(outputs) >= MARGIN - 1e-6,
-        "(0, 1) and (1, 0) stand above the others": _margin(outputs) > 1e-6,
+        "the outputs for (0, 0) and (1, 1) are low": all(abs(u[i]) <= NEAR for u in found for i in (0, 3)),
+        "the outputs for (0, 1) and (1, 0) are high": all(abs(u[i] - 1) <= NEAR for u in found for i in (1, 2)),
     }
 
 
-@xor_weights.aspect("shapes", points=1, facts=_fits)
-def _(answer: Any) -> Any:
-    return _four(answer())
+def _networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
+    return [tuple(_four(answer(low, high)).values()) for low, high in heights]
 
 
 @xor_weights.aspect("which inputs stand out", points=3, facts=_standing)
-def _(answer: Any) -> Any:
-    return _outputs(answer)
+def _(answer: Any, heights: Any) -> Any:
+    return _networks(answer, heights)
 
 
-@xor_weights.aspect("margin", points=1, facts=_height)
-def _(answer: Any) -> Any:
-    return _outputs(answer)
+@xor_weights.aspect("shapes", points=1, facts=_every_fit, needs="which inputs stand out")
+def _(answer: Any, heights: Any) -> Any:
+    return _networks(answer, heights)
+
+
+@xor_weights.aspect("low and high", points=1, facts=_height)
+def _(answer: Any, heights: Any) -> Any:
+    return _networks(answer, heights)
 
 
 # rank1_residual
@@ -359,13 +420,16 @@ def _(answer: Any, X: Any) -> Any:
     return answer(X)
 
 
-@rank1_residual.aspect("tokens that agree", points=0.5)
+@rank1_residual.aspect("tokens that agree", points=0.5, needs="value")
 def _(answer: Any, X: Any) -> Any:
-    return {
-        "all tokens equal": attempt(lambda: answer(X[:1].expand(len(X), -1))),
-        "one token alone": attempt(lambda: answer(X[:1].clone())),
-        "two tokens, x and −x": attempt(lambda: answer(torch.stack([X[0], -X[0]]))),
+    alike = {
+        "all tokens equal": X[:1].expand(len(X), -1),
+        "one token alone": X[:1],
+        "two tokens, x and −x": torch.stack([X[0], -X[0]]),
+        "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
+        "one number per token": X[:, :1],
     }
+    return {label: attempt(lambda Z=Z: answer(Z.clone())) for label, Z in alike.items()}  # type: ignore[misc]
 
 
 @rank1_residual.aspect("float32, X kept", points=0.5, atol=1e-5, rtol=1e-5)
@@ -376,17 +440,15 @@ def _(answer: Any, X: Any) -> Any:
 
 # attention_only_collapse
 
-LAYERS = 5
-
 
 def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
-    """X0 [T, d] and the weights of five layers of one head; in float32 in every second case."""
+    """X0 [T, d] and the weights of three to five layers of one head; in float32 in every second case."""
     T, d, h = rng.distinct(3, 5, 9)
     dtype = torch.float32 if case else torch.float64
     shapes = {"Wq": (d, h), "Wk": (d, h), "Wv": (d, h), "Wo": (h, d)}
     weights = [
         tuple(rng.normal(*shape, scale=shape[0] ** -0.5, dtype=dtype) for shape in shapes.values())
-        for _ in range(LAYERS)
+        for _ in range(rng.integer(3, 5))
     ]
     return {"X0": rng.normal(T, d, dtype=dtype), "weights": weights}
 
@@ -432,6 +494,7 @@ def _(answer: Any, X0: Any, weights: Any) -> Any:
         "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
         for skip in (False, True)
     }
+    outputs["one layer"] = attempt(lambda: _residuals(answer, X0, weights[:1], True))
     kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
     same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
     return outputs | {"X0 and the weights are left as they were": kept and same}
@@ -455,5 +518,5 @@ quiz_linear = question(
 quiz_xor = question(
     "quiz_xor",
     where="the section “Two surprises”.",
-    understood="LayerNorm divides by a number that depends on the token: that is a bend, though not one that was put there to compute.",
+    understood="A norm divides by a number that depends on the token: that is not linear, though it was not put there to compute.",
 )

@@ -5,13 +5,15 @@ T tokens, E experts, k slots a token; idx [T, k] names the experts of each token
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
+from ffnlab import plain
 from ffnlab.exercise import (
     Draw,
     Exercise,
@@ -23,6 +25,7 @@ from ffnlab.exercise import (
     question,
     send_back,
 )
+from ffnlab.plain import Failure
 
 
 def _choices(rng: Draw, T: int, E: int, k: int, first: int = 0) -> torch.Tensor:
@@ -35,16 +38,19 @@ def _choices(rng: Draw, T: int, E: int, k: int, first: int = 0) -> torch.Tensor:
 
 
 def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
-    """Counts of some experts: all busy, one of them with less than a hundredth; some without tokens; one with all of them."""
+    """Counts of some experts: all busy, one of them with less than a hundredth; some without tokens; one with all of them; averages below 1."""
     E = rng.integer(5, 9)
     full = torch.tensor(rng.distinct(E, 1, 60))
     fullest, emptiest = rng.distinct(2, 0, E - 1)
-    full[fullest], full[emptiest] = 97, 1
+    full[fullest], full[emptiest] = 150, 1
+    others = [e for e in range(E) if e not in (fullest, emptiest)]
     some = full.clone()
-    some[torch.tensor(rng.distinct(2, 0, E - 1))] = 0
+    some[[others[i] for i in rng.distinct(2, 0, E - 3)]] = 0
     one = torch.zeros(E, dtype=torch.int64)
     one[rng.integer(0, E - 1)] = rng.integer(10, 99)
-    return {"full": full, "some": some, "one": one, "even": torch.full((E,), rng.integer(2, 9))}
+    below = 0.2 + 0.7 * rng.normal(E).sigmoid()  # averages over steps need not be whole
+    below[fullest], below[emptiest] = 0.0, 1e-4
+    return {"full": full, "some": some, "one": one, "even": torch.full((E,), rng.integer(2, 9)), "below": below}
 
 
 diagnose_load = Exercise(
@@ -90,8 +96,14 @@ def _(answer: Any, some: Any, one: Any, **_: Any) -> Any:
 
 
 @diagnose_load.aspect("counts that are floats, and left as they were", points=0.5, atol=1e-5, rtol=1e-5)
-def _(answer: Any, full: Any, some: Any, **_: Any) -> Any:
-    inputs = {"counts in float32": some.float(), "counts in float64": full.double(), "whole numbers": full}
+def _(answer: Any, full: Any, some: Any, below: Any, **_: Any) -> Any:
+    inputs = {
+        "counts in float32": some.float(),
+        "counts in float64": full.double(),
+        "whole numbers": full,
+        "fractions, all below 1": below,
+        "fractions in float32": below.float(),
+    }
     return on_each(partial(_diagnosis, answer), inputs)
 
 
@@ -107,10 +119,15 @@ def _each_chosen(idx: torch.Tensor, E: int) -> torch.Tensor:
 
 
 def _draw_routing(rng: Draw, case: int) -> dict[str, Any]:
-    """Logits and choices of T tokens. In `idx` every expert has tokens, in `gap` the last one has none; neither need be the top k."""
+    """Logits and choices of T tokens. In `idx` every expert has tokens, in `gap` the last one has none; neither need be the top k.
+
+    In `least` all are at the expert that they want least, so that the loss is below 1.
+    """
     k, E, T = 2 + case % 2, rng.integer(5, 8), rng.integer(13, 17)
+    logits = rng.normal(T, E, scale=1.5)
     return {
-        "logits": rng.normal(T, E, scale=1.5),
+        "logits": logits,
+        "least": logits.softmax(-1).mean(0).argmin().expand(T, 1).clone(),
         "idx": _each_chosen(_choices(rng, T, E, k), E),
         "gap": _choices(rng, T, E - 1, k),
         "single": _each_chosen(_choices(rng, T, E, 1), E),
@@ -121,7 +138,7 @@ load_balance_loss = Exercise(
     "load_balance_loss",
     draw=_draw_routing,
     where="the section “A loss for balance”.",
-    understood="The load is counted, and counting has no gradient. The gradient comes through the probabilities: down for experts with much load.",
+    understood="Counting has no gradient. It comes through the probabilities: down for crowded experts, and so up for empty ones.",
     hints=(
         "Two vectors with E numbers each: f is counted from `idx`, P is an average of probabilities. Which dimension goes away in each?",
         "`torch.bincount(idx.flatten(), minlength=E)` counts. All k·T slots are counted, so that f adds up to 1.",
@@ -132,20 +149,23 @@ load_balance_loss = Exercise(
 
 
 @load_balance_loss.aspect("value", points=2, atol=1e-6, rtol=1e-6)  # counts / (k * T) is float32
-def _(answer: Any, logits: Any, idx: Any, single: Any, **_: Any) -> Any:
+def _(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> Any:
     return {
+        "all at the least wanted expert": attempt(lambda: answer(logits.clone(), least)),
         "k slots a token": attempt(lambda: answer(logits.clone(), idx)),
         "k = 1": attempt(lambda: answer(logits.clone(), single)),
     }
 
 
 @load_balance_loss.aspect("gradient", points=1.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, logits: Any, idx: Any, **_: Any) -> Any:
-    return gradients(lambda logits: answer(logits, idx), logits=logits)
+def _(answer: Any, logits: Any, idx: Any, least: Any, **_: Any) -> Any:
+    below_one = gradients(lambda logits: answer(logits, least), logits=logits.clone())
+    found: dict[str, Any] = dict(gradients(lambda logits: answer(logits, idx), logits=logits))
+    return found | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
 
 
 @load_balance_loss.aspect("other inputs", points=1.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, logits: Any, idx: Any, gap: Any, **_: Any) -> Any:
+def _(answer: Any, logits: Any, idx: Any, gap: Any, least: Any, **_: Any) -> Any:
     E = logits.shape[1]
     everyone = torch.arange(E).expand(len(logits), E).clone()
     found = {
@@ -153,6 +173,7 @@ def _(answer: Any, logits: Any, idx: Any, gap: Any, **_: Any) -> Any:
         "one token": attempt(lambda: answer(logits[:1].clone(), idx[:1].clone())),
         "k = E": attempt(lambda: answer(logits.clone(), everyone)),
         "float32": attempt(lambda: answer(logits.float(), idx.clone())),
+        "float32, all at the least wanted expert": attempt(lambda: answer(logits.float(), least)),
         "large logits": attempt(lambda: answer(1e4 * logits, idx.clone())),
     }
     given, chosen = logits.clone(), idx.clone()
@@ -171,8 +192,8 @@ def _draw_logits(rng: Draw, case: int) -> dict[str, Any]:
 z_loss = Exercise(
     "z_loss",
     draw=_draw_logits,
-    where="the section “Logits that drift”.",
-    understood="The loss holds the size of the logits, which softmax does not see: it pulls each token's logsumexp towards 0.",
+    where="the section “Logits that grow”.",
+    understood="The loss keeps logits from growing: it pulls each token's logsumexp, which is near its largest logit, towards 0.",
     hints=(
         "For each token one number: the logarithm of the sum of e to the power of its logits.",
         "`exp` of 1e4 is infinite. `torch.logsumexp(logits, dim=-1)` computes the same without that.",
@@ -256,7 +277,7 @@ def _(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
     }
 
 
-@drop_mask.aspect("idx is left as it was", points=0.5)
+@drop_mask.aspect("idx is left as it was", points=0.5, needs="one slot a token")
 def _(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
     given = idx.clone()
     first = answer(given, E, low)
@@ -271,14 +292,26 @@ def _(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
 
 
 def _draw_bias(rng: Draw, case: int) -> dict[str, Any]:
-    """Counts whose mean is not whole (`uneven`; one of them is the mean rounded down), and whole, met by some (`exact`)."""
+    """Counts whose mean is not whole (`uneven`; one of them is the mean rounded down), and whole, met by some (`exact`).
+
+    In `thousands` they differ by one, which is lost when they are rounded to half precision. In `unused` two experts have
+    no tokens, and another is above the mean of all, but below the mean of the rest.
+    """
     E = rng.integer(6, 9)
     low = rng.integer(8, 20)
     uneven = torch.tensor([low, low - 5, low + 9, low + 2, *[low - 1] * (E - 4)])
     uneven[-1] += low * E + rng.integer(1, E - 1) - int(uneven.sum())
     exact = torch.tensor([low, low, low + 7, low - 3, low - 4, *[low] * (E - 5)])
+    unused = torch.tensor([0, 0, 6, 9, *[rng.integer(11, 13) for _ in range(E - 4)]])
     turn = rng.distinct(E, 0, E - 1)
-    return {"b": rng.normal(E, scale=0.3), "uneven": uneven[turn], "exact": exact[turn], "u": rng.uniform(0.01, 0.1)}
+    return {
+        "b": rng.normal(E, scale=0.3),
+        "uneven": uneven[turn],
+        "exact": exact[turn],
+        "thousands": 32 * rng.integer(130, 250) + (torch.tensor(turn) < rng.integer(1, E - 1)).long(),
+        "unused": unused[turn],
+        "u": rng.uniform(0.01, 0.1),
+    }
 
 
 bias_update = Exercise(
@@ -289,17 +322,19 @@ bias_update = Exercise(
     hints=(
         "Which experts should become easier to choose: those with more tokens than the mean, or with fewer?",
         "Only the sign of the difference counts, not its size. `torch.sign` is 0 at 0.",
-        "`counts` may be whole numbers: make them floats in the dtype of b before taking the mean.",
+        "`counts` may be whole numbers: make them floats before taking the mean. Half precision can't tell 4,001 tokens from 4,002.",
         "`b` may be an nn.Parameter. Work under `torch.no_grad()` or with `b.detach()`, and make a new tensor: nothing is changed in place.",
     ),
 )
 
 
 @bias_update.aspect("values", points=2, atol=1e-6)
-def _(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
+def _(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, **_: Any) -> Any:
     return {
         "an uneven load": attempt(lambda: answer(b.clone(), uneven.clone(), u)),
         "another u": attempt(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
+        "thousands of tokens, nearly even": attempt(lambda: answer(b.clone(), thousands.clone(), u)),
+        "two experts without tokens": attempt(lambda: answer(b.clone(), unused.clone(), u)),
     }
 
 
@@ -313,15 +348,16 @@ def _(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
 
 
 @bias_update.aspect("float32, and counts that are floats", points=0.5, atol=1e-6)
-def _(answer: Any, b: Any, uneven: Any, exact: Any, u: float) -> Any:
+def _(answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **_: Any) -> Any:
     return {
         "b in float32": attempt(lambda: answer(b.float(), uneven.clone(), u)),
+        "b in float32, thousands of tokens": attempt(lambda: answer(b.float(), thousands.clone(), u)),
         "b in float32, counts in float64": attempt(lambda: answer(b.float(), exact.double(), u)),
         "counts in float32": attempt(lambda: answer(b.clone(), uneven.float(), u)),
     }
 
 
-@bias_update.aspect("a new tensor without a graph", points=0.5)
+@bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
 def _(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
     plain, counts, trained = b.clone(), uneven.clone(), nn.Parameter(b.clone())
     attempt(lambda: answer(plain, counts, u))
@@ -352,7 +388,7 @@ SharedExpertMoE = Exercise(
     "SharedExpertMoE",
     draw=_draw_moe,
     where="the section “An expert for everyone”.",
-    understood="The shared expert stands outside the routing: every token gets it in full, and the routed ones add what is special.",
+    understood="The shared expert is outside the routing: every token gets it in full, and the routed ones add what is special.",
     hints=(
         "In `__init__`: the router, an `nn.ModuleList` of n_experts new FFNs, and one more FFN that is not in the list.",
         "Flatten the leading dimensions first, `x.reshape(-1, d_model)`, and restore the shape of x at the end.",
@@ -363,22 +399,84 @@ SharedExpertMoE = Exercise(
 )
 
 
+def _filled(shape: Any, number: int, which: int, shift: float) -> torch.Tensor:
+    """Fixed numbers for parameter `which` of part `number`: the router is part 0, the shared expert 1, then the routed ones."""
+    place = torch.arange(math.prod(shape), dtype=torch.float64)
+    return 0.7 * torch.cos(2.3 * place + 1.7 * number + 5.1 * which + shift).reshape(shape)
+
+
 def _moe(answer: Any, sizes: list[int], shift: float) -> Any:
-    """A student's module in eval mode and float64, its parameters filled with fixed numbers, whatever they are called inside."""
+    """A student's module in eval mode and float64, its parameters filled with fixed numbers."""
     module = answer(*sizes)
     if not isinstance(module, nn.Module):
         raise NotAsAsked(f"{described(module)} instead of an nn.Module")
     found: Any = module.double().eval()
-    parts = {"router": found.router, "shared": found.shared}
-    parts |= {f"expert {e}": expert for e, expert in enumerate(found.experts)}
     with torch.no_grad():
-        for number, part in enumerate(parts.values()):
+        for number, part in enumerate([found.router, found.shared, *found.experts]):
             for which, parameter in enumerate(part.parameters()):
-                place = torch.arange(parameter.numel(), dtype=torch.float64)
-                parameter.copy_(
-                    0.7 * torch.cos(2.3 * place + 1.7 * number + 5.1 * which + shift).reshape(parameter.shape)
-                )
+                parameter.copy_(_filled(parameter.shape, number, which, shift))
     return found
+
+
+class _Filled:
+    """The drawn numbers as an FFN [..., d_model] -> [..., d_model] of part `number`."""
+
+    def __init__(self, number: int, d_model: int, d_ff: int, shift: float) -> None:
+        shapes = ((d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,))
+        self.parameters = [_filled(shape, number, which, shift).requires_grad_() for which, shape in enumerate(shapes)]
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        W1, b1, W2, b2 = self.parameters
+        return torch.relu(x @ W1.T + b1) @ W2.T + b2
+
+
+class _Layer:
+    """What is asked, from the drawn numbers alone; `divided` is one of the two weightings that are accepted."""
+
+    def __init__(self, sizes: list[int], shift: float, divided: bool) -> None:
+        d_model, d_ff, E, _ = sizes
+        self.router = _filled((E, d_model), 0, 0, shift).requires_grad_()
+        self.shared, *self.experts = (_Filled(number, d_model, d_ff, shift) for number in range(1, E + 2))
+        self.divided = divided
+
+    def __call__(self, x: torch.Tensor, top_k: int) -> torch.Tensor:
+        weights, chosen = (x @ self.router.T).softmax(-1).topk(top_k, dim=-1)
+        weights = F.normalize(weights, p=1.0, dim=-1) if self.divided else weights
+        outputs = torch.stack([expert(x) for expert in self.experts], dim=-2)  # [..., E, d_model]
+        picked = torch.take_along_dim(outputs, chosen.unsqueeze(-1), dim=-2)
+        return self.shared(x) + (weights.unsqueeze(-1) * picked).sum(-2)
+
+    def gradients(self, x: torch.Tensor, top_k: int) -> dict[str, torch.Tensor]:
+        leaf = x.clone().requires_grad_()
+        send_back(self(leaf, top_k))
+        routed = [parameter for expert in self.experts for parameter in expert.parameters]
+        return _by_part(leaf, self.router, self.shared.parameters, routed)
+
+
+def _by_part(x: Any, router: Any, shared: Any, routed: Any) -> dict[str, torch.Tensor]:
+    """Gradients in one row for each part; zeros where a parameter took no part."""
+
+    def row(leaves: Any) -> torch.Tensor:
+        return torch.cat([torch.zeros(0, dtype=torch.float64), *(_slope(leaf).flatten() for leaf in leaves)])
+
+    return {
+        "x": row([x]),
+        "the router": row([router]),
+        "the shared expert": row(shared),
+        "the routed experts": row(routed),
+    }
+
+
+def _slope(leaf: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+
+
+def _off(found: Any, accepted: list[torch.Tensor]) -> torch.Tensor:
+    """By how much a tensor is off the nearest of those that are accepted; what is right leaves 0, not 1e-17."""
+    if not isinstance(found, torch.Tensor) or found.shape != accepted[0].shape:
+        raise NotAsAsked(f"{plain.describe(found)} instead of a tensor of shape {list(accepted[0].shape)}")
+    rests = [found.double() - right.detach() for right in accepted]
+    return min(rests, key=lambda rest: float(rest.abs().sum())).round(decimals=9)
 
 
 @SharedExpertMoE.aspect("parts", points=0.5)
@@ -399,20 +497,31 @@ def _(answer: Any, sizes: list[int], **_: Any) -> Any:
     }
 
 
-def _moe_facts(seen: Any) -> Any:
-    """What remains of each output after the shared expert's part and the routed experts' parts are taken away, for the nearer of
-    the two weightings that are accepted."""
-    return {label: _rest(case) if isinstance(case, dict) else case for label, case in seen.items()}
+def _moe_inputs(x: torch.Tensor, sizes: list[int]) -> dict[str, tuple[torch.Tensor, int]]:
+    """x [A, B, T, d_model] and parts of it, each with a top_k."""
+    E, k = sizes[2:]
+    return {
+        "x of shape [B, T, d_model]": (x[0].clone(), k),
+        "x of shape [T, d_model]": (x[0, 0].clone(), k),
+        "x of shape [A, B, T, d_model]": (x.clone(), k),
+        "non-contiguous x": (x[0].clone().transpose(0, 1), k),
+        "one token": (x[0, :1, :1].clone(), k),
+        "top_k = 1": (x[0].clone(), 1),
+        "top_k = n_experts": (x[0].clone(), E),
+    }
 
 
-def _rest(case: Any) -> torch.Tensor:
-    scores, chosen = case["logits"].softmax(-1).topk(case["top_k"], dim=-1)
-    routed = torch.stack([case["experts"][chosen[t], t] for t in range(len(chosen))])  # [T, k, d_model]
-    rests: list[torch.Tensor] = [
-        case["y"] - case["shared"] - torch.einsum("tk,tkd->td", weight, routed)
-        for weight in (scores / scores.sum(1, keepdim=True), scores)
-    ]
-    return min(rests, key=lambda rest: float(rest.abs().sum())).round(decimals=9)  # what is right leaves 0, not 1e-17
+def _moe_facts(seen: Any, inputs: dict[str, Any]) -> Any:
+    """By how much each output is off, computed from what was drawn, for the nearer of the two weightings that are accepted."""
+    layers = [_Layer(inputs["sizes"], inputs["shift"], divided) for divided in (True, False)]
+
+    def off(label: str, given: torch.Tensor, top_k: int) -> Any:
+        return _off(seen[label], [layer(given, top_k) for layer in layers])
+
+    return {
+        label: seen[label] if isinstance(seen[label], Failure) else off(label, *case)
+        for label, case in _moe_inputs(inputs["x"], inputs["sizes"]).items()
+    }
 
 
 @SharedExpertMoE.aspect("values", points=1.5, facts=_moe_facts)
@@ -425,56 +534,38 @@ def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
         module, kept = made[top_k], given.clone()
         with torch.no_grad():
             y = module(given)
-            if not isinstance(y, torch.Tensor):
-                raise NotAsAsked(f"{described(y)} instead of a tensor")
-            if y.shape != given.shape:
-                raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(given.shape)}")
-            if not torch.equal(given, kept):
-                raise NotAsAsked("x itself was changed: make a new tensor")
-            tokens = kept.reshape(-1, kept.shape[-1])
-            scored, experts = len(module.router.weight), list(module.experts)
-            if scored != len(experts):
-                raise NotAsAsked(f"the router scores {scored} experts, and there are {len(experts)}")
-            return {
-                "y": y.reshape(tokens.shape),
-                "logits": tokens @ module.router.weight.T,
-                "shared": module.shared(tokens),
-                "experts": torch.stack([expert(tokens) for expert in experts]),
-                "top_k": top_k,
-            }
+        if not isinstance(y, torch.Tensor):
+            raise NotAsAsked(f"{described(y)} instead of a tensor")
+        if y.shape != given.shape:
+            raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(given.shape)}")
+        if not torch.equal(given, kept):
+            raise NotAsAsked("x itself was changed: make a new tensor")
+        scored, experts = len(module.router.weight), len(module.experts)
+        if scored != experts:
+            raise NotAsAsked(f"the router scores {scored} experts, and there are {experts}")
+        return y
 
-    E, k = sizes[2:]
-    cases: dict[str, Callable[[], Any]] = {
-        "x of shape [B, T, d_model]": lambda: case(x[0].clone(), k),
-        "x of shape [T, d_model]": lambda: case(x[0, 0].clone(), k),
-        "x of shape [A, B, T, d_model]": lambda: case(x.clone(), k),
-        "non-contiguous x": lambda: case(x[0].clone().transpose(0, 1), k),
-        "one token": lambda: case(x[0, :1, :1].clone(), k),
-        "top_k = 1": lambda: case(x[0].clone(), 1),
-        "top_k = n_experts": lambda: case(x[0].clone(), E),
-    }
-    return {label: attempt(call) for label, call in cases.items()}
+    return {label: attempt(partial(case, *given)) for label, given in _moe_inputs(x, sizes).items()}
 
 
-@SharedExpertMoE.aspect("gradients", points=1)
+def _gradient_facts(seen: Any, inputs: dict[str, Any]) -> Any:
+    """Which parts a gradient reaches, and by how much it is off, for the nearer of the two weightings."""
+    layers = [_Layer(inputs["sizes"], inputs["shift"], divided) for divided in (True, False)]
+    right = [layer.gradients(inputs["x"], inputs["sizes"][3]) for layer in layers]
+    reached = {f"a gradient reaches {name}": bool(seen[name].abs().max() > 1e-6) for name in right[0]}
+    return reached | {f"gradient of {name}": _off(seen[name], [each[name] for each in right]) for name in right[0]}
+
+
+@SharedExpertMoE.aspect("gradients", points=1, facts=_gradient_facts)
 def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
     module = _moe(answer, sizes, shift)
     given = x.clone().requires_grad_()
     send_back(module(given))
-    weight: Any = module.router.weight
-    leaves: dict[str, list[Any]] = {
-        "x": [given],
-        "the router": [weight],
-        "the shared expert": list(module.shared.parameters()),
-        "the routed experts": [p for expert in module.experts for p in expert.parameters()],
-    }
-    return {
-        f"a gradient reaches {name}": any(leaf.grad is not None and bool(leaf.grad.abs().max() > 1e-6) for leaf in many)
-        for name, many in leaves.items()
-    }
+    routed = [parameter for expert in module.experts for parameter in expert.parameters()]
+    return _by_part(given, module.router.weight, module.shared.parameters(), routed)
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_below_one = question(
     "quiz_below_one",

@@ -2,23 +2,32 @@
 
 A block is judged by what it does: its parts may have any name. To look inside without names, the probes turn the learned gains of
 its norms (the vectors of d_model numbers that start at one) down to zero, one after the other, and see what stops.
+
+What is right of a block is the same whatever is drawn, so a probe sends what the blocks made of their inputs, and in an order that is
+drawn: what it means can only be told by who knows the draw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question, raised, send_back
+from ffnlab.exercise import Draw, Exercise, Facts, NotAsAsked, attempt, described, question, raised, send_back
+from ffnlab.plain import Failure
+
+T = TypeVar("T")
+Arguments = tuple[str | None, int]  # kind and n_heads
 
 KINDS = ("none", "relu", "swiglu", "moe")
 WITH_FFN = KINDS[1:]
 LARGE = 1000.0
+SCALES = (1.0, 10.0, 100.0, LARGE, 2 * LARGE)  # how many times x
+RAY = [1.0 + 0.2 * n for n in range(12)]  # how many times a norm's gain
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
@@ -26,12 +35,50 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     n_heads, head_dim = rng.one_of([(3, 4), (4, 3), (3, 6), (2, 7), (7, 2)])
     d_model = n_heads * head_dim
     B, T = rng.distinct(2, 5, 6)
+    feature = rng.integer(0, d_model - 1)
     return {
         "x": rng.normal(B, T, d_model, dtype=torch.float32),
         "n_heads": n_heads,
         "d_ff": rng.integer(20, 26),
         "seed": rng.integer(1, 10_000),
+        "kinds": _shuffled(rng, KINDS),
+        "tokens": _shuffled(rng, range(T)),
+        "earlier": _moved(rng, T - 1),
+        "steps": _shuffled(rng, range(len(RAY))),
+        "calls": _shuffled(rng, ("x", "x", "x", "another x", "another x", "a single token")),
+        "made": _shuffled(rng, _arguments(rng, d_model, n_heads)),
+        "many": rng.normal(1, rng.integer(66, 80), d_model, dtype=torch.float32),
+        "weights": rng.normal(B, T, d_model, dtype=torch.float32),
+        "step": rng.normal(B, T, d_model, dtype=torch.float32),
+        "feature": feature,
+        "token": _with_entry(rng.normal(1, 1, d_model, dtype=torch.float32), feature, 1.5),
     }
+
+
+def _shuffled(rng: Draw, items: Iterable[T]) -> list[T]:
+    items = list(items)
+    return [items[place] for place in rng.distinct(len(items), 0, len(items) - 1)]
+
+
+def _moved(rng: Draw, count: int) -> list[int]:
+    """The numbers from 0 in an order that is not their own."""
+    order = _shuffled(rng, range(count))
+    return _moved(rng, count) if order == sorted(order) else order
+
+
+def _with_entry(x: torch.Tensor, feature: int, value: float) -> torch.Tensor:
+    """x with another number in one feature."""
+    other = x.clone()
+    other[..., feature] = value
+    return other
+
+
+def _arguments(rng: Draw, d_model: int, n_heads: int) -> list[Arguments]:
+    """(kind, n_heads) of five blocks that can't be, and of four that can."""
+    does_not_divide = [n for n in range(2, d_model) if d_model % n]
+    wrong = [(kind, n_heads) for kind in ("gelu", "ReLU", None)]
+    wrong += [(rng.one_of(KINDS), n) for n in _shuffled(rng, does_not_divide)[:2]]
+    return wrong + [(kind, rng.one_of([1, n_heads, d_model])) for kind in KINDS]
 
 
 Block = Exercise(
@@ -100,9 +147,8 @@ def _out(block: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return output
 
 
-def _gains(answer: Any, kind: str, *sizes: Any) -> list[str]:
+def _gains(answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int) -> list[str]:
     """The names of the vectors of d_model numbers that start at one: what norms multiply with."""
-    x, n_heads, d_ff, _ = sizes
     fresh = answer(kind, x.shape[-1], n_heads, d_ff)
     if not isinstance(fresh, nn.Module):
         raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
@@ -110,37 +156,52 @@ def _gains(answer: Any, kind: str, *sizes: Any) -> list[str]:
     return [name for name, p in named if p.shape[-1:] == x.shape[-1:] and _is_vector(p) and bool((p == 1).all())]
 
 
-def _with(block: nn.Module, name: str, factor: float, call: Callable[[], Any]) -> Any:
-    """What `call` returns while the parameter `name` is multiplied by `factor`."""
-    parameter = dict(block.named_parameters())[name]
-    kept = parameter.detach().clone()
+def _with(block: nn.Module, factors: dict[str, Any], call: Callable[[], T]) -> T:
+    """What `call` returns while parameters, by name, are multiplied by factors."""
+    named = dict(block.named_parameters())
+    kept = {name: named[name].detach().clone() for name in factors}
     with torch.no_grad():
-        parameter.mul_(factor)
+        for name, factor in factors.items():
+            named[name].mul_(factor)
     try:
         return call()
     finally:
         with torch.no_grad():
-            parameter.copy_(kept)
+            for name, value in kept.items():
+                named[name].copy_(value)
 
 
-def _mixing(block: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """How the last token's change, block(x) - x, answers to another first token: [B, d_model]."""
+def _another_first(x: torch.Tensor) -> torch.Tensor:
+    """x with another first token in each sentence."""
     other = x.clone()
     other[:, 0] = x[:, 0].flip(-1)
-    return ((_out(block, other) - other) - (_out(block, x) - x))[:, -1]
+    return other
 
 
-def _each(kinds: tuple[str, ...], look: Callable[[str], Any]) -> dict[str, Any]:
+def _both(block: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
+    """What comes out for x, and for x with another first token."""
+    return [_out(block, x).clone(), _out(block, _another_first(x)).clone()]
+
+
+def _mixing(outputs: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """How the last token's change, block(x) - x, answers to another first token: [B, d_model]."""
+    return ((outputs[1] - _another_first(x)) - (outputs[0] - x))[:, -1]
+
+
+def _each(kinds: list[str], look: Callable[[str], Any]) -> list[Any]:
+    """What is seen of each kind, in the order in which they are asked for."""
     with torch.no_grad():
-        return {f"'{kind}'": attempt(partial(look, kind)) for kind in kinds}
+        return [attempt(partial(look, kind)) for kind in kinds]
 
 
-def _facts_of_each(facts: Callable[[str, Any], dict[str, Any]]) -> Callable[[Any], Any]:
+def _facts_of_each(facts: Callable[[str, Any, dict[str, Any]], dict[str, Any]]) -> Facts:
     """Facts kind by kind; what raised stays an exception."""
 
-    def of(seen: Any) -> dict[str, Any]:
+    def of(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        by_kind = dict(zip(inputs["kinds"], seen, strict=True))
         return {
-            label: facts(label.strip("'"), value) if isinstance(value, dict) else value for label, value in seen.items()
+            f"'{kind}'": by_kind[kind] if isinstance(by_kind[kind], Failure) else facts(kind, by_kind[kind], inputs)
+            for kind in KINDS
         }
 
     return of
@@ -153,118 +214,221 @@ def _size(tensor: torch.Tensor) -> float:
 # Which token sees which.
 
 
-def _attention_facts(kind: str, seen: Any) -> dict[str, Any]:
-    size = max(_size(seen["out"]), 1e-3)
-    sees = seen["effect"] > 1e-5 * size  # [T, T]: row t, column s
-    T = len(sees)
+def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x, out = inputs["x"], seen["out"]
+    size = max(_size(out), 1e-3)
+    T = x.shape[1]
+    changed = {s: (other - out).abs() for s, other in zip(inputs["tokens"], seen["changed"], strict=True)}
+    sees = torch.stack([changed[s][0].amax(-1) for s in range(T)], -1) > 1e-5 * size  # [T, T]: row t, column s
     earlier = torch.ones(T, T, dtype=torch.bool).tril(-1)
     found = {
-        "all numbers are finite": bool(seen["out"].isfinite().all()),
+        "all numbers are finite": bool(out.isfinite().all()),
         "no token sees a later one": not bool((sees & earlier.T).any()),
         "every token sees all tokens before it": bool(sees[earlier].all()),
-        "no sentence sees another": float(seen["other sentences"]) <= 1e-5 * size,
+        "no sentence sees another": max(_size(effect[1:]) for effect in changed.values()) <= 1e-5 * size,
+        "every token's own output changes with it": bool(sees.diagonal().all()),
     }
     if kind == "none":
-        found["a token alone attends to itself"] = float(seen["alone"]) > 1e-3
-        found["the order of earlier tokens does not count"] = float(seen["order"]) <= 1e-4 * size
-        found["one head mixes all numbers of a token alike"] = float(seen["one head"]) < 1e-2
-        found["several heads mix them differently"] = float(seen["heads"]) > 1e-2
+        first, second = (seen["heads"][n] - x[:, n : n + 1] for n in (0, 1))
+        found["a token alone attends to itself"] = _size(first - second) > 1e-3
+        moved = seen["moved"][:, -1] - out[:, -1]
+        found["the order of earlier tokens does not count"] = _size(moved) <= 1e-4 * size
+        found["one head mixes all numbers of a token alike"] = _spread(seen["one head"], x) < 1e-2
+        found["several heads mix them differently"] = _spread(seen["heads"], x) > 1e-2
     return found
 
 
-def _spread(block: nn.Module, x: torch.Tensor) -> float:
+def _pair(block: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
+    """What comes out for the first token of each sentence alone, for the second one alone, and for both."""
+    return [_out(block, tokens).clone() for tokens in (x[:, :1], x[:, 1:2], x[:, :2])]
+
+
+def _spread(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
     """How far attention's answer for a pair of tokens lies off the line between its answers for each alone: 0 for one head."""
-    first, second = x[:, :1], x[:, 1:2]
-    alone = [_out(block, token) - token for token in (first, second)]
-    pair = torch.cat([first, second], 1)
-    both = (_out(block, pair) - pair)[:, 1:]
-    line, step = alone[0] - alone[1], both - alone[1]
+    first, second = outputs[0] - x[:, :1], outputs[1] - x[:, 1:2]
+    both = (outputs[2] - x[:, :2])[:, 1:]
+    line, step = first - second, both - second
     along = (step * line).sum(-1, keepdim=True) / (line * line).sum(-1, keepdim=True)
     return float(((step - along * line).norm(dim=-1) / line.norm(dim=-1)).amax())
 
 
 @Block.aspect("causal attention", points=1.25, facts=_facts_of_each(_attention_facts))
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
+def _(
+    answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, tokens: list[int], earlier: list[int], **_: Any
+) -> Any:
     sizes = (x, n_heads, d_ff, seed)
 
     def look(kind: str) -> Any:
         block = _made(answer, kind, *sizes)
-        out = _out(block, x).clone()
-        effects = []
-        for s in range(x.shape[1]):
+        changed = []
+        for s in tokens:
             other = x.clone()
             other[0, s] = -x[0, s].flip(-1)
-            effects.append((_out(block, other) - out).abs())
-        effect = torch.stack(effects)  # [s, B, t, d]
-        found = {"out": out, "effect": effect[:, 0].amax(-1).T, "other sentences": _size(effect[:, 1:])}
+            changed.append(_out(block, other).clone())
+        found: dict[str, Any] = {"out": _out(block, x).clone(), "changed": torch.stack(changed)}
         if kind == "none":
-            found["one head"] = _spread(_made(answer, kind, x, 1, d_ff, seed), x)
-            found["heads"] = _spread(block, x)
-            found["alone"] = _size((_out(block, x[:, :1]) - x[:, :1]) - (_out(block, x[:, 1:2]) - x[:, 1:2]))
-            order = [*reversed(range(x.shape[1] - 1)), x.shape[1] - 1]
-            found["order"] = _size(_out(block, x[:, order])[:, -1] - out[:, -1])
+            found["one head"] = _pair(_made(answer, kind, x, 1, d_ff, seed), x)
+            found["heads"] = _pair(block, x)
+            found["moved"] = _out(block, x[:, [*earlier, x.shape[1] - 1]]).clone()
         return found
 
-    return _each(KINDS, look)
+    return _each(kinds, look)
 
 
 # Residuals and norms.
 
 
-def _path_facts(kind: str, seen: Any) -> dict[str, Any]:
-    x, out = seen["x"], {float(scale): value for scale, value in seen["out"].items()}
+SMOOTH = ("none", "swiglu")
+H = 0.01  # half the distance of two inputs from which a slope is estimated
+
+
+def _path_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x = inputs["x"]
+    out = dict(zip(SCALES, seen["out"], strict=True))
     far, farther = out[LARGE] - LARGE * x, out[2 * LARGE] - 2 * LARGE * x
     slope = float(((out[2 * LARGE] - out[LARGE]) * x).sum() / (LARGE * x * x).sum())
     alike = torch.cosine_similarity(out[LARGE].flatten(), x.flatten(), 0)
     room = 0.1 * (1 + _size(far))
+    mixing = _mixing(seen["both"], x)
+    size = max(_size(mixing), 1e-6)
     found = {
         "x itself can be seen in the output": float(alike) > 0.3,
         "x itself arrives once": abs(slope - 1) < 0.02,
         "a larger x gives another output": _size(out[100.0] - out[1.0]) > 1e-2 * _size(out[1.0]),
         "what is added to a large x is not large": _size(farther - far) < room,
-        "attention is added to x beside the FFN": seen["far mixing"] > 0.02,
+        "attention is added to x beside the FFN": _size(_mixing(seen["far both"], LARGE * x)) > 0.02,
     }
-    mixing, gains = seen["mixing"], seen["gains"]
-    size = max(_size(mixing), 1e-6)
-    stops = [_size(gain["mixing"]) < 1e-3 * size for gain in gains]
-    rest = [gain for gain, stop in zip(gains, stops, strict=True) if not stop and gain["matters"] > 1e-3]
-    found["a norm of its own, with a gain, stands before attention"] = any(stops)
-    if kind == "none":
-        found["attention reads the direction of x only"] = _size(out[100.0] - 100 * x - far) < room
-        return found
-    found["another norm, with a gain of its own, belongs to the FFN"] = bool(rest)
-    found["the FFN reads what attention has written"] = any(_size(g["mixing"] - mixing) > 1e-3 * size for g in rest)
-    found["its norm stands before the FFN"] = any(gain["bend"] > 1e-3 for gain in rest)
+    gains = seen["gains"]
+    without = [_mixing(gain["0 both"], x) for gain in gains]
+    stops = [_size(left) < 1e-3 * size for left in without]
+    matters = [_size(gain["0 both"][0] - seen["both"][0]) > 1e-3 for gain in gains]
+    rest = [number for number in range(len(gains)) if matters[number] and not stops[number]]
+    found["a norm of its own, with a gain, comes before attention"] = any(stops)
+    if kind != "none":
+        found["another norm, with a gain of its own, belongs to the FFN"] = bool(rest)
+        found["the FFN reads what attention has written"] = any(_size(without[n] - mixing) > 1e-3 * size for n in rest)
+        bends = [_size(gains[n]["2"] - 2 * seen["both"][0] + gains[n]["0 both"][0]) for n in rest]
+        found["its norm comes before the FFN"] = any(bend > 1e-3 for bend in bends)
+    written = [by_scale - scale * x for scale, by_scale in zip(SCALES, seen["attention alone"], strict=True)]
+    largest = max(map(_size, written))
+    found["attention reads the direction of x only, not its size"] = all(
+        _size(one - written[-2]) < 0.02 * (0.1 + largest) for one in written[:-1]
+    )
+    used = [number for number in range(len(gains)) if matters[number]]
+    moves = [_size(other - one - _step(inputs)) for one, other in seen["one feature"]]
+    found["what is read is normed once"] = all(moves[number] > 1e-3 for number in used)
+    found["every norm's gain gets a gradient"] = all(_size(gains[number]["gradient"]) > 1e-6 for number in used)
+    found["gradients are those of the output"] = _slopes_agree(seen, inputs)
     return found
 
 
+def _step(inputs: dict[str, Any]) -> torch.Tensor:
+    """By how much the one feature of the one token is changed."""
+    token: torch.Tensor = inputs["token"]
+    return _other_token(token, inputs["feature"]) - token
+
+
+def _other_token(token: torch.Tensor, feature: int) -> torch.Tensor:
+    return _with_entry(token, feature, 4.0)
+
+
+def _slopes_agree(seen: Any, inputs: dict[str, Any]) -> bool:
+    """Whether the gradient of a weighted sum is the slope of that sum, along a drawn direction: in sentences, and in tokens alone.
+
+    The straight path's part, which is as large as the rest, is left out. Most have to agree, not all: between the two inputs a ReLU may
+    have its kink, or another expert be chosen. A sentence has too many of these places, so it is asked of the smooth kinds alone.
+    """
+    weights, step = inputs["weights"], inputs["step"]
+    shares = []
+    for name, each in (("sentences", slice(None)), ("tokens", None)):
+        if name not in seen:
+            continue
+        w, v = (part if each is not None else part.flatten(0, 1)[:, None] for part in (weights, step))
+        plus, minus, gradient = seen[name]
+        estimated = (w * ((plus - minus) / (2 * H) - v)).flatten(1).sum(1)
+        said = ((gradient - w) * v).flatten(1).sum(1)
+        allowed = 0.1 * estimated.abs() + 0.2 * estimated.abs().median()
+        shares.append(float(((said - estimated).abs() < allowed).double().mean()))
+    return all(share > 0.7 for share in shares)
+
+
+def _slope(block: nn.Module, x: torch.Tensor, weights: torch.Tensor, step: torch.Tensor) -> list[torch.Tensor]:
+    """What comes out a little further along a step, and a little behind; and the gradient of the weighted sum."""
+    with torch.enable_grad():
+        leaf = x.clone().requires_grad_()
+        block.zero_grad(set_to_none=True)
+        (_out(block, leaf) * weights).sum().backward()  # type: ignore[no-untyped-call]
+    gradient = torch.zeros_like(x) if leaf.grad is None else leaf.grad
+    return [_out(block, x + H * step).clone(), _out(block, x - H * step).clone(), gradient]
+
+
 @Block.aspect("residual paths and norms", points=1.5, facts=_facts_of_each(_path_facts))
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
-    sizes = (x, n_heads, d_ff, seed)
-
+def _(
+    answer: Any,
+    x: Any,
+    n_heads: int,
+    d_ff: int,
+    seed: int,
+    kinds: Any,
+    weights: Any,
+    step: Any,
+    token: Any,
+    feature: int,
+    **_: Any,
+) -> Any:
     def look(kind: str) -> Any:
-        names = _gains(answer, kind, *sizes)
-        block = _made(answer, kind, *sizes)
-        mixing = _mixing(block, x)
-        gains = []
-        for name in names:
-            by_factor = [_with(block, name, factor, lambda: _out(block, x).clone()) for factor in (0.0, 1.0, 2.0)]
-            gains.append(
-                {
-                    "mixing": _with(block, name, 0.0, lambda: _mixing(block, x)),
-                    "matters": _size(by_factor[1] - by_factor[0]),
-                    "bend": _size(by_factor[2] - 2 * by_factor[1] + by_factor[0]),
-                }
-            )
-        return {
-            "x": x,
-            "out": {str(scale): _out(block, scale * x).clone() for scale in (1.0, 100.0, LARGE, 2 * LARGE)},
-            "mixing": mixing,
-            "far mixing": _size(_mixing(block, LARGE * x)),
-            "gains": gains,
+        names = _gains(answer, kind, x, n_heads, d_ff)
+        block = _made(answer, kind, x, n_heads, d_ff, seed)
+        parameters = dict(block.named_parameters())
+        found: dict[str, Any] = {
+            "out": [_out(block, scale * x).clone() for scale in SCALES],
+            "both": _both(block, x),
+            "far both": _both(block, LARGE * x),
         }
+        if kind in SMOOTH:
+            found["sentences"] = _slope(block, x, weights, step)
+        alone = (part.flatten(0, 1)[:, None] for part in (x, weights, step))  # every token a sentence
+        found["tokens"] = _slope(block, *alone)
+        slopes = {name: parameters[name].grad for name in names}
+        found["gains"] = [
+            {
+                "0 both": _with(block, {name: 0.0}, lambda: _both(block, x)),
+                "2": _with(block, {name: 2.0}, lambda: _out(block, x).clone()),
+                "gradient": torch.zeros(x.shape[-1]) if (slope := slopes[name]) is None else slope.clone(),
+            }
+            for name in names
+        ]
+        before = [
+            _size(_mixing(gain["0 both"], x)) < 1e-3 * _size(_mixing(found["both"], x)) for gain in found["gains"]
+        ]
+        second = {name: 0.0 for name, first in zip(names, before, strict=True) if not first}
+        found["attention alone"] = _with(block, second, lambda: [_out(block, scale * x).clone() for scale in SCALES])
+        found["one feature"] = _one_feature(
+            _made(answer, kind, x, n_heads, d_ff, seed, shaken="matrices"), names, before, token, feature
+        )
+        return found
 
-    return _each(KINDS, look)
+    return _each(kinds, look)
+
+
+def _one_feature(
+    block: nn.Module, names: list[str], before: list[bool], token: torch.Tensor, feature: int
+) -> list[list[torch.Tensor]]:
+    """For each norm what comes out for a token alone, and for another in one feature, while this norm lets that feature through
+    alone, and the norms of the other sub-layer nothing. Normed a second time, only its sign would be left of it.
+    """
+    pairs = []
+    only = _with_entry(torch.zeros(token.shape[-1]), feature, 1.0)
+    for name, first in zip(names, before, strict=True):
+        others = {other: 0.0 for other, theirs in zip(names, before, strict=True) if theirs != first}
+        pairs.append(
+            _with(
+                block,
+                others | {name: only},
+                lambda: [_out(block, token).clone(), _out(block, _other_token(token, feature)).clone()],
+            )
+        )
+    return pairs
 
 
 # The four kinds, told apart by what the FFN makes of a vector s·n, for a fixed n and growing s.
@@ -289,7 +453,7 @@ def _share_of_straight(values: torch.Tensor) -> float:
     return float(straight.double().mean())
 
 
-BEHIND = "an FFN stands behind a norm of its own"
+BEHIND = "an FFN reads a norm of its own"
 FOUND = "an optimiser finds its weights"
 NO_MORE = "it holds no weights that it does not use"
 WHAT_IT_IS = {
@@ -297,7 +461,7 @@ WHAT_IT_IS = {
     "relu": (
         BEHIND,
         FOUND,
-        "the FFN bends",
+        "the FFN is not linear",
         "it grows like its input",
         "attention does not read what it has written",
         "it is made of straight pieces",
@@ -307,20 +471,20 @@ WHAT_IT_IS = {
     "swiglu": (
         BEHIND,
         FOUND,
-        "the FFN bends",
+        "the FFN is not linear",
         "it grows like the square of its input",
-        "the gate bends",
+        "the gate is not linear",
         "the gate is smooth",
         "it is not made of straight pieces",
         "the gate is a SiLU",
         NO_MORE,
     ),
-    "moe": (BEHIND, FOUND, "the FFN bends", "a token leaves experts out"),
+    "moe": (BEHIND, FOUND, "the FFN is not linear", "a token leaves experts out"),
 }
 
 
-def _kind_facts(kind: str, seen: Any) -> dict[str, Any]:
-    d_model = int(seen["d_model"])
+def _kind_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    d_model = inputs["x"].shape[-1]
     unused = int(seen["unused numbers"]) <= 2 * d_model
     if kind == "none":
         registered = int(seen["numbers"]) > d_model * d_model  # more than what joins the heads
@@ -334,19 +498,28 @@ def _kind_facts(kind: str, seen: Any) -> dict[str, Any]:
     bends = _size(negative + positive) > 1e-3 * _size(positive)
     found: tuple[bool, ...]
     if kind == "relu":
-        straight, alone = (_share_of_straight(seen[ray]) > 0.15 for ray in ("ray", "ray without attention"))
+        straight, alone = (
+            _share_of_straight(_in_order(seen[ray], inputs)) > 0.15 for ray in ("ray", "ray without attention")
+        )
         below = float(seen["far"].min()) < -0.01 * _size(seen["far"])
         last = straight or not alone  # a norm behind the FFN, before attention, would bend the pieces
         found = (True, registered, bends, abs(growth - 1) < 0.1, last, straight, below, unused)
     elif kind == "swiglu":
         gate = _size(negative - positive) > 1e-3 * _size(positive)
-        pieces = _share_of_straight(seen["ray"]) > 0.15
+        pieces = _share_of_straight(_in_order(seen["ray"], inputs)) > 0.15
         silu = not {"gelu", "erf"} & set(seen["calls"])
-        curved = float(seen["cubic"]) > 1e-3
+        cubic = seen["cubic"]
+        third = cubic[3:] - 3 * cubic[2:-1] + 3 * cubic[1:-2] - cubic[:-3]
+        curved = _size(third) > 1e-3 * max(_size(cubic), 1e-9)
         found = (True, registered, bends, abs(growth - 2) < 0.1, gate, curved, not pieces, silu, unused)
     else:
         found = (True, registered, bends, int(seen["left out"]) > 0 or bool(seen["jumps"]))
     return dict(zip(WHAT_IT_IS[kind], found, strict=True))
+
+
+def _in_order(ray: torch.Tensor, inputs: dict[str, Any]) -> torch.Tensor:
+    """What was seen along the ray, from the smallest factor to the largest."""
+    return ray[torch.tensor(inputs["steps"]).argsort()]
 
 
 def _pieces(block: nn.Module) -> list[torch.Tensor | None]:
@@ -388,19 +561,19 @@ def _jumps(block: nn.Module, tokens: torch.Tensor) -> bool:
 
 
 @Block.aspect("the four kinds", points=1, facts=_facts_of_each(_kind_facts))
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
-    sizes = (x, n_heads, d_ff, seed)
+def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, steps: list[int], **_: Any) -> Any:
+    sizes = (x, n_heads, d_ff)
 
     def look(kind: str) -> Any:
         names = _gains(answer, kind, *sizes)
-        block = _made(answer, kind, *sizes, shaken="matrices")
-        size = _size(_mixing(block, x))
-        second = [name for name in names if _size(_with(block, name, 0.0, lambda: _mixing(block, x))) > 1e-3 * size]
-        second = [
-            name for name in second if _size(_with(block, name, 0.0, lambda: _out(block, x)) - _out(block, x)) > 1e-4
-        ]
+        block = _made(answer, kind, *sizes, seed, shaken="matrices")
+        outputs = _both(block, x)
+        mixing = _size(_mixing(outputs, x))
+        zeroed = {name: _with(block, {name: 0.0}, lambda: _both(block, x)) for name in names}
+        second = [name for name in names if _size(_mixing(zeroed[name], x)) > 1e-3 * mixing]
+        second = [name for name in second if _size(zeroed[name][0] - outputs[0]) > 1e-4]
         matrices = [p for p in block.parameters() if not _is_vector(p)]
-        found: dict[str, Any] = {"norms": len(second), "d_model": x.shape[-1]}
+        found: dict[str, Any] = {"norms": len(second)}
         found["numbers"] = sum(p.numel() for p in matrices)
         _reached(block, x)
         found["unused numbers"] = sum(p.numel() for p in block.parameters() if p.grad is None)
@@ -412,26 +585,24 @@ def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
         found["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not _is_vector(p))
         name = second[-1]
         first = [name for name in names if name not in second]
-        still = _with(block, name, 0.0, lambda: _out(block, x).clone())
+        still = zeroed[name][0]
 
         def ray(s: float) -> torch.Tensor:
-            return torch.as_tensor(_with(block, name, s, lambda: _out(block, x).clone()) - still)
+            return _with(block, {name: s}, lambda: _out(block, x).clone()) - still
 
-        cubic = torch.stack([ray(0.2 * n) for n in range(1, 9)])
-        third = cubic[3:] - 3 * cubic[2:-1] + 3 * cubic[1:-2] - cubic[:-3]
         with _Calls() as calls:
             _out(block, x)
         many = torch.cat([x.flatten(0, 1), x.flatten(0, 1).flip(-1)])[:, None]  # [N, 1, d_model]
         one, all_of = _reached(block, many[:1]), _reached(block, many)
 
         def rays() -> torch.Tensor:
-            return torch.stack([ray(1.0 + 0.2 * n) for n in range(12)])
+            return torch.stack([ray(RAY[step]) for step in steps])
 
         return found | {
             "ray": rays(),
-            "ray without attention": _with(block, first[0], 0.0, rays) if first else rays(),
+            "ray without attention": _with(block, {first[0]: 0.0}, rays) if first else rays(),
             "jumps": kind == "moe" and _jumps(block, many),
-            "cubic": _size(third) / max(_size(cubic), 1e-9),
+            "cubic": torch.stack([ray(0.2 * n) for n in range(1, 9)]),
             "far": ray(1000.0),
             "farther": ray(2000.0),
             "positive": ray(1.5),
@@ -440,108 +611,140 @@ def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
             "left out": sum(later and not now for now, later in zip(one, all_of, strict=True)),
         }
 
-    return _each(KINDS, look)
+    return _each(kinds, look)
 
 
 # The mixture's second loss.
 
 
-def _balance_facts(seen: Any) -> dict[str, Any]:
-    losses = seen["losses"]
-    numbers = [float(loss) if isinstance(loss, torch.Tensor) and loss.numel() == 1 else float("nan") for loss in losses]
+def _balance_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    calls, losses = inputs["calls"], seen["losses"]
+    single = [isinstance(loss, torch.Tensor) and loss.numel() == 1 for loss in losses]
+    numbers = [float(loss) if is_one else float("nan") for loss, is_one in zip(losses, single, strict=True)]
+    pairs = [(i, j) for i in range(len(calls)) for j in range(i)]
+    same = [(i, j) for i, j in pairs if calls[i] == calls[j]]
+    others = [(i, j) for i, j in pairs if calls[i] != calls[j] and "a single token" not in (calls[i], calls[j])]
+    outputs = seen["outputs"]
     return {
-        "aux_loss is a tensor with a single number": all(
-            isinstance(n, torch.Tensor) and n.numel() == 1 for n in losses
-        ),
-        "aux_loss is finite": all(abs(n) < 1e6 for n in numbers),
-        "another x gives another aux_loss": abs(numbers[0] - numbers[1]) > 1e-6,
-        "it belongs to the last call alone": abs(numbers[0] - numbers[2]) < 1e-4,
+        "aux_loss is a tensor with a single number": all(single),
+        "aux_loss is finite": all(abs(number) < 1e6 for number in numbers),
+        "another x gives another aux_loss": all(abs(numbers[i] - numbers[j]) > 1e-6 for i, j in others),
+        "it belongs to the last call alone": all(abs(numbers[i] - numbers[j]) < 1e-4 for i, j in same),
         "a gradient of aux_loss reaches the weights": seen["reached"] > 0,
-        "a gradient of aux_loss reaches x": bool(seen["x reached"]),
-        "no coefficient is in it: for a single token it is 1 or more": numbers[3] > 1 - 1e-4,
-        "the output is that of a single mixture": bool(seen["output repeats"]),
+        "a gradient of aux_loss reaches x": bool(seen["gradient of x"].any()),
+        "no coefficient is in it: for a single token it is 1 or more": numbers[calls.index("a single token")]
+        > 1 - 1e-4,
+        "the output is that of a single mixture": all(
+            torch.allclose(outputs[i], outputs[j], atol=1e-5) for i, j in same
+        ),
     }
 
 
 @Block.aspect("the balance loss", points=0.75, facts=_balance_facts)
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
+def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, calls: list[str], **_: Any) -> Any:
     block = _made(answer, "moe", x, n_heads, d_ff, seed)
     given = x.clone().requires_grad_()
+    inputs = {"x": given, "another x": 2 * x.flip(-1), "a single token": x[:1, :1]}
     losses, outputs = [], []
-    for tokens in (given, 2 * x.flip(-1), given, x[:1, :1]):
-        outputs.append(_out(block, tokens))
+    reached = 0
+    for call in calls:
+        output = _out(block, inputs[call])
         if not hasattr(block, "aux_loss"):
             raise NotAsAsked("after a call, the block of kind 'moe' has no attribute aux_loss")
-        losses.append(block.aux_loss)
-    reached, x_reached = 0, False
-    if isinstance(losses[2], torch.Tensor) and losses[2].numel() == 1 and losses[2].requires_grad:
-        (losses[2].sum() + 0 * outputs[2].sum()).backward()  # type: ignore[no-untyped-call]
-        reached = sum(p.grad is not None and bool(p.grad.abs().max() > 1e-9) for p in block.parameters())
-        x_reached = given.grad is not None and bool(given.grad.any())
+        loss: Any = block.aux_loss
+        losses.append(loss)
+        outputs.append(output)
+        last = call == "x" and len(losses) > 1  # a loss of earlier calls is found by then
+        if last and not reached and isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
+            (loss.sum() + 0 * output.sum()).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+            reached = sum(p.grad is not None and bool(p.grad.abs().max() > 1e-9) for p in block.parameters())
     return {
         "losses": losses,
+        "outputs": outputs,
         "reached": reached,
-        "x reached": x_reached,
-        "output repeats": torch.allclose(outputs[0], outputs[2], atol=1e-5),
+        "gradient of x": torch.zeros_like(x) if given.grad is None else given.grad,
     }
 
 
 # Other inputs, and arguments that are refused.
 
 
-@Block.aspect("any number of tokens", points=0.25)
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
-    sizes = (x, n_heads, d_ff, seed)
-    inputs = {
-        "a single token": x[:1, :1],
-        "70 tokens": torch.cos(torch.arange(70 * x.shape[-1]).float()).reshape(1, 70, -1),
-        "non-contiguous x": x.transpose(0, 1).contiguous().transpose(0, 1),
+def _shapes_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x = inputs["x"]
+    given = {"a single token": x[:1, :1], "many tokens": inputs["many"], "non-contiguous x": x}
+
+    def usual(output: Any, like: torch.Tensor) -> Any:
+        return output if isinstance(output, Failure) else output.shape == like.shape and bool(output.isfinite().all())
+
+    out = seen["x"]
+    scattered = seen["non-contiguous x"]
+    return {f"{label}: finite, of the same shape": usual(seen[label], like) for label, like in given.items()} | {
+        "non-contiguous x gives the same output": isinstance(scattered, torch.Tensor)
+        and torch.allclose(scattered, out, atol=1e-4),
+        "x is left as it was": torch.equal(seen["x afterwards"], x),
+        "training mode gives the same output": torch.allclose(seen["in training mode"], out, atol=1e-4),
+        "the gradient of x passes beside the sub-layers": _size(seen["gradient of x"] - inputs["weights"]) < 0.3,
     }
 
-    def finite(block: nn.Module, given: torch.Tensor) -> bool:
-        return bool(_out(block, given).isfinite().all())
 
+@Block.aspect("any number of tokens", points=0.25, facts=_facts_of_each(_shapes_facts))
+def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, many: Any, weights: Any, **_: Any) -> Any:
     def look(kind: str) -> Any:
-        block = _made(answer, kind, *sizes)
-        found: dict[str, Any] = {}
-        for label, given in inputs.items():
-            found[f"{label}: finite, of the same shape"] = attempt(partial(finite, block, given))
+        block = _made(answer, kind, x, n_heads, d_ff, seed)
+
+        def out(tokens: torch.Tensor) -> torch.Tensor:
+            return _out(block, tokens).clone()
+
+        scattered = x.transpose(0, 1).contiguous().transpose(0, 1)
+        found: dict[str, Any] = {
+            "a single token": attempt(partial(out, x[:1, :1].clone())),
+            "many tokens": attempt(partial(out, many)),
+            "non-contiguous x": attempt(partial(out, scattered)),
+        }
         given = x.clone()
-        evaluated = _out(block, given).clone()
-        found["x is left as it was"] = torch.equal(given, x)
-        found["training mode gives the same output"] = torch.allclose(
-            _out(block.train(), x.clone()), evaluated, atol=1e-4
-        )
+        found["x"], found["x afterwards"] = out(given), given
+        block.train()
+        found["in training mode"] = out(x.clone())
         with torch.enable_grad():
             leaf = (10 * LARGE * x).requires_grad_()
-            send_back(_out(block, leaf))
-        straight = torch.cos(torch.arange(x.numel(), dtype=x.dtype)).reshape(x.shape)  # the weights of the sum
-        found["the gradient of x passes beside the sub-layers"] = (
-            leaf.grad is not None and _size(leaf.grad - straight) < 0.3
-        )
+            send_back(_out(block, leaf) * weights)
+        found["gradient of x"] = torch.zeros_like(x) if leaf.grad is None else leaf.grad
         return found
 
-    return _each(KINDS, look)
+    return _each(kinds, look)
 
 
-@Block.aspect("wrong arguments", points=0.25)
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int) -> Any:
-    d_model = x.shape[-1]
-    odd = next(n for n in (5, 4) if d_model % n)
+def _argument_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    d_model = inputs["x"].shape[-1]
+    asked = inputs["made"]
+    said = dict(zip(asked, seen, strict=True))
     return {
-        "making kind 'gelu' raises": raised(lambda: answer("gelu", d_model, n_heads, d_ff)),
-        "making kind 'ReLU' raises": raised(lambda: answer("ReLU", d_model, n_heads, d_ff)),
-        "making kind None raises": raised(lambda: answer(None, d_model, n_heads, d_ff)),
-        f"making d_model = {d_model} with n_heads = {odd} raises": raised(lambda: answer("none", d_model, odd, d_ff)),
+        f"making kind {kind!r} with d_model = {d_model} and n_heads = {n_heads}": said[kind, n_heads]
+        for kind, n_heads in sorted(asked, key=lambda pair: (str(pair[0]), pair[1]))
     }
 
 
-# Questions. Their texts stand in the notebook.
+MADE = "a block"
+
+
+@Block.aspect("wrong arguments", points=0.25, facts=_argument_facts)
+def _(answer: Any, x: Any, n_heads: int, d_ff: int, made: list[Arguments], **_: Any) -> Any:
+    d_model = x.shape[-1]
+
+    def make(kind: str | None, heads: int) -> Any:
+        if kind in KINDS and d_model % heads == 0:
+            return attempt(lambda: MADE if answer(kind, d_model, heads, d_ff) is not None else None)
+        return raised(lambda: answer(kind, d_model, heads, d_ff))
+
+    return [make(*arguments) for arguments in made]
+
+
+# Questions. Their texts are in the notebook.
 
 quiz_removed = question(
     "quiz_removed",
     where="the section “What if we removed the FFN?”.",
-    understood="Attention and the residual path are still there; what is lost is cheap room for what each token looks up.",
+    understood="Attention and the residual path are still there; what is lost is capacity that each token can use by itself, cheaply.",
 )
 
 quiz_equal = question(

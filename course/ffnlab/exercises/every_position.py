@@ -5,7 +5,6 @@ Exercises that take a module or a function get one that is built here from the d
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,13 +26,13 @@ from ffnlab.exercise import (
     question,
     send_back,
 )
-from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, untouched, values_of
+from ffnlab.handed import Weights, drawn_weights, ffn_of, untouched, values_of
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
     """x [A, B, T, d_model] and the weights of an FFN."""
-    A, B, T = rng.distinct(3, 2, 5)
-    d_model, d_ff = rng.distinct(2, 6, 10)
+    A, B, T = rng.distinct(3, 2, 4)
+    d_model, d_ff = rng.distinct(2, 5, 9)
     return {"x": rng.normal(A, B, T, d_model), "weights": drawn_weights(rng, d_model, d_ff)}
 
 
@@ -47,7 +46,7 @@ ffn_loop = Exercise(
     hints=(
         "`x[b, t]` is one token, a vector of d_model numbers. `ffn` turns it into another one.",
         "Two loops, over the sentences and over their tokens, or one over the tokens of all sentences: `x[:, t]` is [B, d_model].",
-        "Collect the rows in a list, and put them together with `torch.stack`. Its argument `dim` says where the new dimension stands.",
+        "Collect the rows in a list, and put them together with `torch.stack`. Its argument `dim` says where the new dimension goes.",
         "A list of T tensors [B, d_model], stacked with `dim=1`, is [B, T, d_model].",
     ),
 )
@@ -82,122 +81,228 @@ def _(answer: Any, x: Any, weights: Any) -> Any:
 
 # is_position_wise
 
-Layer = Callable[[torch.Tensor], torch.Tensor]
+Numbers = dict[str, torch.Tensor]
 
 
-def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
-    """The numbers from which `_layers` builds its functions."""
-    T, d = rng.distinct(2, 5, 9)
-    d_ff = rng.integer(10, 14)
-    source, to = sorted(rng.distinct(2, 1, T - 2))
-    source = 1 if source == T // 2 else source  # neither an end nor the middle: those are the tokens one tries first
-    return {
-        "T": T,
-        "d": d,
-        "seed": rng.integer(1, 1000),
-        "pair": [to, source],
-        "odd": rng.integer(2, T - 1),
-        "weights": drawn_weights(rng, d, d_ff),
-        "q": rng.normal(d, d, scale=0.4),
-        "k": rng.normal(d, d, scale=0.4),
-        "v": rng.normal(d, d, scale=0.6),
-        "kernel": rng.normal(3, d, d, scale=0.5),
-        "positions": rng.normal(T, d),
-        "matrices": rng.normal(T, d, d, scale=0.6),
-        "constant": rng.normal(d),
-    }
+class Layer:
+    """A function from [..., T, d] to [..., T, d], one of those that `is_position_wise` is asked about.
+
+    All of them are made of the same parts, in the same code, and differ in their numbers alone: neither a function's name nor its
+    place in a list nor what the caller has written down tells which one it is.
+    """
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        n = self.numbers
+        if x.dtype != n["bias"].dtype:
+            n = {name: value.to(x.dtype) for name, value in n.items()}
+        T, d = n["bias"].shape
+        if x.shape[-2:] != (T, d):
+            raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
+        read = n["before"] @ x + n["shift"]
+        told = self.hidden(torch.relu(read @ n["W1"] + n["b1"])) @ n["W2"] + n["b2"]
+        if n["running"]:  # the same by differences of sums, so it is rounded differently
+            told = torch.diff(F.pad(told.cumsum(-2), (0, 0, 1, 0)), dim=-2)
+        output = n["gain"] * told + n["skip"] * x + n["bias"]
+        if n["norm"]:
+            output = output + F.layer_norm(x, (d,))
+        if n["own"].any():
+            output = output + (x.unsqueeze(-2) @ n["own"]).squeeze(-2)
+        if n["v"].any():
+            scores = (x @ n["q"]) @ (x @ n["k"]).transpose(-1, -2) / d**0.5
+            output = output + torch.softmax(scores.masked_fill(n["seen"] == 0, -torch.inf), -1) @ (x @ n["v"])
+        if n["out"].any():
+            output = output + n["after"] @ ((x @ n["into"]).abs() @ n["out"])
+        sized: torch.Tensor = n["size"] * output
+        return sized
+
+    def hidden(self, h: torch.Tensor) -> torch.Tensor:
+        return h
 
 
-class WithDropout(nn.Module):
-    """An FFN with dropout on its hidden layer, in eval mode."""
+class ModuleLayer(nn.Module, Layer):
+    """The same as a module, with dropout on its hidden layer and a mode in which it was handed out."""
 
-    def __init__(self, ffn: FFN) -> None:
-        super().__init__()
-        self.ffn = ffn
-        self.dropout = nn.Dropout(0.5)
-        self.eval()
+    def __init__(self, numbers: Numbers, training: bool) -> None:
+        nn.Module.__init__(self)
+        self.dropout = nn.Dropout(0.0 if training else 0.5)
+        self.numbers = numbers
+        for name, value in numbers.items():
+            self.register_parameter(name, nn.Parameter(value))
+        self.train(training)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        ffn = self.ffn.to(x.dtype)
-        hidden: torch.Tensor = ffn.linear2(self.dropout(torch.relu(ffn.linear1(x))))
+        self.numbers = dict(self.named_parameters())
+        return Layer.__call__(self, x)
+
+    def hidden(self, h: torch.Tensor) -> torch.Tensor:
+        hidden: torch.Tensor = self.dropout(h)
         return hidden
 
 
-def _layers(n: Any) -> dict[str, Layer]:
-    """Functions from [..., T, d] to [..., T, d], by what they are."""
+# By aspect: what each function is, and whether it is position-wise. Every aspect asks about some of either kind, in an order that is drawn.
+SEE_EACH_OTHER = {
+    "a plain FFN": True,
+    "x + FFN(x)": True,
+    "attention": False,
+    "causal attention": False,
+    "attention to later tokens only": False,
+    "a convolution over three tokens": False,
+    "an FFN in which one token leaks into one far away": False,
+    "an FFN in which the first token leaks into the last": False,
+    "an FFN in which the last token leaks into the first": False,
+    "an FFN in which a token moves numbers of another, whose sum stays": False,
+    "an FFN in which every token hears one that is far away": False,
+}
+TREATED_DIFFERENTLY = {
+    "twice an FFN": True,
+    "an FFN, and a matrix for x beside it": True,
+    "other weights at every position": False,
+    "an FFN of x plus a position vector": False,
+    "an FFN that treats one position differently": False,
+    "an FFN that treats the first position differently": False,
+    "an FFN that treats the last position differently": False,
+    "an FFN that takes something off at one position": False,
+}
+ONLY_LOOKS = {
+    "a layer norm": True,
+    "a layer norm plus an FFN": True,
+    "an FFN of the mean of all tokens, for every token": False,
+    "an FFN plus a part of the mean of all tokens": False,
+    "attention whose outputs are very small": False,
+    "an FFN in which one token lowers another": False,
+    "an FFN in which one token raises another": False,
+}
+DOES_NOT_LOOK = {
+    "an FFN by differences of running sums": True,
+    "the same output whatever comes in": True,
+    "an FFN whose outputs are very large": True,
+    "an FFN in which tokens leak, by far less than 1/10,000": True,
+    "a module with dropout, in eval mode": True,
+    "a module in which tokens see each other": False,
+    "an FFN in which every token leaks a little into the next": False,
+}
+ASKED = {"seeing": SEE_EACH_OTHER, "treating": TREATED_DIFFERENTLY, "looking": ONLY_LOOKS, "not looking": DOES_NOT_LOOK}
+LEAK = 6e-6  # what a token tells each of the others: differences stay below 1/10,000 of the output's size
+MODULES = {"a module with dropout, in eval mode": "eval", "a module in which tokens see each other": "train"}
 
-    def ffn(x: torch.Tensor) -> torch.Tensor:
-        W1, b1, W2, b2 = (n["weights"][name].to(x.dtype) for name in ("W1", "b1", "W2", "b2"))
-        output: torch.Tensor = torch.relu(x @ W1 + b1) @ W2 + b2
-        return output
 
-    def attention(x: torch.Tensor, mask: str = "") -> torch.Tensor:
-        q, k, v = (n[name].to(x.dtype) for name in "qkv")
-        scores = (x @ q) @ (x @ k).transpose(-1, -2) / n["d"] ** 0.5
-        everyone = torch.ones(n["T"], n["T"], dtype=torch.bool)
-        seen = {"": everyone, "causal": everyone.tril(), "later": everyone.triu()}[mask]
-        mixed: torch.Tensor = torch.softmax(scores.masked_fill(~seen, -torch.inf), -1) @ (x @ v)
-        return mixed
+def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
+    """The numbers of each function, in an order that is drawn for each aspect; `_labels` tells the judge what they are."""
+    T, d = rng.distinct(2, 6, 9)
+    f = rng.integer(10, 14)
+    weights = drawn_weights(rng, d, f)
+    weights["b1"][::2].abs_()  # some neurons fire for the mean of all tokens as well
+    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.6)
+    everyone = torch.ones(T, T, dtype=torch.float64)
+    masks = (everyone, everyone.tril(), everyone.triu())
+    no_leak, one = torch.zeros(T, T, dtype=torch.float64), torch.ones((), dtype=torch.float64)
 
-    def convolution(x: torch.Tensor) -> torch.Tensor:
-        around = F.pad(x, (0, 0, 1, 1))
-        neighbours = (around[..., i : i + n["T"], :] @ n["kernel"][i].to(x.dtype) for i in range(3))
-        return torch.relu(sum(neighbours, torch.zeros_like(x)))
+    def layer(**parts: torch.Tensor) -> Numbers:
+        """An FFN; what has no part in it is there all the same, and has no effect."""
+        plain = {
+            "before": torch.eye(T, dtype=torch.float64),
+            "shift": torch.zeros(T, d, dtype=torch.float64),
+            "running": 0 * one,
+            "gain": torch.ones(T, 1, dtype=torch.float64),
+            "skip": 0 * one,
+            "norm": 0 * one,
+            "own": torch.zeros(T, d, d, dtype=torch.float64),
+            "q": q,
+            "k": k,
+            "v": 0 * v,
+            "seen": rng.one_of(masks),
+            "after": rng.normal(T, T),
+            "into": rng.normal(d, d),
+            "out": torch.zeros(d, d, dtype=torch.float64),
+            "bias": torch.zeros(T, d, dtype=torch.float64),
+            "size": one,
+        }
+        return weights | plain | parts
 
-    def leak(x: torch.Tensor) -> torch.Tensor:
-        to, source = n["pair"]
-        place = torch.zeros(n["T"], 1, dtype=x.dtype)
-        place[to] = 0.2
-        return ffn(x) + place * x[..., source : source + 1, :]
+    def without_ffn(**parts: torch.Tensor) -> Numbers:
+        return layer(gain=torch.zeros(T, 1, dtype=torch.float64), **parts)
 
-    def own_weights(x: torch.Tensor) -> torch.Tensor:
-        return torch.relu((x.unsqueeze(-2) @ n["matrices"].to(x.dtype)).squeeze(-2))
+    def at(position: int, value: torch.Tensor, elsewhere: float = 0.0) -> torch.Tensor:
+        """One row of its own among T rows of the value `elsewhere`."""
+        rows = torch.full((T, *value.shape), elsewhere, dtype=torch.float64)
+        rows[position] = value
+        return rows
 
-    def one_differs(x: torch.Tensor) -> torch.Tensor:
-        factor = torch.ones(n["T"], 1, dtype=x.dtype)
-        factor[n["odd"]] = 1.3
-        return factor * ffn(x)
+    def leak(to: int, source: int, part: float = 1.0, only: float = 0.0, sum_stays: bool = False) -> Numbers:
+        """An FFN in which the token `source` adds to `to`, at every feature as much, up or down (`only`), or as drawn."""
+        after = no_leak.clone()
+        after[to, source] = part
+        signs = rng.normal(d).sign() if not only else torch.full((d,), only, dtype=torch.float64)
+        signs[0], signs[1] = (signs[0], signs[1]) if only else (1.0, -1.0)
+        out = torch.diag(signs) if not sum_stays else torch.eye(d, dtype=torch.float64) - 1 / d
+        return layer(after=after, into=rng.normal(d, d, scale=2.5 / d**0.5), out=out)
 
-    def pooled(x: torch.Tensor) -> torch.Tensor:
-        return ffn(x.mean(-2, keepdim=True)).expand(x.shape)
+    def inner(avoid: int = -1) -> int:
+        """A position that is neither an end nor the middle: those are the ones that are tried first."""
+        return rng.one_of([t for t in range(1, T - 1) if t not in (T // 2, avoid)])
 
-    def running_sums(x: torch.Tensor) -> torch.Tensor:
-        sums = F.pad(ffn(x).cumsum(-2), (0, 0, 1, 0))
-        return sums[..., 1:, :] - sums[..., :-1, :]
-
-    found: dict[str, Layer] = {
-        "a plain FFN": ffn,
-        "attention": attention,
-        "causal attention": partial(attention, mask="causal"),
-        "attention to later tokens only": partial(attention, mask="later"),
-        "a convolution over three tokens": convolution,
-        "an FFN in which one token leaks into one other": leak,
-        "x + FFN(x)": lambda x: x + ffn(x),
-        "other weights at every position": own_weights,
-        "an FFN of x plus a position vector": lambda x: ffn(x + n["positions"].to(x.dtype)),
-        "an FFN that treats one position differently": one_differs,
-        "a layer norm": lambda x: F.layer_norm(x, x.shape[-1:]),
-        "an FFN of the mean of all tokens, for every token": pooled,
-        "an FFN plus a part of the mean of all tokens": lambda x: ffn(x) + 0.6 * x.mean(-2, keepdim=True),
-        "an FFN by differences of running sums": running_sums,
-        "the same output whatever comes in": lambda x: n["constant"].to(x.dtype).expand(x.shape).clone(),
-        "a module with dropout, in eval mode": WithDropout(ffn_of(n["weights"])),
+    far = rng.one_of([(to, s) for to in range(1, T - 1) for s in range(1, T - 1) if abs(to - s) > 1 and s != T // 2])
+    three = torch.eye(T, dtype=torch.float64)
+    three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), 1)
+    three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), -1)
+    little = torch.diag(torch.full((T - 1,), 0.5, dtype=torch.float64), -1)
+    faint = layer(into=rng.normal(d, d, scale=1 / d**0.5), out=torch.eye(d, dtype=torch.float64))
+    made = {
+        "a plain FFN": layer(),
+        "x + FFN(x)": layer(skip=one),
+        "attention": without_ffn(v=v, seen=masks[0]),
+        "causal attention": without_ffn(v=v, seen=masks[1]),
+        "attention to later tokens only": without_ffn(v=v, seen=masks[2]),
+        "a convolution over three tokens": layer(before=three),
+        "an FFN in which one token leaks into one far away": leak(*far),
+        "an FFN in which the first token leaks into the last": leak(T - 1, 0),
+        "an FFN in which the last token leaks into the first": leak(0, T - 1),
+        "an FFN in which a token moves numbers of another, whose sum stays": leak(*far, sum_stays=True),
+        "an FFN in which every token hears one that is far away": layer(
+            after=torch.eye(T, dtype=torch.float64).roll(rng.integer(2, T - 2), 0),
+            into=rng.normal(d, d, scale=2.5 / d**0.5),
+            out=torch.eye(d, dtype=torch.float64),
+        ),
+        "twice an FFN": layer(gain=2 * torch.ones(T, 1, dtype=torch.float64)),
+        "an FFN, and a matrix for x beside it": layer(own=v.expand(T, d, d)),
+        "other weights at every position": without_ffn(own=rng.normal(T, d, d, scale=0.6)),
+        "an FFN of x plus a position vector": layer(shift=rng.normal(T, d)),
+        "an FFN that treats one position differently": layer(gain=at(inner(), 1.3 * torch.ones(1), 1.0)),
+        "an FFN that treats the first position differently": layer(gain=at(0, 1.3 * torch.ones(1), 1.0)),
+        "an FFN that treats the last position differently": layer(gain=at(T - 1, 1.3 * torch.ones(1), 1.0)),
+        "an FFN that takes something off at one position": layer(bias=at(inner(), torch.full((d,), -1.5))),
+        "a layer norm": without_ffn(norm=one),
+        "a layer norm plus an FFN": layer(norm=one),
+        "an FFN of the mean of all tokens, for every token": layer(before=everyone / T),
+        "an FFN plus a part of the mean of all tokens": layer(
+            after=everyone / T, into=torch.eye(d, dtype=torch.float64), out=3 * torch.eye(d, dtype=torch.float64)
+        ),
+        "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-4 * one),
+        "an FFN in which one token lowers another": leak(inner(), inner(T - 2), only=-1.0),
+        "an FFN in which one token raises another": leak(inner(), inner(T - 2), only=1.0),
+        "an FFN by differences of running sums": layer(running=one),
+        "the same output whatever comes in": without_ffn(bias=rng.normal(d).expand(T, d)),
+        "an FFN whose outputs are very large": layer(running=one, size=1e4 * one),
+        "an FFN in which tokens leak, by far less than 1/10,000": faint | {"after": LEAK * torch.ones(T, T)},
+        "a module with dropout, in eval mode": layer(),
+        "a module in which tokens see each other": layer(v=v, seen=masks[0]),
+        "an FFN in which every token leaks a little into the next": layer(
+            after=little, into=rng.normal(d, d, scale=1.5 / d**0.5), out=torch.eye(d, dtype=torch.float64)
+        ),
     }
-    return {
-        label: layer if isinstance(layer, nn.Module) else _fixed(layer, n["T"], n["d"])
-        for label, layer in found.items()
-    }
+    drawn: dict[str, Any] = {"T": T, "d": d, "seed": rng.integer(1, 1000)}
+    order: dict[str, list[str]] = {}
+    for name, labels in ASKED.items():
+        order[name] = [list(labels)[i] for i in rng.distinct(len(labels), 0, len(labels) - 1)]
+        drawn[name] = [{"mode": MODULES.get(label, ""), "numbers": _plain(made[label])} for label in order[name]]
+    return drawn | {"_labels": order}
 
 
-def _fixed(layer: Layer, T: int, d: int) -> Layer:
-    """A layer that takes sequences of T tokens and no others."""
-
-    def f(x: torch.Tensor) -> torch.Tensor:
-        if x.shape[-2:] != (T, d):
-            raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
-        return layer(x)
-
-    return f
+def _plain(numbers: Numbers) -> Numbers:
+    return {name: value.double().contiguous() for name, value in numbers.items()}
 
 
 is_position_wise = Exercise(
@@ -210,66 +315,45 @@ is_position_wise = Exercise(
         "Choose one vector v. Put it at position 0 of a random sequence, then at position 1 of another random sequence, and "
         "so on. What must be true of the outputs at those positions?",
         "If f is position-wise, all of them are g(v). If not, changing the other tokens or the position shows.",
-        "Compare with a tolerance: a difference far below a thousandth of the output is rounding. float64 leaves more room than float32.",
+        "Compare with a tolerance that is a part of the output's size, such as a thousandth of its largest number: outputs may be very small, or very large.",
         "`X = torch.randn(T, d, generator=...)`, then `X[t] = v`, then keep `f(X)[t]`; stack them, and compare each with the first.",
     ),
 )
 
 
-def _said(answer: Any, layers: dict[str, Layer], labels: tuple[str, ...], T: int, d: int, *seed: int) -> dict[str, Any]:
-    def ask(label: str) -> str:
-        said = answer(layers[label], T, d, *seed)
-        if isinstance(said, torch.Tensor) and said.ndim == 0 and said.dtype == torch.bool:
-            said = bool(said)
-        if not isinstance(said, (bool, np.bool_)):
-            raise NotAsAsked(f"{described(said)} instead of True or False")
-        return "position-wise" if said else "not position-wise"
+def _asked_about(aspect: str, points: float, drawn: str, with_seed: bool = False) -> None:
+    def by_what_it_is(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        said = dict(zip(inputs["_labels"][drawn], seen, strict=True))
+        return {label: said[label] for label in ASKED[drawn]}
 
-    return {label: attempt(partial(ask, label)) for label in labels}
-
-
-@is_position_wise.aspect("tokens that see each other", points=2)
-def _(answer: Any, T: int, d: int, **numbers: Any) -> Any:
-    labels = (
-        "a plain FFN",
-        "attention",
-        "causal attention",
-        "attention to later tokens only",
-        "a convolution over three tokens",
-        "an FFN in which one token leaks into one other",
-    )
-    return _said(answer, _layers({"T": T, "d": d, **numbers}), labels, T, d)
+    @is_position_wise.aspect(aspect, points, facts=by_what_it_is)
+    def _(answer: Any, T: int, d: int, seed: int, **layers: Any) -> Any:
+        seeds = (seed,) if with_seed else ()
+        return [attempt(partial(_said, answer, asked, T, d, *seeds)) for asked in layers[drawn]]
 
 
-@is_position_wise.aspect("positions that are treated differently", points=1.5)
-def _(answer: Any, T: int, d: int, **numbers: Any) -> Any:
-    labels = (
-        "x + FFN(x)",
-        "other weights at every position",
-        "an FFN of x plus a position vector",
-        "an FFN that treats one position differently",
-    )
-    return _said(answer, _layers({"T": T, "d": d, **numbers}), labels, T, d)
+def layer_of(asked: Any) -> Layer:
+    """The function that was drawn: a module where it has a mode."""
+    mode, numbers = asked["mode"], asked["numbers"]
+    return ModuleLayer(numbers, training=mode == "train") if mode else Layer(numbers)
 
 
-@is_position_wise.aspect("what only looks position-wise", points=1)
-def _(answer: Any, T: int, d: int, seed: int, **numbers: Any) -> Any:
-    labels = (
-        "a layer norm",
-        "an FFN of the mean of all tokens, for every token",
-        "an FFN plus a part of the mean of all tokens",
-    )
-    return _said(answer, _layers({"T": T, "d": d, **numbers}), labels, T, d, seed)
+def _said(answer: Any, asked: Any, T: int, d: int, *seed: int) -> str:
+    f = layer_of(asked)
+    said = answer(f, T, d, *seed)
+    if isinstance(said, torch.Tensor) and said.ndim == 0 and said.dtype == torch.bool:
+        said = bool(said)
+    if not isinstance(said, (bool, np.bool_)):
+        raise NotAsAsked(f"{described(said)} instead of True or False")
+    if isinstance(f, nn.Module) and f.training != (asked["mode"] == "train"):
+        return "in another mode than before"
+    return "position-wise" if said else "not position-wise"
 
 
-@is_position_wise.aspect("what does not look position-wise", points=0.5)
-def _(answer: Any, T: int, d: int, **numbers: Any) -> Any:
-    labels = (
-        "an FFN by differences of running sums",
-        "the same output whatever comes in",
-        "a module with dropout, in eval mode",
-    )
-    return _said(answer, _layers({"T": T, "d": d, **numbers}), labels, T, d)
+_asked_about("tokens that see each other", 2, "seeing")
+_asked_about("positions that are treated differently", 1.5, "treating")
+_asked_about("what only looks position-wise", 1, "looking", with_seed=True)
+_asked_about("what does not look position-wise", 0.5, "not looking")
 
 
 # ffn_as_conv1d
@@ -277,7 +361,7 @@ def _(answer: Any, T: int, d: int, **numbers: Any) -> Any:
 
 def _draw_conv(rng: Draw, case: int) -> dict[str, Any]:
     """As `_draw`, and a second FFN with d_ff = d_model for a sequence that is as long."""
-    n = rng.integer(6, 9)
+    n = rng.integer(5, 7)
     B = rng.integer(2, 4)
     return _draw(rng, case) | {"square": {"x": rng.normal(B, n, n), "weights": drawn_weights(rng, n, n)}}
 
@@ -324,7 +408,7 @@ class _Calls(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-@ffn_as_conv1d.aspect("two convolutions, and no more parameters", points=1)
+@ffn_as_conv1d.aspect("two convolutions, and no more parameters", points=1, needs="values")
 def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     module = _converted(answer, weights)
     with _Calls() as calls:
@@ -344,7 +428,7 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     return {"gradient of x": given.grad, "a gradient reaches every parameter": bool(learns) and all(learns)}
 
 
-@ffn_as_conv1d.aspect("ffn stays as it was", points=0.5)
+@ffn_as_conv1d.aspect("ffn stays as it was", points=0.5, needs="values")
 def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     ffn = ffn_of(weights, torch.float32)
     before = values_of(ffn)
@@ -372,7 +456,7 @@ residual_sublayer = Exercise(
     understood="Pre-norm leaves x itself untouched on its way through the block; post-norm, the form of 2017, normalises the sum.",
     hints=(
         "Both modes add what the FFN says to x. They differ in what the norm is applied to.",
-        "'pre': the norm stands before the FFN, on the side path only. 'post': it stands after the addition.",
+        "'pre': the norm comes before the FFN, on the side path only. 'post': it comes after the addition.",
         "In both modes the x that is added is the x that came in, not its normalised form.",
     ),
 )
@@ -407,13 +491,14 @@ def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     return {f"mode “{mode}”": attempt(partial(of, mode)) for mode in ("pre", "post")}
 
 
-@residual_sublayer.aspect("other inputs", points=0.5)
+@residual_sublayer.aspect("other inputs", points=0.5, needs="mode “pre”")
 def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     inputs = {
         "x of shape [T, d_model]": x[0, 0],
-        "x of shape [A, B, T, d_model]": x,
-        "non-contiguous x": x[0].transpose(0, 1),
-        "everything in float32": x[0].float(),
+        "x of shape [A, B, T, d_model]": x[:2, :2, :1],
+        "one token, x of shape [d_model]": x[0, 0, 0],
+        "non-contiguous x": x[0, :2, :2].transpose(0, 1),
+        "everything in float32": x[0, 1, :2].float(),
     }
 
     def of(mode: str) -> dict[str, Any]:
@@ -429,25 +514,51 @@ def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
 # bottleneck_rank
 
 
+FAINT, ROUNDING = 4e-6, 2.5e-7  # on either side of a millionth
+
+
 def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
-    """FFNs with few and with many hidden neurons, few inputs, inputs on a line, and neurons that never fire."""
+    """FFNs with few and with many hidden neurons, few inputs, inputs on a line, neurons that never fire, and some that hardly write."""
     d = rng.integer(7, 9)
     f = rng.integer(4, d - 2)
     N = rng.integer(40, 50)
+    X = rng.normal(N, d)
     narrow = drawn_weights(rng, d, f)
+    narrow["b1"] = -(X @ narrow["W1"]).quantile(
+        0.15, dim=0
+    )  # no neuron is silent by chance, and no input leaves all of them silent
     wide = drawn_weights(rng, d, d + rng.integer(6, 9))
-    silent = drawn_weights(rng, d, f)
-    silent["b1"] = silent["b1"].clone()
-    silent["b1"][: rng.integer(1, f - 2)] = -100.0
     return {
-        "X": rng.normal(N, d),
+        "X": X,
         "line": rng.normal(N, 1, scale=2.0) * rng.normal(1, d),
         "few": rng.integer(2, f - 1),
         "narrow": narrow,
         "wide": wide,
-        "silent": silent,
+        "silent": _silent(narrow, rng.integer(1, f - 2)),
+        "off": _silent(narrow, f),
+        "faint": [_faint(rng, X, narrow, strength) for strength in (FAINT, ROUNDING)],
         "factors": [1e-5, 1e4],
     }
+
+
+def _silent(weights: Weights, count: int) -> Weights:
+    """The same FFN, and its first neurons never fire."""
+    b1 = weights["b1"].clone()
+    b1[:count] = -100.0
+    return weights | {"b1": b1}
+
+
+def _faint(rng: Draw, X: torch.Tensor, weights: Weights, strength: float) -> Weights:
+    """Neurons that each fire for half of X, and write in f directions: in some as strongly as in the strongest, in the others `strength` as strongly."""
+    read = X @ weights["W1"]
+    b1 = -read.median(dim=0).values
+    hidden = torch.relu(read + b1)
+    f, d = weights["W2"].shape
+    _, triangle = torch.linalg.qr(hidden)  # hidden = Q R, so R⁻¹ S V writes the singular values S in the directions V
+    directions = torch.linalg.qr(rng.normal(d, f)).Q.T
+    values = torch.ones(f, dtype=torch.float64)
+    values[f - rng.integer(1, f - 1) :] = strength
+    return weights | {"b1": b1, "W2": torch.linalg.solve(triangle, 30 * values[:, None] * directions)}
 
 
 bottleneck_rank = Exercise(
@@ -457,9 +568,8 @@ bottleneck_rank = Exercise(
     understood="Whatever comes in, what the neurons write lies in the span of at most d_ff vectors: the rank is the number of directions in use.",
     hints=(
         "b2 is added to every row, whatever the neurons do. What is left of the output without it?",
-        "`torch.linalg.matrix_rank` counts the singular values that are larger than a tolerance; its default "
-        "tolerance fits the dtype and the size of the numbers.",
-        "The FFN's output minus `ffn.linear2.bias`, its rank, as an int.",
+        "`torch.linalg.matrix_rank` counts the singular values that are larger than a tolerance. Its argument `rtol` makes that a part of the largest one.",
+        "The FFN's output minus `ffn.linear2.bias`, its rank with the tolerance that is asked for, as an int.",
     ),
 )
 
@@ -478,22 +588,23 @@ def _(answer: Any, X: Any, narrow: Any, wide: Any, few: int, line: Any, **_: Any
     }
 
 
-@bottleneck_rank.aspect("neurons that never fire", points=0.5)
-def _(answer: Any, X: Any, narrow: Any, silent: Any, **_: Any) -> Any:
-    off = narrow | {"b1": torch.full_like(narrow["b1"], -100.0)}
+@bottleneck_rank.aspect("neurons that never fire", points=0.5, needs="rank")
+def _(answer: Any, X: Any, silent: Any, off: Any, **_: Any) -> Any:
     return {"some never fire": _rank(answer, silent, X), "none ever fires": _rank(answer, off, X)}
 
 
-@bottleneck_rank.aspect("float32 and other scales", points=0.5)
-def _(answer: Any, X: Any, narrow: Any, factors: Any, **_: Any) -> Any:
+@bottleneck_rank.aspect("float32, other scales, and what is nearly zero", points=0.5, needs="rank")
+def _(answer: Any, X: Any, silent: Any, faint: Any, factors: Any, **_: Any) -> Any:
     found: dict[str, Any] = {}
     for factor in factors:
-        scaled = narrow | {"W2": factor * narrow["W2"], "b2": factor * narrow["b2"]}
+        scaled = silent | {"W2": factor * silent["W2"], "b2": factor * silent["b2"]}
         found[f"W2 and b2 times {factor:g}, float32"] = _rank(answer, scaled, X.float())
-    return {"float32": _rank(answer, narrow, X.float())} | found
+    for words, weights in zip(("some directions above a millionth", "some below"), faint, strict=True):
+        found[words] = _rank(answer, weights, X)
+    return {"float32": _rank(answer, silent, X.float())} | found
 
 
-@bottleneck_rank.aspect("ffn and X stay as they were", points=0.5)
+@bottleneck_rank.aspect("ffn and X stay as they were", points=0.5, needs="rank")
 def _(answer: Any, X: Any, narrow: Any, **_: Any) -> Any:
     ffn, given = ffn_of(narrow), X.clone()
     before = values_of(ffn)
@@ -501,7 +612,7 @@ def _(answer: Any, X: Any, narrow: Any, **_: Any) -> Any:
     return untouched(ffn, before, X=(given, X))
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_equivariant = question(
     "quiz_equivariant",

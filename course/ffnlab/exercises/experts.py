@@ -12,9 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
-from ffnlab import plain
 from ffnlab.exercise import (
     Draw,
     Exercise,
@@ -47,8 +45,8 @@ def _experts(drawn: list[Weights], dtype: torch.dtype = torch.float64) -> nn.Mod
 
 def _sizes(rng: Draw) -> tuple[int, int, int, int]:
     """T, d_model, d_ff and E."""
-    T = rng.integer(13, 16)
-    d_model, d_ff = rng.distinct(2, 6, 11)
+    T = rng.integer(9, 12)
+    d_model, d_ff = rng.distinct(2, 6, 8)
     return T, d_model, d_ff, rng.integer(4, 5)
 
 
@@ -118,7 +116,7 @@ route = Exercise(
     "route",
     draw=_draw_logits,
     where="the section “The router”.",
-    understood="A router is one linear map and a choice. The four normalisations differ in what the kept weights are divided by, if by anything.",
+    understood="A router is one linear map and a choice. The four normalisations differ in what a kept logit is turned into, and in what that is divided by.",
     hints=(
         "`values, idx = logits.topk(k, dim=-1)` gives, for each token, its k largest logits and whose they are: two tensors [T, k].",
         "What is a weight in each of the four? First a number for each kept expert, [T, k]; only then the step to [T, E].",
@@ -449,156 +447,77 @@ def _(answer: Any, d: int, f: int, E: int, k: int, L: int, shared: int) -> Any:
 
 # router_gradient
 
-router_gradient = Exercise(
-    "router_gradient",
-    cases=1,
-    where="the section “Who gets a gradient?”.",
-    understood="The choice itself has no gradient. The router learns through the weight of what it chose; with k = 1, renormalised, that weight is always 1.",
-    hints=(
-        "Seed first. Then make x, a router (a linear map to at least four experts), the experts, and a target for the loss.",
-        "The weights: softmax over all experts, the k largest; for 'renorm' divided by their sum over the k.",
-        "The output is the weighted sum of the chosen experts' outputs. Any loss that depends on it will do.",
-        "After `loss.backward()`, look at the gradient of the router's weight: its largest absolute entry, as a float.",
-    ),
-)
 
-ASKED = tuple((norm, k) for norm in ("renorm", "none") for k in (1, 2, 3))
-
-
-class _Backward(TorchFunctionMode):
-    """Notices whether a gradient is computed, whoever asks for it, and measures each gradient that is looked at."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.computed = False
-        self.read: list[dict[str, Any]] = []
-        self._biases: list[Any] = []
-        self._scores: list[Any] = []
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        self.computed = self.computed or name in ("backward", "grad")
-        result = func(*args, **kwargs)
-        if name == "linear":
-            self._biases += [*args[2:3], *([kwargs["bias"]] if "bias" in kwargs else [])]
-        elif name in ("softmax", "topk"):
-            self._scores += args[:1]
-        elif func == torch.Tensor.grad.__get__:  # type: ignore[union-attr]
-            self._measure(args[0], result)
-        elif func is torch.autograd.grad:
-            inputs = kwargs.get("inputs", args[1] if len(args) > 1 else ())
-            for leaf, slope in zip([inputs] if isinstance(inputs, torch.Tensor) else inputs, result, strict=False):
-                self._measure(leaf, slope)
-        return result
-
-    def _measure(self, leaf: Any, slope: Any) -> None:
-        """The gradient's largest entry, and what may be taken for it."""
-        if not isinstance(slope, torch.Tensor) or not slope.numel() or len(self.read) == 100:
-            return
-        slope = slope.detach().double()
-        size = slope.abs()
-        between = not leaf.is_leaf or any(leaf is scores for scores in self._scores)
-        self.read.append(
-            {
-                "of": "a bias" if any(leaf is bias for bias in self._biases) else "logits" if between else "a weight",
-                "largest": size.max().item(),
-                "norm": slope.norm().item(),
-                "sum or mean": [part.item() for part in (size.sum(), size.mean(), slope.sum(), slope.mean())],
-                "signed": slope.max().item(),
-            }
-        )
-
-
-def _size(said: Any) -> str:
-    """A gradient's size in a word."""
-    size = _number(said)
-    if size != size:
-        return "not a number"
-    if size < 0:
-        return "negative"
-    return "zero" if size < 1e-5 else "not zero" if size > 1e-4 else "neither zero nor clearly above it"
-
-
-def _number(said: Any) -> float:
-    """The number that an answer gave, as a float or as a tensor with nothing else in it."""
-    if isinstance(said, torch.Tensor) and said.ndim == 0:
-        said = said.item()
-    if isinstance(said, bool) or not isinstance(said, (int, float)):
-        raise NotAsAsked(f"{described(None) if said is None else plain.describe(said)} instead of a float")
-    return float(said)
-
-
-def _sizes_of(seen: Any) -> dict[str, str]:
-    return {name: _size(value) for name, value in seen.items()}
-
-
-@router_gradient.aspect("k = 1", points=1, facts=_sizes_of)
-def _(answer: Any) -> Any:
-    return {f"{norm}, k = {k}": answer(norm, k) for norm, k in ASKED if k == 1}
-
-
-@router_gradient.aspect("k = 2 and k = 3", points=0.5, facts=_sizes_of)
-def _(answer: Any) -> Any:
-    return {f"{norm}, k = {k}": answer(norm, k) for norm, k in ASKED if k > 1}
-
-
-LARGEST = "the largest absolute entry"
-
-
-def _taken(value: float, read: list[dict[str, Any]]) -> str:
-    """Which number of the gradients that were looked at came back. What is none of those that are often mistaken for it is taken as asked."""
-
-    def close(other: float) -> bool:
-        return abs(value - other) <= 1e-5 * abs(other)
-
-    weights = [slope for slope in read if slope["of"] == "a weight"]
-    if abs(value) < 1e-5 or any(close(slope["largest"]) for slope in weights):
-        return LARGEST
-    for slope in read:
-        if slope not in weights and close(slope["largest"]):
-            return f"the gradient of {slope['of']}"
-    for slope in weights:
-        if close(slope["norm"]):
-            return "the norm"
-        if any(map(close, slope["sum or mean"])):
-            return "a sum or mean"
-        if close(slope["signed"]):
-            return "the largest entry with its sign"
-    return LARGEST
-
-
-def _steady(seen: Any) -> dict[str, Any]:
-    pairs = [(_number(one), _number(other)) for one, other in seen["twice"].values()]
-    taken = {_taken(_number(value), read) for value, read in seen["looked at"].values()}
+def _draw_small_layer(rng: Draw, case: int) -> dict[str, Any]:
+    """x and target [T, d_model], a router [d_model, E], and E experts."""
+    T, d_model, d_ff, E = _sizes(rng)
     return {
-        "it is computed with a backward pass": seen["computed"],
-        "the same comes out when it is called again": all(
-            abs(one - other) <= 1e-6 * max(1.0, abs(one)) for one, other in pairs
-        ),
-        "other cases have gradients of other sizes": len({round(one, 9) for one, _ in pairs}) == len(pairs),
-        "what came back": min(taken - {LARGEST}, default=LARGEST),
+        "x": rng.normal(T, d_model),
+        "router": rng.normal(d_model, E, scale=0.5),
+        "target": rng.normal(T, d_model),
+        "experts": [drawn_weights(rng, d_model, d_ff) for _ in range(E)],
     }
 
 
-@router_gradient.aspect("largest entry, computed, the same each time", points=0.5, facts=_steady)
-def _(answer: Any) -> Any:
-    twice: dict[str, Any] = {}
-    with _Backward() as mode:
-        for norm, k in (("renorm", 2), ("none", 1)):
-            torch.manual_seed(1)
-            first = answer(norm, k)
-            torch.manual_seed(2)
-            twice[f"{norm}, k = {k}"] = (first, answer(norm, k))
-    looked_at: dict[str, Any] = {}
-    for norm, k in ASKED:
-        with _Backward() as single:
-            value = answer(norm, k)
-        looked_at[f"{norm}, k = {k}"] = (value, single.read)
-    return {"computed": mode.computed, "twice": twice, "looked at": looked_at}
+router_gradient = Exercise(
+    "router_gradient",
+    draw=_draw_small_layer,
+    where="the section “Who gets a gradient?”.",
+    understood="The choice itself has no gradient. The router learns through the weight of what it chose; with k = 1, renormalised, that weight is always 1.",
+    hints=(
+        "Make a copy of the router that wants a gradient: `router.clone().requires_grad_()`. The logits are x times this copy.",
+        "The weights: softmax over all experts, the k largest; for 'softmax_topk_renorm' divided by their sum over the k. Your `route` does both.",
+        "The output is the weighted sum of the chosen experts' outputs, as in `moe_reference`. The loss is `F.mse_loss(output, target)`.",
+        "After `loss.backward()` the copy has its gradient in `.grad`, [d_model, E]. Return all of it.",
+    ),
+)
+
+MEASURED = ("softmax_topk", "softmax_topk_renorm")
 
 
-# Questions. Their texts stand in the notebook.
+def _slopes(answer: Any, x: Any, router: Any, target: Any, experts: Any, *ks: int) -> dict[str, Any]:
+    return {
+        f"{norm}, k = {k}": attempt(partial(answer, x.clone(), router.clone(), _experts(experts), target, k, norm))
+        for norm in MEASURED
+        for k in ks
+    }
+
+
+@router_gradient.aspect("k = 1", points=1)
+def _(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+    return _slopes(answer, x, router, target, experts, 1)
+
+
+@router_gradient.aspect("k = 2 and k = 3", points=0.5)
+def _(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+    return _slopes(answer, x, router, target, experts, 2, 3)
+
+
+@router_gradient.aspect("other inputs", points=0.5)
+def _(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+    given = [x.clone(), router.clone(), target.clone()]
+    made = _experts(experts)
+    functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
+
+    def again(norm: str) -> Any:
+        return answer(given[0], given[1], made, given[2], 2, norm)
+
+    found: dict[str, Any] = {}
+    for norm in MEASURED:
+        found |= {
+            f"T = 1, {norm}": attempt(lambda: answer(x[:1], router, _experts(experts), target[:1], 2, norm)),  # noqa: B023
+            f"k = E, {norm}": attempt(lambda: answer(x, router, _experts(experts), target, router.shape[1], norm)),  # noqa: B023
+            f"a list of functions, {norm}": attempt(lambda: answer(x, router, functions, target, 2, norm)),  # noqa: B023
+            f"everything in float32, {norm}": attempt(
+                lambda: answer(x.float(), router.float(), _experts(experts, torch.float32), target.float(), 2, norm)  # noqa: B023
+            ),
+            f"the first call with a router, {norm}": attempt(partial(again, norm)),
+            f"another call with the same router, {norm}": attempt(partial(again, norm)),
+        }
+    return found | {"x, router and target are left as they were": all_equal(given, (x, router, target))}
+
+
+# Questions. Their texts are in the notebook.
 
 quiz_same = question(
     "quiz_same",
@@ -609,7 +528,7 @@ quiz_same = question(
 quiz_zeros = question(
     "quiz_zeros",
     where="the section “The router”.",
-    understood="exp(0) is 1, not 0. What shall get no weight needs the logit −∞.",
+    understood="exp(0) is 1, not 0. What should get no weight needs the logit −∞.",
 )
 
 quiz_active = question(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,33 +41,61 @@ CALLABLES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "softplus": F.softplus,
     "tanh": torch.tanh,
 }
+UNBOUNDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"softplus": F.softplus, "square": torch.square}
+NAMES = ("relu", "gelu", "silu")
 
 
 def _sizes(rng: Draw) -> tuple[int, int, int, int, int]:
     """A, B, T, d_model, d_ff: all different; d_ff may be the smaller of the last two."""
-    A, B, T = rng.distinct(3, 2, 5)
-    d_model, d_ff = rng.distinct(2, 6, 10)
+    A, B, T = rng.distinct(3, 2, 4)
+    d_model, d_ff = rng.distinct(2, 5, 8)
     return A, B, T, d_model, d_ff
 
 
+def _weak(rng: Draw) -> float:
+    """A number that is small, and not zero."""
+    return rng.one_of((-1, 1)) * rng.uniform(2e-4, 8e-4)
+
+
 def _weights(rng: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
-    return {
+    """The four parameters, each with a small number in it; a token of zeros finds neurons just above zero, just below, and at zero."""
+    drawn = {
         "W1": rng.normal(d_model, d_ff, scale=0.6),
         "b1": rng.normal(d_ff),
         "W2": rng.normal(d_ff, d_model, scale=0.6),
         "b2": rng.normal(d_model),
     }
+    for parameter in drawn.values():
+        parameter.view(-1)[-1] = _weak(rng)
+    drawn["b1"][:3] = torch.tensor([rng.uniform(2e-4, 8e-4), -rng.uniform(2e-4, 8e-4), 0.0])
+    return drawn
+
+
+def _draw_weights(rng: Draw, case: int) -> dict[str, Any]:
+    """x [A, B, T, d_model], its last token all zero; tokens so large that neurons of any kind are at their ends; the four parameters."""
+    A, B, T, d_model, d_ff = _sizes(rng)
+    x, far = rng.normal(A, B, T, d_model), rng.normal(3, d_model, scale=20.0)
+    x[0, -1, -1] = 0
+    x[0, 0, 0, 0] = _weak(rng)
+    far[:2, 0] = torch.tensor([1, -1]) * rng.uniform(60, 90)
+    return {"x": x, "far": far} | _weights(rng, d_model, d_ff)
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
-    """x [A, B, T, d_model], the four parameters, and the name of a callable: what most exercises here need."""
-    A, B, T, d_model, d_ff = _sizes(rng)
-    x = rng.normal(A, B, T, d_model)
-    return {"x": x} | _weights(rng, d_model, d_ff) | {"act": rng.one_of(sorted(CALLABLES))}
+    """As `_draw_weights`, with the name of a callable."""
+    return _draw_weights(rng, case) | {"act": rng.one_of(sorted(CALLABLES))}
 
 
-def _draw_without_act(rng: Draw, case: int) -> dict[str, Any]:
-    return {name: value for name, value in _draw(rng, case).items() if name != "act"}
+def _shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """x [A, B, T, d_model] and parts of it, with sizes of 1 in every leading place."""
+    return leading_shapes(x) | {"x of shape [1, 1, d_model]": x[0, :1, :1]}
+
+
+def _thin(
+    W1: torch.Tensor, b1: torch.Tensor, W2: torch.Tensor, b2: torch.Tensor
+) -> dict[str, tuple[torch.Tensor, ...]]:
+    """The same FFN cut down to one number per token, and to one neuron."""
+    return {"d_model = 1": (W1[:1], b1, W2[:, :1], b2[:1]), "d_ff = 1": (W1[:, :1], b1[:1], W2[:1], b2)}
 
 
 # ffn_forward
@@ -86,26 +115,29 @@ ffn_forward = Exercise(
 
 
 @ffn_forward.aspect("values", points=2)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
-    return answer(x[0], W1, b1, W2, b2, CALLABLES[act])
+def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+    found = {"x of shape [B, T, d_model]": answer(x[0], *weights.values(), CALLABLES[act])}
+    large = {
+        f"large numbers, act = {name}": partial(answer, far, *weights.values(), a) for name, a in UNBOUNDED.items()
+    }
+    thin = {
+        label: partial(answer, x[0, ..., : len(given[0])], *given, CALLABLES[act])
+        for label, given in _thin(**weights).items()
+    }
+    return found | {label: attempt(call) for label, call in (large | thin).items()}
 
 
 @ffn_forward.aspect("gradients", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
-    def compute(x: Any, **weights: Any) -> Any:
-        return answer(x, *weights.values(), CALLABLES[act])
-
-    return gradients(compute, x=x[0], W1=W1, b1=b1, W2=W2, b2=b2)
+def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+    return gradients(lambda **leaves: answer(*leaves.values(), CALLABLES[act]), x=x[0], **weights)
 
 
 @ffn_forward.aspect("any leading shape", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str) -> Any:
-    weights = (W1, b1, W2, b2)
-
+def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
     def call(given: Any) -> Any:
-        return answer(given, *(w.to(given.dtype) for w in weights), CALLABLES[act])
+        return answer(given, *(w.to(given.dtype) for w in weights.values()), CALLABLES[act])
 
-    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
+    return on_each(call, _shapes(x) | {"everything in float32": x[0].float()})
 
 
 # ffn_trace
@@ -114,7 +146,7 @@ TRACED = {"pre": ("x", "W1", "b1"), "act": ("x", "W1", "b1"), "out": ("x", "W1",
 
 ffn_trace = Exercise(
     "ffn_trace",
-    draw=_draw_without_act,
+    draw=_draw_weights,
     where="the section “Trace one token”.",
     understood="You can stop the FFN at each of its three stages and look: before the bend, after it, and at the output.",
     hints=(
@@ -133,28 +165,36 @@ def _entry(trace: Any, key: str) -> Any:
     return trace[key]
 
 
-@ffn_trace.aspect("keys and shapes", points=0.5)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
-    def call(given: Any) -> Any:
-        trace = answer(given, W1, b1, W2, b2)
-        _entry(trace, "pre")
-        return {key: blank(value) for key, value in trace.items()}
-
-    return on_each(call, leading_shapes(x))
-
-
 def _stage(key: str, points: float) -> None:
     @ffn_trace.aspect(key, points)
-    def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
-        return _entry(answer(x[0], W1, b1, W2, b2), key)
+    def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+        def stage(given: torch.Tensor, parameters: Iterable[torch.Tensor]) -> Any:
+            return _entry(answer(given, *parameters), key)
+
+        found = {"x of shape [B, T, d_model]": stage(x[0], weights.values())}
+        thin = {label: partial(stage, x[0, ..., : len(given[0])], given) for label, given in _thin(**weights).items()}
+        large = {"large numbers": partial(stage, far, weights.values())}
+        return found | {label: attempt(call) for label, call in (large | thin).items()}
 
 
 for _key in TRACED:
     _stage(_key, 0.5)
 
 
+@ffn_trace.aspect("keys, any leading shape", points=0.5, needs="pre")
+def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        trace = answer(given, *weights.values())
+        found = {
+            "pre": _entry(trace, "pre")
+        }  # its values stand for all: what is made of them by themselves is seen above
+        return found | {key: blank(value) for key, value in trace.items() if key != "pre"}
+
+    return on_each(call, _shapes(x))
+
+
 @ffn_trace.aspect("attached to the graph", points=1)
-def _(answer: Any, **inputs: Any) -> Any:
+def _(answer: Any, far: Any, **inputs: Any) -> Any:
     inputs["x"] = inputs["x"][0].clone()
     for leaf in inputs.values():
         leaf.requires_grad_()
@@ -223,16 +263,20 @@ def _same_shape(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return output
 
 
-def _arrives(gradient: torch.Tensor | None) -> bool:
-    return gradient is not None and bool(gradient.any()) and bool(gradient.isfinite().all())
+def _named(module: nn.Module) -> dict[str, torch.Tensor]:
+    """The four parameters of a module with linear1 and linear2."""
+    return {
+        f"{name}.{part}": tensor
+        for name in LINEARS
+        for part, tensor in zip(("weight", "bias"), _linear(module, name), strict=True)
+    }
 
 
-def _reached(module: nn.Module, x: torch.Tensor, parameters: dict[str, torch.Tensor]) -> dict[str, bool]:
-    """Which of x and the parameters a gradient reaches."""
+def _gradients(module: nn.Module, x: torch.Tensor, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
+    """The gradient of a weighted sum of the module's output, with respect to x and to each leaf."""
     x = x.clone().requires_grad_()
     send_back(module(x))
-    leaves = {"x": x} | parameters
-    return {f"a gradient reaches {name}": _arrives(leaf.grad) for name, leaf in leaves.items()}
+    return {f"gradient of {name}": leaf.grad for name, leaf in ({"x": x} | leaves).items()}
 
 
 # PositionwiseFeedForward
@@ -272,56 +316,86 @@ PositionwiseFeedForward = Exercise(
 )
 
 
-@PositionwiseFeedForward.aspect("two linears with the right widths", points=1)
+@PositionwiseFeedForward.aspect("values, any leading shape", points=1)
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    weights = (W1, b1, W2, b2)
+    double, single = (
+        _filled(answer, tuple(w.to(dtype) for w in weights), activation="relu") for dtype in (W1.dtype, torch.float32)
+    )
+
+    def call(given: Any) -> Any:
+        return (double if given.dtype == W1.dtype else single)(given)
+
+    return on_each(call, _shapes(x) | {"everything in float32": x[1].float()})
+
+
+@PositionwiseFeedForward.aspect("two linears with the right widths", points=1, needs="values, any leading shape")
 def _(answer: Any, W1: Any, **_: Any) -> Any:
     module = module_of(answer(*W1.shape))
-    found: dict[str, Any] = {}
-    for name in LINEARS:
-        weight, bias = _linear(module, name)
-        found |= {f"{name}.weight": blank(weight), f"{name}.bias": blank(bias)}
+    found = {name: blank(tensor) for name, tensor in _named(module).items()}
     return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
 
 
 @PositionwiseFeedForward.aspect("activation between", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str, **_: Any) -> Any:
-    def output(**options: Any) -> Any:
-        return attempt(lambda: _filled(answer, (W1, b1, W2, b2), dropout=0.0, **options)(x[0]))
+def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str, far: Any, **_: Any) -> Any:
+    tokens = torch.cat([x[0, -1], far])
 
-    by_name = {f"activation='{name}'": output(activation=name) for name in ("relu", "gelu", "silu")}
+    def output(**options: Any) -> Any:
+        return attempt(lambda: _filled(answer, (W1, b1, W2, b2), dropout=0.0, **options)(tokens))
+
+    by_name = {f"activation='{name}'": output(activation=name) for name in NAMES}
     return {"without the argument": output()} | by_name | {f"a callable ({act})": output(activation=CALLABLES[act])}
 
 
-def _dropout_facts(seen: Any) -> dict[str, bool]:
-    """What holds for dropout on the hidden layer, whatever numbers chance picks. Hidden unit j is output j; the last outputs are b2 alone."""
-    p, b2 = seen["p"], seen["b2"]
-    evals, trains = seen["eval"], seen["train"]
-    units = len(seen["b1"])
+def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | None]:
+    """What holds for dropout on the hidden layer, whatever numbers chance picks.
+
+    Hidden unit j is output j, and what it is without dropout is computed here; the last outputs are b2 alone. None: it can't be
+    told, because something above it does not hold.
+    """
+    p, b1, b2 = inputs["p"], inputs["wide"]["b1"], inputs["wide"]["b2"]
+    evals, trains, without = seen["eval"], seen["train"], seen["p = 0"]
+    units = len(b1)
+    whole = F.silu(inputs["wide"]["x"][:, :units] + b1)
+    right = torch.cat([whole, torch.zeros(len(whole), len(b2) - units, dtype=whole.dtype)], dim=1) + b2
 
     def hidden(output: torch.Tensor, bias: torch.Tensor = b2) -> torch.Tensor:
         return (output - bias)[:, :units]
 
-    def zeros(found: torch.Tensor) -> float:
-        return float((found.abs() < 1e-9).double().mean())
+    def dropped(found: torch.Tensor) -> torch.Tensor:
+        return found.abs() < 1e-9
 
-    def about(share: float, expected: float) -> bool:
-        return abs(share - expected) <= SIGMAS * math.sqrt(expected * (1 - expected) / evals[0][:, :units].numel())
+    def share(found: torch.Tensor, expected: float) -> bool | None:
+        gone = dropped(found)
+        if not _one_by_one(gone):
+            return None
+        return abs(float(gone.double().mean()) - expected) <= SIGMAS * math.sqrt(
+            expected * (1 - expected) / gone.numel()
+        )
 
-    kept = hidden(trains[0]).abs() >= 1e-9
-    factors = (hidden(trains[0]) / hidden(evals[0]))[kept]
+    gone = dropped(hidden(trains[0]))
+    factors = (hidden(trains[0]) / whole)[~gone]
     same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
     nothing = torch.zeros_like(b2)
     return {
         "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
         "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
-        "with dropout=0 training mode gives what eval mode gives": torch.allclose(*seen["p = 0"]),
+        "with dropout=0 training mode gives what eval mode gives": torch.allclose(*without),
+        "eval mode gives the same for every p": all(torch.allclose(found, right) for found in (*evals, without[0])),
         "b2 is never dropped": all(torch.allclose(t[:, units:], b2[units:].expand(len(t), -1)) for t in trains),
-        "the share of hidden values that training sets to zero is p": about(zeros(hidden(trains[0])), p),
-        "with b2 = 0 the share of outputs at zero is p": about(zeros(hidden(seen["b2 = 0"], nothing)), p),
+        "every hidden value is dropped by a chance of its own": _one_by_one(gone),
+        "the share of hidden values that training sets to zero is p": share(hidden(trains[0]), p),
+        "with b2 = 0 the share of outputs at zero is p": share(hidden(seen["b2 = 0"], nothing), p),
         "all hidden values that remain grow by the same factor": same,
         "hidden values that remain are multiplied by 1/(1 − p)": same
         and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
-        "without the argument, p is 0.1": about(zeros(hidden(seen["default"], nothing)), 0.1),
+        "without the argument, p is 0.1": share(hidden(seen["default"], nothing), 0.1),
     }
+
+
+def _one_by_one(gone: torch.Tensor) -> bool:
+    """Whether neither all rows nor all columns were dropped alike."""
+    return bool((gone != gone[:1]).any()) and bool((gone != gone[:, :1]).any())
 
 
 @PositionwiseFeedForward.aspect("dropout on the hidden layer", points=1, facts=_dropout_facts)
@@ -335,40 +409,24 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
     def twice(module: nn.Module) -> list[torch.Tensor]:
         return [_same_shape(module, x) for _ in range(2)]
 
-    without = make(dropout=0.0)
-    return {
-        "p": p,
-        "b1": b1,
-        "b2": b2,
-        "eval": twice(make(dropout=p)),
-        "train": twice(make(dropout=p).train()),
+    module, without = make(dropout=p), make(dropout=0.0)
+    found = {
+        "eval": twice(module),
+        "train": twice(module.train()),
         "p = 0": [_same_shape(without.eval(), x), _same_shape(without.train(), x)],
-        "b2 = 0": _same_shape(make(torch.zeros_like(b2), dropout=p).train(), x),
         "default": _same_shape(make(torch.zeros_like(b2)).train(), x),
     }
-
-
-@PositionwiseFeedForward.aspect("shape kept", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
-    def call(given: Any) -> Any:
-        weights = tuple(w.to(given.dtype) for w in (W1, b1, W2, b2))
-        return blank(_filled(answer, weights)(given))
-
-    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
+    _fill(module, "linear2", W2, torch.zeros_like(b2))
+    return found | {"b2 = 0": _same_shape(module, x)}
 
 
 @PositionwiseFeedForward.aspect("gradients", points=1)
 def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
-    module = _filled(answer, (W1, b1, W2, b2), dropout=0.0)
-    parameters = {
-        f"{name}.{part}": tensor
-        for name in LINEARS
-        for part, tensor in zip(("weight", "bias"), _linear(module, name), strict=True)
-    }
-    return _reached(module, x[0], parameters)
+    module = _filled(answer, (W1, b1, W2, b2), dropout=0.0, activation="relu")
+    return _gradients(module, x[1], _named(module))
 
 
-@PositionwiseFeedForward.aspect("unknown activation", points=0.5)
+@PositionwiseFeedForward.aspect("unknown activation", points=0.5, needs="values, any leading shape")
 def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
     made: list[Any] = []
     found = {
@@ -379,29 +437,29 @@ def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
         "calling it afterwards raises": later,
         "making it with activation=3 raises": raised(lambda: answer(*W1.shape, activation=3)),
         "making it with activation='dropout' raises": raised(lambda: answer(*W1.shape, activation="dropout")),
+        "making it with activation=None raises": raised(lambda: answer(*W1.shape, activation=None)),
     }
 
 
-def _repr_facts(seen: Any) -> dict[str, bool]:
-    text = seen["extra_repr"]
-    if not isinstance(text, str):
+def _repr_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    if not isinstance(seen, str):
         raise NotAsAsked("extra_repr() should return a text")
-    return {"extra_repr() is not empty": bool(text.strip())} | {
-        f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", text) is not None
-        for name, number in zip(("d_model", "d_ff"), seen["widths"], strict=True)
+    return {"extra_repr() is not empty": bool(seen.strip()), "extra_repr() is short": len(seen) <= 120} | {
+        f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", seen) is not None
+        for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
     }
 
 
 @PositionwiseFeedForward.aspect("extra_repr", points=0.5, facts=_repr_facts)
 def _(answer: Any, widths: list[int], **_: Any) -> Any:
-    return {"extra_repr": module_of(answer(*widths)).extra_repr(), "widths": widths}
+    return module_of(answer(*widths)).extra_repr()
 
 
 # collapse_linear
 
 collapse_linear = Exercise(
     "collapse_linear",
-    draw=_draw_without_act,
+    draw=_draw_weights,
     where="the section “Take the bend away”.",
     understood="Without the bend, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
     hints=(
@@ -431,7 +489,7 @@ def _(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
 
 
 @collapse_linear.aspect("float32 and gradients", points=1)
-def _(answer: Any, x: Any, **weights: Any) -> Any:
+def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
     def both(**weights: Any) -> torch.Tensor:
         return torch.cat([part.flatten() for part in _pair(answer(*weights.values()))])
 
@@ -480,7 +538,23 @@ def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -
     return module.eval()
 
 
-@DeepFFN.aspect("layers and their widths", points=1)
+@DeepFFN.aspect("values", points=1.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    act, deep = CALLABLES[inputs["act"]], inputs["n_hidden"]
+    deepest = _deep(answer, inputs, deep, act)
+
+    def output(n: int) -> Any:
+        return attempt(lambda: _deep(answer, inputs, n, act)(inputs["x"][0]))
+
+    by_depth = {f"n_hidden = {n}": output(n) for n in (1, 2)}
+    by_shape = {
+        f"n_hidden = {deep}, {label}": attempt(lambda x=x: deepest(x))  # type: ignore[misc]
+        for label, x in _shapes(inputs["x"]).items()
+    }
+    return by_depth | by_shape | {"in training mode": attempt(lambda: deepest.train()(inputs["x"][0]))}
+
+
+@DeepFFN.aspect("layers and their widths", points=1, needs="values")
 def _(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
     def layers(n: int) -> Any:
         found: dict[str, int] = {}
@@ -491,37 +565,29 @@ def _(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
     return {f"n_hidden = {n}": attempt(lambda n=n: layers(n)) for n in (1, 2, n_hidden)}  # type: ignore[misc]
 
 
-@DeepFFN.aspect("values", points=1.5)
-def _(answer: Any, **inputs: Any) -> Any:
-    def output(n: int, x: Any) -> Any:
-        return attempt(lambda: _deep(answer, inputs, n, CALLABLES[inputs["act"]])(x))
-
-    def training(x: Any) -> Any:
-        return _deep(answer, inputs, 2, CALLABLES[inputs["act"]]).train()(x)
-
-    deep = inputs["n_hidden"]
-    by_depth = {f"n_hidden = {n}": output(n, inputs["x"][0]) for n in (1, 2, deep)}
-    by_shape = {f"n_hidden = {deep}, {label}": output(deep, x) for label, x in leading_shapes(inputs["x"]).items()}
-    return by_depth | by_shape | {"in training mode": attempt(lambda: training(inputs["x"][0]))}
-
-
 @DeepFFN.aspect("activation by name", points=0.5)
 def _(answer: Any, **inputs: Any) -> Any:
-    def output(name: str) -> Any:
-        return attempt(lambda: _deep(answer, inputs, 2, name)(inputs["x"][0]))
-
-    return {f"activation='{name}'": output(name) for name in ("relu", "gelu", "silu")}
+    tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
+    return {
+        f"activation='{name}'": attempt(lambda name=name: _deep(answer, inputs, 2, name)(tokens))  # type: ignore[misc]
+        for name in NAMES
+    }
 
 
 @DeepFFN.aspect("gradients", points=0.5)
 def _(answer: Any, **inputs: Any) -> Any:
     module = _deep(answer, inputs, inputs["n_hidden"], torch.tanh)
-    reached = _reached(module, inputs["x"][0], {str(i): p for i, p in enumerate(module.parameters())})
-    first = "a gradient reaches x"
-    return {first: reached.pop(first), "a gradient reaches every parameter": bool(reached) and all(reached.values())}
+    x = inputs["x"][1].clone().requires_grad_()
+    send_back(module(x))
+    sums: dict[str, Any] = {}
+    for parameter in module.parameters():  # all of one shape together: nobody knows their order
+        if parameter.grad is None:
+            raise NotAsAsked(f"no gradient reaches some of the {_shape(parameter)}")
+        sums[_shape(parameter)] = sums.get(_shape(parameter), 0) + parameter.grad
+    return {"gradient of x": x.grad} | {f"gradient of the {shape}": total for shape, total in sums.items()}
 
 
-@DeepFFN.aspect("n_hidden below 1", points=0.5)
+@DeepFFN.aspect("n_hidden below 1", points=0.5, needs="values")
 def _(answer: Any, W1: Any, **_: Any) -> Any:
     return {
         f"making it with n_hidden={n} raises": raised(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
@@ -570,7 +636,14 @@ def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Mo
     return module, found
 
 
-@NormFFN.aspect("gain and bias", points=1)
+@NormFFN.aspect("any leading shape", points=0.5)
+def _(answer: Any, **inputs: Any) -> Any:
+    module, _ = _normed(answer, inputs, "relu")
+    by_shape = on_each(module, _shapes(inputs["x"]))
+    return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
+
+
+@NormFFN.aspect("gain and bias", points=1, needs="any leading shape")
 def _(answer: Any, W1: Any, **_: Any) -> Any:
     module = module_of(answer(*W1.shape))
     starts = {"elsewhere": 0, "at one": 0, "at zero": 0}
@@ -587,31 +660,23 @@ def _(answer: Any, W1: Any, **_: Any) -> Any:
 
 @NormFFN.aspect("values", points=2)
 def _(answer: Any, **inputs: Any) -> Any:
+    tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
+
     def output(*arguments: Any) -> Any:
-        return attempt(lambda: _normed(answer, inputs, *arguments)[0](inputs["x"][0]))
+        return attempt(lambda: _normed(answer, inputs, *arguments)[0](tokens))
 
-    return {
-        "without the argument": output(),
-        "activation='gelu'": output("gelu"),
-        f"a callable ({inputs['act']})": output(CALLABLES[inputs["act"]]),
-    }
-
-
-@NormFFN.aspect("any leading shape", points=0.5)
-def _(answer: Any, **inputs: Any) -> Any:
-    module, _ = _normed(answer, inputs)
-    by_shape = on_each(module, leading_shapes(inputs["x"]))
-    return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
+    by_name = {f"activation='{name}'": output(name) for name in NAMES}
+    return (
+        {"without the argument": output()}
+        | by_name
+        | {f"a callable ({inputs['act']})": output(CALLABLES[inputs["act"]])}
+    )
 
 
 @NormFFN.aspect("gradients", points=0.5)
 def _(answer: Any, **inputs: Any) -> Any:
-    module, found = _normed(answer, inputs)
-    x = inputs["x"][0].clone().requires_grad_()
-    send_back(module(x))
-    weight, bias = _linear(module, "linear1")
-    leaves = {"x": x, "linear1.weight": weight, "linear1.bias": bias, **found}
-    return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+    module, found = _normed(answer, inputs, "relu")
+    return _gradients(module, inputs["x"][1], _named(module) | found)
 
 
 # Questions. Their texts stand in the notebook.
@@ -619,7 +684,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 quiz_rank = question(
     "quiz_rank",
     where="the section “Take the bend away”.",
-    understood="The product W1 @ W2 can't have more rank than its thinnest part: min(d_model, d_ff).",
+    understood="A product W1 @ W2 has no more rank than its thinnest part, d_ff here; ranks of a sum at most add up.",
 )
 
 quiz_bias = question(

@@ -6,6 +6,7 @@ Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -148,7 +149,7 @@ def _(answer: Any, x: Any, **weights: Any) -> Any:
     return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
 
 
-@glu_variant.aspect("unknown kind", points=0.5)
+@glu_variant.aspect("unknown kind", points=0.5, needs="swiglu")
 def _(answer: Any, x: Any, **weights: Any) -> Any:
     return {
         f"kind='{kind}' raises": raised(lambda kind=kind: answer(x[0], *weights.values(), kind))  # type: ignore[misc]
@@ -223,11 +224,22 @@ def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn
 
 
 @GatedFFN.aspect("three linears without biases", points=1)
-def _(answer: Any, Wg: Any, **_: Any) -> Any:
-    module = module_of(answer(*Wg.shape))
+def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+    """What each layer makes of x: of its own weights, that is, which are copied in, and of a bias if it has one."""
+    module = module_of(answer(*weights["Wg"].shape)).to(x.dtype)
     found: dict[str, Any] = {}
-    for name in LINEARS:
-        found[f"{name}.weight"] = attempt(lambda name=name: blank(_weight(module, name)))  # type: ignore[misc]
+    for name, W in zip(LINEARS, weights.values(), strict=True):
+        given = torch.full(W.shape[:1], 1.0, dtype=W.dtype) if name == "down_proj" else x[0, 0]
+
+        def output(name: str = name, W: torch.Tensor = W, given: torch.Tensor = given) -> Any:
+            weight = _weight(module, name)
+            if weight.shape != W.T.shape:
+                return blank(weight)
+            with torch.no_grad():
+                weight.copy_(W.T)
+            return getattr(module, name)(given)
+
+        found[f"{name}(x)"] = attempt(output)
         bias = getattr(getattr(module, name, None), "bias", None)
         found[f"{name} has a bias"] = isinstance(bias, torch.Tensor)
     return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
@@ -242,9 +254,17 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     return {"without the argument": output()} | by_name
 
 
-def _dropout_facts(seen: Any) -> dict[str, bool]:
-    """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up hidden units."""
-    p, evals, trains = seen["p"], seen["eval"], seen["train"]
+OPEN = 100.0  # times numbers above 0.5: so far on the open side SiLU and GELU change nothing
+
+
+def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up hidden units.
+
+    `open`: with gates so large that no activation shows, the hidden layer is known from what was drawn.
+    """
+    p, hidden, evals, trains = inputs["p"], (OPEN * inputs["wide"]).square(), seen["eval"], seen["train"]
+    if any(found.shape != hidden.shape for found in (*evals, *trains, *seen["open"])):
+        raise NotAsAsked("in training mode and in eval mode the output should have the shape of x")
 
     def zeros(found: torch.Tensor) -> float:
         return float((found.abs() < 1e-9).double().mean())
@@ -255,6 +275,8 @@ def _dropout_facts(seen: Any) -> dict[str, bool]:
     kept = trains[0].abs() >= 1e-9
     factors = (trains[0] / evals[0])[kept]
     same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
+    survivors = seen["open"][1]
+    scaled = torch.isclose(survivors, hidden / (1 - p), rtol=1e-6) | (survivors.abs() < 1e-9)
     return {
         "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
         "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
@@ -265,6 +287,10 @@ def _dropout_facts(seen: Any) -> dict[str, bool]:
         "that factor is 1/(1 − p)": same and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
         "nothing is dropped twice": not (same and abs(float(factors.mean()) - 1 / (1 - p) ** 2) < 1e-6),
         "nothing that remains grows by more than 1/(1 − p)²": not bool((factors > (1 + 1e-6) / (1 - p) ** 2).any()),
+        "in eval mode hidden values are what they are without dropout": torch.allclose(
+            seen["open"][0], hidden, rtol=1e-6
+        ),
+        "in training mode those that remain are that, times 1/(1 − p)": bool(scaled.all()),
     }
 
 
@@ -273,8 +299,8 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
     n = wide.shape[1]
     identity = torch.eye(n, dtype=torch.float64)
 
-    def make(Wd: torch.Tensor = identity, **options: Any) -> nn.Module:
-        return _filled(answer, {"Wg": identity, "Wu": identity, "Wd": Wd}, **options)
+    def make(Wd: torch.Tensor = identity, size: float = 1.0, **options: Any) -> nn.Module:
+        return _filled(answer, {"Wg": size * identity, "Wu": size * identity, "Wd": Wd}, **options)
 
     def twice(module: nn.Module) -> list[torch.Tensor]:
         outputs = [module(wide) for _ in range(2)]
@@ -287,11 +313,11 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
 
     default = make()
     return {
-        "p": p,
         "eval": twice(make(dropout=p)),
         "train": twice(make(dropout=p).train()),
         "default": [twice(default)[0], twice(default.train())[0]],
         "sums": twice(make(torch.ones(n, n, dtype=torch.float64), dropout=p).train())[0],
+        "open": [twice(make(size=OPEN, dropout=p))[0], twice(make(size=OPEN, dropout=p).train())[0]],
     }
 
 
@@ -308,7 +334,7 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
 
 
-@GatedFFN.aspect("unknown activation", points=0.5)
+@GatedFFN.aspect("unknown activation", points=0.5, needs="activation on the gate")
 def _(answer: Any, Wg: Any, **_: Any) -> Any:
     made: list[Any] = []
     found = {
@@ -337,14 +363,24 @@ def _llamas(rng: Draw, case: int) -> dict[str, Any]:
     multiple, mult = rng.one_of((1024, 4096)), rng.one_of((1.2, 1.3, 1.4))
 
     def coarse(n: int) -> bool:
-        """Whether rounding up before `mult` shows, with and without a second time."""
+        """Whether rounding up before `mult` shows, with and without a second time, and rounding to the nearest multiple at the end."""
+        if not 0 < int(mult * (8 * n // 3)) % multiple < multiple / 2:
+            return False
         early = int(mult * (math.ceil(8 * n // 3 / multiple) * multiple))
         return math.ceil(early / multiple) > math.ceil(int(mult * (8 * n // 3)) / multiple) and early % multiple > 0
 
+    small = rng.one_of((3, 5, 7))  # odd, so that 8/3 of a width may leave every rest
+    rests = [rng.one_of([n for n in shown if 8 * n // 3 % small == rest]) for rest in (0, 1, small - 1)]
+    edges = [rng.one_of([n for n in range(130, 2600) if 8 * n // 3 % 256 == rest]) for rest in (2, 253)]
+    thirds = [rng.one_of([n for n in shown if n % 3 == rest]) for rest in (1, 2)] + [3 * rng.integer(50, 900)]
     return {
         "up": rng.one_of(up),
         "down": rng.one_of(down),
         "exact": 96 * rng.integer(3, 60),
+        "edges": edges,
+        "thirds": thirds,
+        "small": small,
+        "rests": rests,
         "fine": [rng.one_of(numbers) for numbers in (cut, low, same) for _ in range(4)],
         "coarse": rng.one_of([4 * n for n in down if coarse(4 * n)]),
         "multiple": multiple,
@@ -367,17 +403,23 @@ swiglu_width = Exercise(
 
 
 @swiglu_width.aspect("8/3, rounded up", points=1.5)
-def _(answer: Any, up: int, down: int, exact: int, **_: Any) -> Any:
-    widths = {"a width between two multiples of 256": up, "another one": down, "a width whose 8/3 is a multiple": exact}
+def _(answer: Any, up: int, down: int, exact: int, edges: list[int], **_: Any) -> Any:
+    widths = {
+        "a width between two multiples of 256": up,
+        "another one": down,
+        "a width whose 8/3 is a multiple": exact,
+        "a width just above a multiple": edges[0],
+        "a width just below a multiple": edges[1],
+    }
     return {f"{words}, d = {d:,}": attempt(lambda d=d: answer(d)) for words, d in widths.items()}  # type: ignore[misc]
 
 
 @swiglu_width.aspect("multiple_of", points=1)
-def _(answer: Any, up: int, down: int, multiple: int, **_: Any) -> Any:
+def _(answer: Any, up: int, multiple: int, thirds: list[int], small: int, rests: list[int], **_: Any) -> Any:
+    asked = [(up, multiple), *((d, 1) for d in thirds), *((d, small) for d in rests)]
     return {
-        f"d = {up:,}, multiple_of = {multiple}": attempt(lambda: answer(up, multiple)),
-        f"d = {down:,}, multiple_of = 1": attempt(lambda: answer(down, multiple_of=1)),
-    }
+        f"d = {d:,}, multiple_of = {boxes}": attempt(partial(answer, d, multiple_of=boxes)) for d, boxes in asked
+    } | {f"d = {up:,}, {multiple} as the second argument": attempt(partial(answer, up, multiple))}
 
 
 @swiglu_width.aspect("mult", points=1.5)
@@ -439,11 +481,13 @@ def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
 
 
 @fuse_gate_up.aspect("gradients and dtype", points=1)
-def _(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
+def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
     single = attempt(lambda: blank(answer(gate_weight.float(), up_weight.float())))
 
     def compute(**leaves: Any) -> Any:
-        return answer(*leaves.values())
+        fused = answer(*leaves.values())
+        fits = isinstance(fused, torch.Tensor) and fused.ndim == 2 and fused.shape[1] == x.shape[-1]
+        return F.linear(x, fused) if fits else fused
 
     def arrived() -> Any:
         return gradients(compute, gate_weight=gate_weight, up_weight=up_weight)

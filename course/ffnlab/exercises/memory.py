@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
-from ffnlab.handed import FFN, drawn_weights, ffn_of, untouched, values_of
+from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, untouched, values_of
 from ffnlab.plain import Failure, counted, describe
 
 ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
@@ -34,6 +34,14 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     }
 
 
+def _just(weights: Weights, x: torch.Tensor, neurons: dict[int, float]) -> Weights:
+    """The same weights, but for the token x each of the given neurons adds up to the given number: a firing neuron may fire weakly."""
+    changed = {name: value.clone() for name, value in weights.items()}
+    for j, total in neurons.items():
+        changed["b1"][j] = total - x @ weights["W1"][:, j]
+    return changed
+
+
 # memory_view
 
 memory_view = Exercise(
@@ -44,7 +52,7 @@ memory_view = Exercise(
     hints=(
         "Neuron j has one number in the hidden layer. Which weights lead to that number, and which lead away from it?",
         "`nn.Linear(d_model, d_ff)` stores its weight as [d_ff, d_model]: one row for each number that comes out.",
-        "The second layer is stored as [d_model, d_ff]. What neuron j writes into the output stands there in a column.",
+        "The second layer is stored as [d_model, d_ff]. What neuron j writes into the output is a column of it.",
         "Both results have the shape [d_ff, d_model]. One of the two weights has it already; the other needs a `.T`.",
     ),
 )
@@ -86,7 +94,7 @@ def _(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
     return seen
 
 
-@memory_view.aspect("ffn stays as it was", points=0.5)
+@memory_view.aspect("ffn stays as it was", points=0.5, needs="keys")
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn = ffn_of(weights)
     before, output = values_of(ffn), ffn(X).detach()
@@ -104,7 +112,7 @@ decompose_output = Exercise(
     understood="The output is a sum: every neuron adds its value, times its coefficient, and b2 is added besides.",
     hints=(
         "You need two things: the d_ff coefficients of this token, and the d_ff values.",
-        "The coefficient of a neuron is what stands in the hidden layer after the activation.",
+        "The coefficient of a neuron is its number in the hidden layer, after the activation.",
         "Row j is a number times a vector. `h[:, None]` is [d_ff, 1], which multiplies the rows of a matrix [d_ff, d_model].",
         "Check it yourself: the rows must add up to `ffn(x) - ffn.linear2.bias`.",
     ),
@@ -113,25 +121,33 @@ decompose_output = Exercise(
 
 @decompose_output.aspect("rows", points=2)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    return {f"token {n}": attempt(lambda n=n: answer(ffn_of(weights), X[n].clone())) for n in range(3)}  # type: ignore[misc]
+    stores = [weights, weights, _just(weights, X[2], {0: 1e-4, 1: 0.005})]  # for the last token two neurons fire weakly
+    return {f"token {n}": attempt(partial(answer, ffn_of(store), X[n].clone())) for n, store in enumerate(stores)}
 
 
 @decompose_output.aspect("other widths, and float32", points=1)
 def _(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
+    weak = _just(narrow, X[0], {0: 0.005})
     return {
-        "d_ff smaller than d_model": attempt(lambda: answer(ffn_of(narrow), X[0].clone())),
+        "d_ff smaller than d_model": attempt(lambda: answer(ffn_of(weak), X[0].clone())),
         "d_ff = d_model": attempt(lambda: answer(ffn_of(square["weights"]), square["X"][0].clone())),
         "everything in float32": attempt(lambda: answer(ffn_of(weights, torch.float32), X[0].float())),
     }
 
 
-@decompose_output.aspect("no neuron fires", points=0.5)
+@decompose_output.aspect("silent and weak neurons", points=0.5)
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     silent = weights | {"b1": torch.full_like(weights["b1"], -100.0)}
-    return answer(ffn_of(silent), X[0].clone())
+    last = len(weights["b1"]) - 1
+    made = {
+        "no neuron fires": silent,
+        "only the last neuron fires": _just(silent, X[0], {last: 1.5}),
+        "two neurons fire weakly, one gets exactly 0": _just(weights, X[0], {0: 1e-4, 1: 0.005, 2: 0.0}),
+    }
+    return {label: attempt(partial(answer, ffn_of(each), X[0].clone())) for label, each in made.items()}
 
 
-@decompose_output.aspect("ffn and x stay as they were", points=0.5)
+@decompose_output.aspect("ffn and x stay as they were", points=0.5, needs="rows")
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn, x = ffn_of(weights), X[1].clone()
     before = values_of(ffn)
@@ -143,23 +159,39 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
 
 
 def _draw_directions(rng: Draw, case: int) -> dict[str, Any]:
-    """Six tokens, a direction for each, and how many neurons are asked for."""
+    """Six tokens, a direction for each, and how many neurons are asked for.
+
+    Of the fifth and sixth token one neuron is brought to the cut, one just above it and one just below. It fires weakly and has a long
+    value, so that whatever counts firing or length otherwise takes another one. `against`: weights with which all neurons fire, and
+    all push the other way along the first direction.
+    """
     d_model, d_ff = rng.integer(5, 8), rng.integer(36, 44)
     weights = drawn_weights(rng, d_model, d_ff)
     weights["b1"] = weights["b1"] + 0.5
-    return {
-        "weights": weights,
-        "X": rng.normal(6, d_model),
-        "directions": rng.normal(6, d_model, scale=1.5),
-        "k": [rng.integer(2, 4) for _ in range(6)],
-    }
+    X, directions = rng.normal(6, d_model), rng.normal(6, d_model, scale=1.5)
+    k = [rng.integer(2, 4) for _ in range(6)]
+    close = [_at_the_cut(weights, X[n], directions[n], k[n], factor) for n, factor in ((4, 1.003), (5, 0.997))]
+    push = weights["W2"] @ directions[0]
+    against = weights | {"b1": weights["b1"] + 20, "W2": weights["W2"] * -push.sign()[:, None]}
+    return {"weights": weights, "X": X, "directions": directions, "k": k, "close": close, "against": against}
+
+
+def _at_the_cut(weights: Weights, x: torch.Tensor, direction: torch.Tensor, k: int, factor: float) -> Weights:
+    """The same weights, but a neuron that fires weakly contributes `factor` times what the k-th largest does."""
+    contributions = torch.relu(x @ weights["W1"] + weights["b1"]) * (weights["W2"] @ direction)
+    order = contributions.argsort(descending=True)
+    weak = int(order[k])  # the first that is left out
+    changed = _just(weights, x, {weak: 0.2})
+    along = changed["W2"][weak] @ direction
+    changed["W2"][weak] *= factor * contributions[order[k - 1]] / (0.2 * along)
+    return changed
 
 
 top_neurons = Exercise(
     "top_neurons",
     draw=_draw_directions,
     where="the section “Which neurons know it?”.",
-    understood="A neuron matters for an answer if it fires and if its value points that way; neither alone is enough.",
+    understood="A neuron matters for an answer if it fires and its value points that way. Firing alone is a fair guide; the product decides.",
     hints=(
         "Each neuron adds h_j · value_j to the output. How much of that goes along `direction`? One number for each neuron.",
         "The part of a vector along a direction is their dot product. With `decompose_output` it is one matrix product.",
@@ -169,7 +201,7 @@ top_neurons = Exercise(
 )
 
 
-def _ordered(seen: Any) -> Any:
+def _ordered(seen: Any, inputs: dict[str, Any]) -> Any:
     """Indices in rising order, whatever order and kind of whole numbers they came in; of anything else, what it is."""
 
     def one(value: Any) -> Any:
@@ -193,25 +225,30 @@ def _other_than_indices(value: Any) -> str:
 
 
 @top_neurons.aspect("which neurons", points=2, facts=_ordered)
-def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
+def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **_: Any) -> Any:
+    stores = [weights] * (len(X) - len(close)) + close
     return {
-        f"token {n}, k = {k[n]}": attempt(partial(answer, ffn_of(weights), X[n].clone(), directions[n].clone(), k[n]))
-        for n in range(len(X))
+        f"token {n}, k = {k[n]}": attempt(partial(answer, ffn_of(store), X[n].clone(), directions[n].clone(), k[n]))
+        for n, store in enumerate(stores)
     }
 
 
 @top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_ordered)
-def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
+def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, against: Any) -> Any:
     single = ffn_of(weights, torch.float32)
     return {
+        "a close call": attempt(lambda: answer(ffn_of(close[0]), X[4].clone(), directions[4].clone(), k[4])),
+        "all neurons push the other way": attempt(
+            lambda: answer(ffn_of(against), X[0].clone(), directions[0].clone(), k[0])
+        ),
         "k = 1": attempt(lambda: answer(ffn_of(weights), X[0].clone(), directions[0].clone(), 1)),
         "everything in float32": attempt(lambda: answer(single, X[1].float(), directions[1].float(), k[1])),
         "the opposite direction": attempt(lambda: answer(ffn_of(weights), X[2].clone(), -directions[2], k[2])),
     }
 
 
-@top_neurons.aspect("ffn, x and direction stay as they were", points=0.5)
-def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any) -> Any:
+@top_neurons.aspect("ffn, x and direction stay as they were", points=0.5, needs="which neurons")
+def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, **_: Any) -> Any:
     ffn, x, direction = ffn_of(weights), X[0].clone(), directions[0].clone()
     before = values_of(ffn)
     answer(ffn, x, direction, k[0])
@@ -239,7 +276,7 @@ knockout = Exercise(
     hints=(
         "What must be zero is h_j, after the activation. Zero weights in the first layer leave relu(b1[j]) behind.",
         "Whether a neuron's coefficient is zero or its value is zero, the output is the same: it writes h_j · value_j.",
-        "Neuron j's value stands in column j of `linear2.weight`: `weight[:, idx]`.",
+        "Neuron j's value is column j of `linear2.weight`: `weight[:, idx]`.",
         "`copy.deepcopy(ffn)` is a module of its own: what you change there leaves the original alone. Change weights under `torch.no_grad()`.",
         "Copy the module, set the columns `idx` of the copy's `linear2.weight` to zero, return the copy.",
     ),
@@ -280,6 +317,7 @@ def _(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_:
         "idx is a list": attempt(lambda: _without(answer, ffn_of(weights), idx, X)),
         "idx has one neuron": attempt(lambda: _without(answer, ffn_of(weights), torch.tensor([other]), X)),
         "idx is an empty list": attempt(lambda: _without(answer, ffn_of(weights), [], X)),
+        "idx is not in order": attempt(lambda: _without(answer, ffn_of(weights), idx[::-1], X)),
         "idx has all neurons": attempt(lambda: _without(answer, ffn_of(weights), everyone, X)),
         "x is one token": attempt(lambda: _without(answer, ffn_of(weights), torch.tensor(idx), X[0])),
         "d_ff = d_model": attempt(
@@ -291,7 +329,7 @@ def _(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_:
     }
 
 
-@knockout.aspect("afterwards", points=2)
+@knockout.aspect("afterwards", points=2, needs="the output without them")
 def _(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
     ffn, given = ffn_of(weights), X.clone()
     before, output = values_of(ffn), ffn(X).detach()
@@ -309,7 +347,7 @@ def _(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
 
 
 def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
-    """256 facts to be learned, and a few more for a look at `steps` and `d_ff`."""
+    """256 facts to be learned, a few more for a look at `steps` and `d_ff`, and inputs beside the questions, to see how the module behaves there."""
 
     def facts(N: int, d: int, C: int) -> dict[str, torch.Tensor]:
         return {
@@ -318,7 +356,13 @@ def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
             "y": torch.tensor([rng.integer(0, C - 1) for _ in range(N)]),
         }
 
-    return {"facts": facts(256, 32, 64), "few": facts(200, 9, 12)}
+    return {
+        "facts": facts(256, 32, 64),
+        "few": facts(200, 9, 12),
+        "aside": rng.normal(256, 32, scale=0.01, dtype=torch.float32),
+        "others": rng.normal(80, 9, dtype=torch.float32),
+        "narrow": rng.integer(4, 6),
+    }
 
 
 train_fact_ffn = Exercise(
@@ -379,24 +423,41 @@ def _watched() -> Iterator[_Watch]:
 
 
 def _trained(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
+    torch.manual_seed(steps)
     module = answer(facts["E"], facts["U"], facts["y"], d_ff, steps)
     if not isinstance(module, nn.Module):
         raise NotAsAsked(f"{described(module)}; the trained module was expected")
     return module.eval()
 
 
-def _how_it_went(seen: Any) -> Any:
-    """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
-    E, U, y, out = (seen[name] for name in ("E", "U", "y", "out"))
+def _known(out: torch.Tensor, facts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which facts an output answers rightly, [N], and the scores [N, C], with or without a residual, whichever is better."""
+    E, U, y = facts["E"], facts["U"], facts["y"]
     if out.shape != E.shape:
         raise NotAsAsked("module(E) should have the shape of E")
-    if not seen["bends"]:
-        return {"the trained module": "it has no bend: a straight line in, a straight line out"}
-    right, scores = max(
+    return max(
         (((given @ U.T).argmax(1) == y, given @ U.T) for given in (out, E + out)), key=lambda pair: int(pair[0].sum())
     )
+
+
+def _how_it_went(seen: Any, inputs: dict[str, Any]) -> Any:
+    """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
+    facts, out, beside = inputs["facts"], seen["at E"], seen["beside E"]
+    y, U = facts["y"], facts["U"]
+    right, scores = _known(out, facts)
+    between = seen["halfway"]  # of a straight map: half of one and half of the other
+    if torch.allclose(between, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
+        return {"the trained module": "it has no non-linearity: a straight line in, a straight line out"}
     known = float(right.float().mean())
     if known >= ENOUGH:
+        moves = ((beside - out).abs().amax(1) > 0).float().mean()
+        if moves < MOVES:
+            return {
+                "the trained module": "a small step away from a question the output is the very same, as in a table"
+            }
+        early = float(_known(seen["after one step"], facts)[0].float().mean())
+        if early > EARLY:
+            return {"the trained module": "the facts are known after a single step: no gradient step put them there"}
         return {"the trained module": "it knows 99 % of the facts or more"}
     if seen["training"]:
         return {"the trained module": f"too few facts are known: {seen['training']}"}
@@ -410,6 +471,8 @@ def _how_it_went(seen: Any) -> Any:
     return {"the trained module": f"it knows {share} of the facts; its outputs are {size}, the best scores lie {apart}"}
 
 
+MOVES = 0.9  # the share of the questions beside which the output must be another one
+EARLY = 0.5  # more of the facts than this can't be known after one step
 SHARES = ((0.1, "less than 10 %"), (0.4, "10 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
 SIZES = ((10.0, "of usual size"), (1000.0, "large"), (float("inf"), "huge"))
 GAPS = (
@@ -424,41 +487,61 @@ GAPS = (
 
 
 @train_fact_ffn.aspect("knows the facts", points=2, facts=_how_it_went)
-def _(answer: Any, facts: Any, few: Any) -> Any:
-    _trained(
-        answer, {name: value.clone() for name, value in few.items()}, 17, 1
-    )  # whether a module comes back, cheaply
-    given = {name: value.clone() for name, value in facts.items()}
+def _(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
+    early = _trained(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
     with _watched() as watch:
-        module = _trained(answer, given, 40, STEPS)
+        module = _trained(answer, _copy(facts), 40, STEPS)
+    E = facts["E"]
     with torch.no_grad():
-        E, out = facts["E"], module(facts["E"])
-        between = module((E[::2] + E[1::2]) / 2)  # of a straight map: half of one and half of the other
-        bends = out.shape != E.shape or not torch.allclose(between, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3)
-    return facts | {"out": out, "bends": bends, "training": watch.found(module, STEPS)}
+        return {
+            "at E": module(E),
+            "beside E": module(E + aside),
+            "halfway": module((E[::2] + E[1::2]) / 2),
+            "after one step": early(E),
+            "training": watch.found(module, STEPS),
+        }
 
 
-@train_fact_ffn.aspect("two layers of width d_ff", points=0.5)
-def _(answer: Any, facts: Any, few: Any) -> Any:
-    module = _trained(answer, few, 17, 3)
-    d = few["E"].shape[1]
-    count = sum(p.numel() for p in module.parameters())
-    out = module(few["E"] if not few["E"].requires_grad else few["E"].detach())
+def _copy(facts: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in facts.items()}
+
+
+def _hidden_width(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the outputs on inputs of all kinds say of the layers: with fewer neurons than d_model they lie on a plane of that many dimensions."""
+    x, width, d = inputs["others"], inputs["narrow"], inputs["others"].shape[1]
+    out = seen["outputs"]
+    if out.shape != x.shape:
+        return {"module(E) has the shape of E": False}
+    ranks = []
+    for given in (out, out - x):  # a residual inside is added to what the neurons write
+        sizes = torch.linalg.svdvals((given - given.mean(0)).double())
+        ranks.append(int((sizes > 1e-5 * sizes[0]).sum()))
+    fits = seen["parameters"] <= 2 * d * width + width + d
     return {
-        "module(E) has the shape of E": out.shape == few["E"].shape,
-        "no more parameters than two layers of width d_ff have": count <= 2 * d * 17 + 17 + d,
-        "a hidden layer of width d_ff": any(17 in p.shape for p in module.parameters()),
+        "module(E) has the shape of E": True,
+        "no more parameters than two layers of width d_ff have": fits,
+        "a hidden layer of width d_ff": width in ranks
+        if fits
+        else min(ranks) <= width,  # more layers may lose dimensions
         "the outputs have both signs": bool((out < 0).any()) and bool((out > 0).any()),
-        "the same input gives the same output": torch.equal(module(few["E"]), module(few["E"])),
+        "the same input gives the same output": torch.equal(out, seen["again"]),
     }
 
 
-@train_fact_ffn.aspect("at most `steps` steps", points=0.5)
-def _(answer: Any, facts: Any, few: Any) -> Any:
+@train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_hidden_width, needs="knows the facts")
+def _(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
+    module = _trained(answer, few, narrow, 3)
+    count = sum(p.numel() for p in module.parameters())
+    with torch.no_grad():
+        return {"outputs": module(others), "again": module(others), "parameters": count}
+
+
+@train_fact_ffn.aspect("at most `steps` steps", points=0.5, needs="knows the facts")
+def _(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
     with _watched() as seven:
-        _trained(answer, few, 17, 7)
+        _trained(answer, few, narrow, 7)
     with _watched() as three:
-        _trained(answer, few, 17, 3)
+        _trained(answer, few, narrow, 3)
     return {
         "an optimiser takes at least one step": seven.steps > 0,
         "it takes at most `steps` steps": seven.steps <= 7 and three.steps <= 3,
@@ -466,10 +549,10 @@ def _(answer: Any, facts: Any, few: Any) -> Any:
     }
 
 
-@train_fact_ffn.aspect("E, U and y stay as they were", points=1)
-def _(answer: Any, facts: Any, few: Any) -> Any:
-    given = {name: value.clone() for name, value in few.items()}
-    _trained(answer, given, 17, 7)
+@train_fact_ffn.aspect("E, U and y stay as they were", points=1, needs="knows the facts")
+def _(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+    given = _copy(few)
+    _trained(answer, given, narrow, 7)
     return {f"{name} stays as it was": torch.equal(given[name], few[name]) for name in few}
 
 
@@ -477,14 +560,18 @@ def _(answer: Any, facts: Any, few: Any) -> Any:
 
 
 def _draw_patterns(rng: Draw, case: int) -> dict[str, Any]:
-    """As `_draw`, and weights with two neurons that get exactly 0 from every token."""
+    """As `_draw`, and weights with two neurons that get exactly 0 from every token, and others that are nearly at 0 for the last one."""
     drawn = _draw(rng, case)
     weights = drawn["weights"]
     silent = rng.distinct(2, 0, len(weights["b1"]) - 1)
     at_zero = {name: value.clone() for name, value in weights.items()}
     at_zero["W1"][:, silent] = 0
     at_zero["b1"][silent] = 0
-    return drawn | {"at_zero": at_zero}
+    few = rng.distinct(4, 0, len(weights["b1"]) - 1)
+    last = len(drawn["X"]) - 1
+    weak = _just(weights, drawn["X"][last], dict(zip(few, (1e-4, 0.004, -1e-4, -0.004), strict=True)))
+    firing = next(j for j in range(len(weights["b1"])) if j not in silent)
+    return drawn | {"at_zero": _just(at_zero, drawn["X"][last], {firing: 1e-4}), "weak": weak}
 
 
 activation_patterns = Exercise(
@@ -499,27 +586,28 @@ activation_patterns = Exercise(
 )
 
 
-def _zeros_and_ones(seen: Any) -> Any:
+def _zeros_and_ones(seen: Any, inputs: dict[str, Any]) -> Any:
     """The patterns in float64, whatever dtype they came in."""
     return {label: v.double() if isinstance(v, torch.Tensor) else v for label, v in seen.items()}
 
 
 @activation_patterns.aspect("patterns", points=1, facts=_zeros_and_ones)
-def _(answer: Any, X: Any, weights: Any, narrow: Any, **_: Any) -> Any:
+def _(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> Any:
     return {
         "the tokens X": answer(ffn_of(weights), X.clone()),
+        "two neurons that fire weakly, two that nearly do": attempt(lambda: answer(ffn_of(weak), X.clone())),
         "one token, N = 1": attempt(lambda: answer(ffn_of(weights), X[:1].clone())),
         "d_ff smaller than d_model": attempt(lambda: answer(ffn_of(narrow), X.clone())),
         "everything in float32": attempt(lambda: answer(ffn_of(weights, torch.float32), X.float())),
     }
 
 
-@activation_patterns.aspect("neurons at exactly zero", points=0.5, facts=_zeros_and_ones)
+@activation_patterns.aspect("neurons at zero, and near it", points=0.5, facts=_zeros_and_ones)
 def _(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
-    return {"two neurons that get exactly 0": answer(ffn_of(at_zero), X.clone())}
+    return {"two neurons that get exactly 0, and one that fires weakly": answer(ffn_of(at_zero), X.clone())}
 
 
-@activation_patterns.aspect("ffn and X stay as they were", points=0.5)
+@activation_patterns.aspect("ffn and X stay as they were", points=0.5, needs="patterns")
 def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn, given = ffn_of(weights), X.clone()
     before = values_of(ffn)
@@ -527,18 +615,18 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     return untouched(ffn, before, X=(given, X))
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_value = question(
     "quiz_value",
     where="the section “Key, coefficient, value”.",
-    understood="`linear2.weight` is [d_model, d_ff]: column j is what neuron j writes.",
+    understood="`linear2.weight` is [d_model, d_ff]: column j is what neuron j writes, row j what output j collects.",
 )
 
 quiz_coefficient = question(
     "quiz_coefficient",
     where="the section “Key, coefficient, value”.",
-    understood="The hidden activation h_j says how strongly the memory j answers to this token. It is a number, and no value.",
+    understood="The hidden activation h_j says how strongly the memory j responds to this token. It is one number; the value is a vector.",
 )
 
 quiz_knockout = question(

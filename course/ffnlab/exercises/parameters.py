@@ -5,6 +5,9 @@ Sizes differ pairwise and a head is never as wide as d_model / n_heads says, so 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
@@ -23,10 +26,22 @@ def _entry(found: Any, *keys: str) -> dict[str, Any]:
 # count_ffn
 
 
+EXACT = 2**24  # float32 counts every whole number up to here, and beyond it only the even ones
+
+
 def _draw_ffn(rng: Draw, case: int) -> dict[str, Any]:
-    """Two widths; in every second case the hidden layer is the narrower one."""
+    """Two widths; in every second case the hidden layer is the narrower one. `wide` goes with `plain_f` and `gated_f`: odd counts just above 2²⁴."""
     small, large = sorted(rng.distinct(2, 7, 60))
-    return {"d": large, "f": small} if case % 2 else {"d": small, "f": large}
+    wide = 2 * rng.integer(500, 1500) + 1
+    plain_f = next(f for f in range(EXACT // (2 * wide), EXACT) if f % 2 == 0 and (2 * wide + 1) * f > EXACT)
+    gated_f = next(f for f in range(EXACT // (3 * wide), EXACT) if f % 2 == 0 and (3 * wide + 2) * f > EXACT)
+    return {
+        "d": large if case % 2 else small,
+        "f": small if case % 2 else large,
+        "wide": wide,
+        "plain_f": plain_f,
+        "gated_f": gated_f,
+    }
 
 
 count_ffn = Exercise(
@@ -43,58 +58,85 @@ count_ffn = Exercise(
 
 
 @count_ffn.aspect("plain, with biases", points=1)
-def _(answer: Any, d: int, f: int) -> Any:
+def _(answer: Any, d: int, f: int, wide: int, plain_f: int, **_: Any) -> Any:
     return {
         "without further arguments": answer(d, f),
         "bias=True": answer(d, f, bias=True),
         "gated=False": answer(d, f, gated=False),
+        "more than 2²⁴ parameters": answer(wide, plain_f),
     }
 
 
 @count_ffn.aspect("plain, without biases", points=1)
-def _(answer: Any, d: int, f: int) -> Any:
+def _(answer: Any, d: int, f: int, **_: Any) -> Any:
     return {"bias=False": answer(d, f, bias=False)}
 
 
 @count_ffn.aspect("gated, without biases", points=1)
-def _(answer: Any, d: int, f: int) -> Any:
+def _(answer: Any, d: int, f: int, **_: Any) -> Any:
     return {"bias=False, gated=True": answer(d, f, bias=False, gated=True)}
 
 
 @count_ffn.aspect("gated, with biases", points=1)
-def _(answer: Any, d: int, f: int) -> Any:
-    return {"gated=True": answer(d, f, gated=True)}
+def _(answer: Any, d: int, f: int, wide: int, gated_f: int, **_: Any) -> Any:
+    return {"gated=True": answer(d, f, gated=True), "more than 2²⁴ parameters": answer(wide, gated_f, gated=True)}
 
 
 # audit_published
 
-audit_published = Exercise(
-    "audit_published",
-    where="the section “Audit a published number”.",
-    understood="You don't take a printed count on trust: two matrices and two biases are added in a minute, and the shares follow.",
-    hints=(
-        "The key `published` asks what the page printed for the FFN, right or wrong. The key `correct` asks what it should have printed.",
-        "`correct` has four summands: two matrices and two biases.",
-        "Both shares have the same denominator: your corrected FFN plus attention's four matrices of 512 · 512, without biases. Let Python divide, "
-        "and round nothing.",
-    ),
-    cases=1,
+TOO_MUCH: tuple[Callable[[int, int], int], ...] = (  # what a page may have printed for an FFN with biases
+    lambda d, f: 4 * d * f + f + 2 * d,
+    lambda d, f: 4 * d * f + f + d,
+    lambda d, f: 3 * d * f + 2 * f + d,
+)
+TOO_LITTLE: tuple[Callable[[int, int], int], ...] = (
+    lambda d, f: 2 * d * f,
+    lambda d, f: 2 * d * f + d,
+    lambda d, f: 2 * d * f + f,
 )
 
 
+def _draw_page(rng: Draw, case: int) -> dict[str, Any]:
+    """A page that printed too much, one that printed too little, and one that printed the right count."""
+    d, f, other_d, other_f = rng.distinct(4, 11, 90)
+    return {
+        "page": [d, f, rng.one_of(TOO_MUCH)(d, f)],
+        "another": [other_d, other_f, rng.one_of(TOO_LITTLE)(other_d, other_f)],
+        "right": [other_d, d, 2 * other_d * d + other_d + d],
+    }
+
+
+audit_published = Exercise(
+    "audit_published",
+    draw=_draw_page,
+    where="the section “Audit a published number”.",
+    understood="You don't take a printed count on trust: two matrices and two biases are added in a minute, and the shares follow.",
+    hints=(
+        "`correct` has four summands: two matrices and two biases. What was printed does not come into it.",
+        "`off_by` is one subtraction, `printed` minus what is right. It is negative where the page counted too little.",
+        "Both shares have the same denominator: your correct FFN plus attention's four matrices [d, d], without biases. Let Python divide, "
+        "and round nothing.",
+    ),
+)
+
+
+def _audits(answer: Any, pages: dict[str, list[int]], *keys: str) -> Any:
+    return {label: _entry(answer(*page), *keys) for label, page in pages.items()}
+
+
 @audit_published.aspect("the right count", points=1)
-def _(answer: Any) -> Any:
-    return _entry(answer(), "correct")
+def _(answer: Any, **pages: Any) -> Any:
+    return _audits(answer, pages, "correct")
 
 
-@audit_published.aspect("the published count", points=0.5)
-def _(answer: Any) -> Any:
-    return _entry(answer(), "published")
+@audit_published.aspect("how far the page is off", points=0.5)
+def _(answer: Any, **pages: Any) -> Any:
+    return _audits(answer, pages, "off_by")
 
 
 @audit_published.aspect("the right shares", points=1.5)
-def _(answer: Any) -> Any:
-    return _entry(answer(), "attention_share", "ffn_share")
+def _(answer: Any, **pages: Any) -> Any:
+    return _audits(answer, pages, "attention_share", "ffn_share")
 
 
 # count_attention
@@ -156,6 +198,8 @@ def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
 def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
     return {
         "bias=True": answer(d, n_heads, bias=True),
+        "bias=True, n_kv": answer(d, n_heads, n_kv=n_kv, bias=True),
+        "bias=True, head_dim": answer(d, n_heads, head_dim=head_dim, bias=True),
         "bias=True, n_kv and head_dim": answer(d, n_heads, n_kv=n_kv, head_dim=head_dim, bias=True),
     }
 
@@ -163,19 +207,22 @@ def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
 # layer_share
 
 
+OPTIONS = ("n_kv", "head_dim", "bias", "gated")
+
+
 def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
-    """Three configurations: with what every one has, with all keys, and with None in place of the usual."""
+    """Two blocks, one with values for all keys that a cfg may have; and one whose cfg says None and False in place of the usual."""
     a, b, c = (_draw_attention(rng, case) for _ in range(3))
     widths = rng.distinct(3, 61, 150)
 
     def basic(sizes: dict[str, Any], d_ff: int) -> dict[str, Any]:
         return {"d_model": sizes["d"], "d_ff": d_ff, "n_heads": sizes["n_heads"]}
 
-    grouped = basic(b, widths[1]) | {"n_kv": b["n_kv"], "head_dim": b["head_dim"], "bias": True, "gated": True}
     return {
         "plain": basic(a, widths[0]),
-        "grouped": grouped,
-        "with_none": basic(c, widths[2]) | {"n_kv": c["n_kv"], "head_dim": None, "bias": False, "gated": True},
+        "sizes": basic(b, widths[1]),
+        "options": {"n_kv": b["n_kv"], "head_dim": b["head_dim"], "bias": True, "gated": True},
+        "with_none": basic(c, widths[2]) | {"n_kv": None, "head_dim": None, "bias": False, "gated": False},
     }
 
 
@@ -195,7 +242,7 @@ layer_share = Exercise(
 
 
 @layer_share.aspect("an encoder block", points=1)
-def _(answer: Any, plain: Any, grouped: Any, with_none: Any) -> Any:
+def _(answer: Any, plain: Any, **_: Any) -> Any:
     return {
         "block not given": answer(dict(plain)),
         "block='encoder'": answer(dict(plain), block="encoder"),
@@ -203,19 +250,31 @@ def _(answer: Any, plain: Any, grouped: Any, with_none: Any) -> Any:
 
 
 @layer_share.aspect("a decoder block", points=1)
-def _(answer: Any, plain: Any, grouped: Any, with_none: Any) -> Any:
+def _(answer: Any, plain: Any, **_: Any) -> Any:
     return answer(dict(plain), block="decoder")
 
 
 @layer_share.aspect("groups, gates and biases", points=1)
-def _(answer: Any, plain: Any, grouped: Any, with_none: Any) -> Any:
-    given, few = dict(grouped), dict(plain)
+def _(answer: Any, plain: Any, sizes: Any, options: Any, with_none: Any) -> Any:
+    seen: dict[str, Any] = {}
+    kept = True
+    for first, second, third in itertools.product((False, True), repeat=3):
+        on = (
+            first,
+            second,
+            third,
+            first ^ second ^ third,
+        )  # each option with and without each other one, in both kinds of block
+        keys = [key for key, taken in zip(OPTIONS, on, strict=True) if taken]
+        block = "decoder" if first ^ second else "encoder"
+        cfg = sizes | {key: options[key] for key in keys}
+        given = dict(cfg)
+        seen[f"{block}, cfg with {' and '.join(keys) or 'no more keys'}"] = attempt(partial(answer, given, block=block))
+        kept = kept and given == cfg
+    few, none = dict(plain), dict(with_none)
     attempt(lambda: answer(few))  # what is missing in a cfg must not be written into it either
-    return {
-        "cfg with all keys": attempt(lambda: answer(given)),
-        "cfg with head_dim None": attempt(lambda: answer(dict(with_none))),
-        "cfg is left as it was": given == grouped and few == plain,
-    }
+    seen["n_kv and head_dim None, bias and gated False"] = attempt(lambda: answer(none))
+    return seen | {"cfg is left as it was": kept and few == plain and none == with_none}
 
 
 # flops_per_token
@@ -267,22 +326,22 @@ def _(answer: Any, d: int, f: int, T: int) -> Any:
     }
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_count = question(
     "quiz_count",
     where="the section “Audit a published number”.",
-    understood="Two matrices of 512 · 2048 and two biases: the small remainder, 2,560, tells you whether somebody forgot the biases.",
+    understood="Two matrices and a small remainder: here 1,280 = 1,024 + 256, and the remainder tells you which biases there are.",
 )
 
 quiz_decoder = question(
     "quiz_decoder",
     where="the section “Two thirds of what?”.",
-    understood="A decoder block has two attentions of 4·d² each; the FFN's 8·d² is then half of the block.",
+    understood="A gated FFN at 4·d_model has 12·d², and a decoder block has two attentions of 4·d² each: 12 of 20.",
 )
 
 quiz_mixtral = question(
     "quiz_mixtral",
     where="the section “The atlas”.",
-    understood="Only the FFN exists eight times. Attention, norms and embeddings are there once: 46.7 billion, not 56.",
+    understood="Only the FFN is there once for each expert. Attention, norms and embeddings are there once: 4 billion and 4 · 6 billion.",
 )

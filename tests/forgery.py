@@ -1,0 +1,65 @@
+"""Points for nothing: what a submission earns that has solved no exercise and sends back observations that it has made up or seen elsewhere.
+
+Student code runs beside the probe, so it can return whatever it likes as an observation. It knows how exercises are called, and, from the shipped
+answers or from a class of its own, what right answers were seen to do on other inputs. Here it replays these. `python tests/forgery.py [EXERCISE …]`
+prints what that earns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autograder import judge, keys
+from ffnlab import exercises
+from ffnlab.verdict import judge as verdict_on
+from ffnlab.verdict import marking_of
+
+CLASS, ELSEWHERE = b"the class that is graded", b"a class of the forger's own"
+
+
+@dataclass(frozen=True)
+class Forged:
+    """An aspect that a replayed observation earns, and whence it was taken."""
+
+    exercise: str
+    aspect: str
+    points: float
+    replayed: str
+
+
+def earned(name: str) -> Iterator[Forged]:
+    """The aspects of the exercise `name` that replayed observations of its truth earn on a class's hidden draws. No mistake is run, so it is quick."""
+    key = keys.find(name)
+    exercise = key.exercise
+    hidden = judge.hidden_seeds(exercise, CLASS)
+    given = judge.inputs(exercise, hidden)
+    marking = marking_of(exercise, judge.observe(exercise, key.the_truth.answer, hidden), [], given)
+    best: dict[str, Forged] = {}
+    for source, seeds in {
+        "public draws": judge.public_seeds(exercise),
+        "another secret": judge.hidden_seeds(exercise, ELSEWHERE),
+    }.items():
+        seen = judge.observe(exercise, key.the_truth.answer, seeds)
+        replayed = [seen[case % len(seen)] for case in range(len(hidden))]
+        for aspect in verdict_on(exercise, marking, replayed, given).aspects:
+            if aspect.points:
+                best.setdefault(aspect.name, Forged(name, aspect.name, aspect.points, source))
+    yield from best.values()
+
+
+def questions() -> set[str]:
+    """The multiple-choice questions: formative, and their letters can always be found by whoever looks."""
+    return {name for name in exercises.every() if name.startswith("quiz_")}
+
+
+def table(names: list[str]) -> list[Forged]:
+    return [forged for name in names for forged in earned(name)]
+
+
+if __name__ == "__main__":
+    found = table(sys.argv[1:] or sorted(exercises.every().keys() - questions(), key=list(exercises.every()).index))
+    for forged in found:
+        print(f"{forged.points:5g}  {forged.exercise}: {forged.aspect} ({forged.replayed})")
+    print(f"{sum(forged.points for forged in found):5g}  in all")

@@ -1,0 +1,19 @@
+"""Points for nothing: observations seen on other draws earn nothing, in any exercise but the questions."""
+
+from __future__ import annotations
+
+import forgery
+import pytest
+
+from ffnlab import exercises
+
+
+@pytest.mark.parametrize("name", [name for name in exercises.every() if name not in forgery.questions()])
+def test_what_was_seen_on_other_draws_earns_nothing(name: str) -> None:
+    assert [f"{forged.aspect}: {forged.points:g} from {forged.replayed}" for forged in forgery.earned(name)] == []
+
+
+def test_what_was_seen_on_the_same_draws_earns_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The measure itself can show something: a forger who knew the class's secret would earn all."""
+    monkeypatch.setattr(forgery, "ELSEWHERE", forgery.CLASS)
+    assert sum(forged.points for forged in forgery.earned("ffn_forward")) == exercises.find("ffn_forward").points
