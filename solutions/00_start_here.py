@@ -40,7 +40,7 @@
 #
 # - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, by your answer.
 # - Cells without that line show something. Many of them you can change: try other numbers, break them, run them again.
-# - Text, figures and checks are locked, so that nothing is lost by a slip of the hand.
+# - Text, figures and checks are locked, so you can't break them by accident.
 # - You can add cells of your own anywhere, with the **+** above.
 #
 # If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
@@ -80,9 +80,9 @@ figures.course_map(0)
 # > The creek was cold and the spunky dog wanted to jump over it.
 #
 # A model does not see words. It cuts the text into **tokens** (here words, and the full stop) and gives each token a row of numbers, a vector. In the
-# figure one token's numbers stand as bars: blue and upwards is positive, orange and downwards is negative.
+# figure one token's numbers are drawn as bars: blue and upwards is positive, orange and downwards is negative.
 #
-# **Predict** first: `The` stands at position 0 and `the` at position 5. We gave a word the same numbers with a large and a small letter. What will you
+# **Predict** first: `The` is at position 0 and `the` at position 5. `The` and `the` share one vector here: capitals don't count. What will you
 # see when you go from one to the other? Then move the slider. It listens to the arrow keys, too.
 
 # %% nbgrader={"grade": false, "grade_id": "slider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -90,13 +90,13 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** The framed row changes, and with it the six bars; rows 0 and 5 are the same. The row knows which word it is, and nothing about where
-# the word stands. Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
+# the word is. Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
 #
 # The numbers are made from a seed, not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
 #
 # When you open a saved notebook again, its figures are asleep: the picture is there, but it does not follow the slider. Run the cell again to wake it.
 #
-# Behind the sheet of the first sentence lies a second one, a little to the right: a model works on several sentences at once.
+# The sheet that peeks out behind is the second sentence: a model works on several sentences at once.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## Shapes, read aloud
@@ -118,7 +118,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # | `T` | how many tokens in each | 14 |
 # | `d`, or `d_model` | how many numbers per token | 6 |
 #
-# So `[B, T, d]` reads “B sequences of T tokens, d numbers each”. In code a shape stands in a comment at the end of the line:
+# So `[B, T, d]` reads “B sequences of T tokens, d numbers each”. In code a shape is given in a comment at the end of the line:
 #
 # ```python
 # x = figures.batch()     # [B, T, d]
@@ -130,7 +130,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "checks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## What a check tells you
 #
-# Below each exercise stands a check. It runs your code on a few inputs and says one of three things: **not attempted**, **not yet**, or **earned**. It
+# Below each exercise is a check. It runs your code on a few inputs and says one of three things: **not attempted**, **not yet**, or **earned**. It
 # knows the mistakes that people make. Here is one, on purpose: this function should return the three sizes of `x`, in the order of the shape. Run the
 # cell. Then change the last line of the function, and see what else the check has to say.
 
@@ -227,8 +227,7 @@ recheck("quiz_hidden", quiz_hidden)
 # ## Hand in your work
 #
 # 1. Menu **Kernel → Restart Kernel and Run All Cells…** An answer that works only in a certain order of cells shows up now.
-# 2. Look at the panels, and at the table below. It shows each exercise as its last check left it: after step 1, what you are about to hand in. An answer
-#    that you have broken since counts as broken. Some course servers also show a **Validate** button above the notebook: it runs everything afresh and
+# 2. Look at the panels, and at the table below. Step 1 ran every check again, so the table shows what you are about to hand in. Some course servers also show a **Validate** button above the notebook: it runs everything afresh and
 #    lists the checks that are not earned yet.
 # 3. Save with **Ctrl + S** (**Cmd + S** on a Mac).
 # 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is
@@ -244,7 +243,6 @@ progress()
 # - read a figure and move its slider;
 # - read `[B, T, d]` aloud;
 # - learn from a wrong answer: what was seen, the likely cause, where to look;
-# - say why only inputs you have not seen can grade you, and hand in your work.
+# - say why your grade comes from inputs you have not seen, and hand in your work.
 #
-# Next: the next notebook, when your course has it: what attention can and cannot do. If you know attention well, or your course does not have it, go to
-# `02_feed_forward`.
+# Next: `01_attention`. In a hurry to meet the FFN? Go to `02_feed_forward`.

@@ -19,11 +19,11 @@
 # |---|---|
 # | **Difficulty** | intermediate |
 # | **Time** | 70 minutes, and 10 more for the quiz and question M1 (sections 9 and 10), which can wait for another day |
-# | **You need** | softmax, matrix products, multi-head attention seen once, and `00_start_here` |
+# | **You need** | softmax, matrix products, multi-head attention, ReLU and LayerNorm seen once, and `00_start_here` |
 # | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # A Transformer block has two parts: attention, which lets tokens look at each other, and the feed-forward network, FFN, which works on each token alone.
-# Why are there two? “Attention is linear, so something must bend”, many pages say. You will measure how much of that is true, make attention fail, see it
+# Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention fail, see it
 # succeed where it should not, and watch a stack of it forget what it was told. At the end, **you will be able to …**
 #
 # | | tested by |
@@ -32,7 +32,7 @@
 # | say for each of the five steps of attention whether it is linear, and in what | `quiz_linear`, question M1 |
 # | measure superposition, with the attention weights frozen and free | `superposition_error` |
 # | solve XOR by hand with ReLU, and name what else could do it | `xor_weights`, `quiz_xor` |
-# | measure how tokens become one in a deep stack, and name what stops it | `rank1_residual`, `attention_only_collapse` |
+# | measure how tokens become one in a deep stack, and name what slows it down | `rank1_residual`, `attention_only_collapse` |
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -104,23 +104,25 @@ recheck("attention_output", attention_output)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Does no blend ever leave the hull?** The cell blends the 14 tokens of the sentence below, 13 words and the full stop, with random weights, a thousand
-# times. It looks whether any number of any blend is larger, or smaller, than that number is in all values: then the blend lies outside of the box around
-# the values, and so outside of the hull in that box. Then it does the same with weights that may be negative.
+# times. A blend is in the hull if in **no** direction it lies further out than all of the values. So for each blend it tries a thousand random directions, and
+# also those from each value to the blend. Then it does the same with weights that may be negative.
 #
 # *The creek was cold and the spunky dog wanted to jump over it.*
 
 # %% nbgrader={"grade": false, "grade_id": "hull", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
 V = figures.embeddings(dtype=torch.float64)  # [14, 6]: the sentence, 6 numbers per token
-low, high = V.min(dim=0).values, V.max(dim=0).values
 scores = 4 * torch.randn(1000, 14, dtype=torch.float64)
+directions = torch.randn(1000, 6, dtype=torch.float64)
 for name, A in (
     ("softmax", torch.softmax(scores, dim=-1)),
     ("scores / sum", scores / scores.sum(dim=-1, keepdim=True)),
 ):
-    out = A @ V
-    outside = ((out < low - 1e-9) | (out > high + 1e-9)).any(dim=-1)
-    print(f"{name:13} {outside.float().mean():4.0%} of 1000 outputs leave the box around the values")
+    outside = 0
+    for out in A @ V:
+        tried = torch.cat([directions, out - V])  # [1014, 6]
+        outside += bool((tried @ out > (tried @ V.T).amax(dim=1) + 1e-9).any())
+    print(f"{name:13} {outside / 1000:4.0%} of 1000 outputs are outside of the hull")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "five-steps", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · Where the weights come from
@@ -136,7 +138,7 @@ for name, A in (
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
 # A blend is a mix, step 4: the hull is that of the values V. Step 5 moves all blends and their hull with one matrix. With several heads the outputs of all
-# of them are added up. (Usually it is written as one step: the mixes stand side by side, and a larger $W_O$ holds the matrices of the heads one below the
+# of them are added up. (Usually it is written as one step: the mixes are side by side, and a larger $W_O$ holds the matrices of the heads one below the
 # other.) Here is one head for our sentence.
 
 # %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -157,8 +159,9 @@ print(f"the rows of A sum to {rows.min():.6f} … {rows.max():.6f}; its smallest
 # - **Takes** `X` [T, d], `Wq`, `Wk`, `Wv` [d, h], `Wo` [h, d], and optionally `A` [T, T].
 # - **Returns** the pair `(out, A)`: the output [T, d] and the attention weights [T, T].
 # - Without `A`, the weights are computed from `X`: scores divided by √h, where h is the number of columns of `Wq`; no mask.
-# - **With `A`**, steps 2 and 3 are skipped: this `A` is used as it is, and returned. We will need that to *freeze* the weights.
-# - One head, no batch dimension, no residual connection. Gradients reach X and all four matrices, through `out` and through `A`.
+# - **With `A`**, steps 2 and 3 are skipped: this `A` is used as it is, whatever its numbers, and returned. We will need that to *freeze* the weights.
+# - One head, no batch dimension, no residual connection. Gradients reach X and all four matrices, through `out`; through `A` they
+#   reach X, `Wq` and `Wk`, for A is made of these alone.
 # - Everything comes back in the dtype of `X`; nothing that was handed in is changed.
 #
 # Stuck? Run `hint("self_attention")` in a cell of your own.
@@ -203,10 +206,10 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** With A free the distance is 0 at s = 1, where there is nothing to see, at s = 0, and at s = −1: there both signs of a score's two factors
-# turn, so the scores and A stay the same. Everywhere else attention is not linear in X. Larger vectors have larger scores, and A becomes more decided. **With A
+# turn, so the scores and A stay the same. Everywhere else attention is not linear in X. Larger vectors have larger scores, and A becomes sharper. **With A
 # frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
 #
-# So both who say “attention is linear” and who say “it is not” can be right. Instead of arguing, measure.
+# So both camps are right, each about another map. Don't argue: measure.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "superposition_error-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `superposition_error`
@@ -219,7 +222,7 @@ controls.show(
 #
 # - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of one shape. That shape, and the shape of what f returns, may be any.
 # - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
-# - f may have weights that are being trained. The number that you return must not hang on their graph; a tensor without dimensions is accepted if it does not.
+# - f may have weights that are being trained. Return a plain float, say with `.item()`, so that nothing hangs on their graph.
 # - f(X + Y) is never all zero. `X` and `Y` stay as they were. Numbers are compared to six digits.
 #
 # Stuck? Run `hint("superposition_error")` in a cell of your own.
@@ -268,8 +271,8 @@ except NotImplementedError:
     print("This table fills when superposition_error is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Steps 1, 4 and 5 are linear in what they are given. Step 2 multiplies X by X: it is linear in the queries and in the keys, each with the other
-# held fixed, and not in X. Step 3 bends. So:
+# **What you saw.** Steps 1 and 5 are linear. Steps 2 and 4 multiply two things that both come from X, queries with keys and weights with values. Such a step is
+# linear in each of the two while the other is held fixed, and not in X. Step 3 is not linear at all. So:
 #
 # | the head, as a map of … | is |
 # |---|---|
@@ -278,7 +281,8 @@ except NotImplementedError:
 # | X, for a single token | linear: one score, and the softmax of one number is always 1 |
 # | X | **not** linear |
 #
-# A block has three things that bend: softmax, normalisation, and the activation of the FFN. Only the last works on each token alone and is as wide as you like.
+# A block has three non-linear things (this course says that they *bend*): softmax, normalisation, and the activation of the FFN. Norm and activation work on each
+# token alone; only the activation comes in any width.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · What one token can't do
@@ -319,7 +323,8 @@ for name, target in targets.items():
 print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "affine-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For XOR no affine map is better than a shrug. For AND the loss falls towards 0: the threshold a + b > 1.5 parts the points, though the **value** of AND is no
+# For XOR no affine map has a smaller loss than a shrug. (A line gets three of four right, but the loss makes it pay more for the fourth than it gains with the
+# three.) For AND the loss falls towards 0: the threshold a + b > 1.5 parts the points, though the **value** of AND is no
 # affine function either.
 #
 # So something must bend. Two ReLUs are enough, and you can find them by hand.
@@ -331,23 +336,23 @@ print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
 #
 # Write down a small network with ReLU that computes XOR: `out = relu(x @ W1 + b1) @ W2 + b2`.
 #
-# - **Takes** nothing.
+# - **Takes** two different numbers, `low` and `high`. Either may be the larger one, and either may be negative.
 # - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
-# - The four inputs are x = (0, 0), (0, 1), (1, 0) and (1, 1). The outputs for (0, 1) and (1, 0) must both be **at least 0.25 above** the outputs for (0, 0)
-#   and (1, 1). Their size is otherwise free, and there is more than one right answer.
-# - No training is needed. Paper helps.
+# - The four inputs are x = (0, 0), (0, 1), (1, 0) and (1, 1). The output must be `high` for (0, 1) and (1, 0), and `low` for (0, 0) and (1, 1). It may be off
+#   by a hundredth of the distance between the two. There is more than one right answer.
+# - No training is needed. Paper helps: first find weights for `low` = 0 and `high` = 1.
 #
 # Stuck? Run `hint("xor_weights")` in a cell of your own.
 
 
 # %% nbgrader={"grade": false, "grade_id": "xor_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def xor_weights():
-    """W1 [2, H], b1 [H], W2 [H, 1], b2 [1] of a ReLU network that computes XOR."""
+def xor_weights(low, high):
+    """W1 [2, H], b1 [H], W2 [H, 1], b2 [1] of a ReLU network that gives `high` where one of two features is on, else `low`."""
     ### BEGIN SOLUTION
     W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0]])  # both neurons read a + b
     b1 = torch.tensor([0.0, -1.0])  # the first starts to rise at 0, the second at 1
-    W2 = torch.tensor([[1.0], [-2.0]])  # up with the first, and twice as steeply down
-    b2 = torch.tensor([0.0])
+    W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)  # up with the first, and twice as steeply down
+    b2 = torch.tensor([low])  # where all of it begins
     return W1, b1, W2, b2
     ### END SOLUTION
     raise NotImplementedError
@@ -413,25 +418,32 @@ for n, H in enumerate(widths):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Two surprises
 #
-# “Attention alone cannot compute *if A and B*”, says a published lesson. With one token its output is affine in A and B: it can't be the value of
-# “A and B”, and no threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
+# A published lesson lists XOR-like patterns among the things that attention cannot learn. With one token that is so: its output is affine in the features, and no
+# threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
 # a **product** of features.
 #
-# Below, one head, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The values are −1 for the token
-# and +1 for BOS. **Predict** the four outputs.
+# Below, one head as in section 2, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The values are 0
+# for the token and 1 for BOS. **Predict** the four outputs.
 
 # %% nbgrader={"grade": false, "grade_id": "scores-multiply", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
+
+
+def xor_head(a, b):
+    """The weight of the token on itself, and its output."""
+    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
+    query = X[1] @ Wq  # asks for a ...
+    weights = torch.softmax((X @ Wk) @ query, dim=0)  # ... and the key holds b; h = 1
+    return weights[1].item(), (weights @ (X @ Wv)).item()
+
+
 print(" a   b   weight on itself   output")
 for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
-    q = X[1] @ torch.tensor([[50.0], [0.0], [0.0]], dtype=torch.float64)  # the query asks for a ...
-    K = X @ torch.tensor([[0.0], [1.0], [0.0]], dtype=torch.float64)  # ... the key holds b; h = 1
-    weights = torch.softmax(K @ q, dim=0)
-    V = 2 * X[:, 2] - 1  # +1 for BOS, -1 for the token
-    print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {weights @ V:6.2f}")
+    on_itself, output = xor_head(a, b)
+    print(f"{a:2}  {b:2}   {on_itself:16.2f}   {output:6.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# That is XOR, exactly, from one head. (The output is +1 where a and b differ.) So what can be claimed? **With one token, or with attention weights that do not
+# That is XOR from one head, to 21 digits: the output is 1 where a and b differ, and 2·10⁻²² where they do not. So what can be claimed? **With one token, or with attention weights that do not
 # depend on the features, attention is affine and can't do XOR.** In general it can multiply, and it is used that way.
 #
 # **The second surprise.** Take two linear layers, and put nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The cell trains
@@ -451,7 +463,7 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is
-# a bend. So never show that “a linear model fails” with a LayerNorm in it. What the FFN has, and these two do not, is width: as many bends as you
+# not linear. So never show that “a linear model fails” with a LayerNorm in it. What the FFN has, and these two do not, is width: as many bends as you
 # give it neurons, wherever learning needs them.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -459,26 +471,58 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 #
 # Each layer of attention replaces tokens by averages. What happens to averages of averages of averages?
 #
-# The figure sends 14 random tokens through 12 random layers of attention with 4 heads. It shows how much the tokens differ: the part of X that is left when their
+# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. It shows how much the tokens differ: the part of X that is left when their
 # mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”.
 #
-# **Predict** what stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of them? Then tick one at a time.
+# **Predict** what stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of them? Then tick one at a time,
+# and go all the way to 96 layers: GPT-3 has as many.
 
 # %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.collapse,
-    depth=controls.play("layers", 1, 12, 1, 6),
+    depth=controls.steps("layers", figures.DEPTHS, 6),
     skip=controls.toggle("skip", False),
     ffn=controls.toggle("FFN", False),
     norm=controls.toggle("norm", False),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Attention alone makes all tokens one within four or five layers, and the fall gets steeper: each layer roughly multiplies the exponent, which
-# is called **doubly exponential**. An FFN without skip does not help: with it the tokens are one as soon. A norm without skip buys one layer. **The skip stops it**:
-# each token hands its own vector on. With the skip alone the tokens still drift together, slowly, for each layer adds more of what they share; skip, FFN and norm
-# together hold them apart through all twelve layers.
+# **What you saw.** Nothing stops it.
 #
+# - **Without a skip it is a crash.** Attention alone melts all tokens into one within four layers. An FFN makes it worse: 3·10⁻⁸ after three layers, where
+#   attention alone has 2·10⁻⁶. A norm buys one layer.
+# - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share: what is left is 0.1 after 12
+#   layers, a few thousandths after 24, a millionth after 48, and 10⁻¹³ after 96.
+# - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.15. The stream of vectors grows, the norm keeps what each layer adds at one
+#   size, and so each layer's push counts for less. With the FFN as well it is 0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.
+#
+# How can an FFN pull tokens together, which it never sees side by side? Its ReLU cuts off what is negative, so all tokens get a common part. Here are FFNs
+# alone, one after the other, without attention and without skips:
+
+# %% nbgrader={"grade": false, "grade_id": "ffn-alone", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for seed in range(3):
+    rng = torch.Generator().manual_seed(seed)
+    X = torch.randn(14, 64, generator=rng, dtype=torch.float64)
+    apart = []
+    for _ in range(13):
+        apart.append((X - X.mean(dim=0)).norm() / X.norm())
+        W1, W2 = torch.randn(64, 256, generator=rng).double() / 8, torch.randn(256, 64, generator=rng).double() / 16
+        X = torch.relu(X @ W1) @ W2
+    print("   ".join(f"FFNs: {n:2}, r(X) = {apart[n]:.2f}" for n in (0, 1, 4, 12)))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "cube-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Why does the crash get steeper?** Suppose that tokens share a large part and differ by a small rest. Their queries then give nearly the same weights: what
+# changes these weights is a product of two rests, one in the query and one in the key. The changed weights mix a third rest. So each layer of bare attention about **cubes**
+# r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
+# rests alone, and can go on.
+
+# %% nbgrader={"grade": false, "grade_id": "cubed", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+found = figures.cubed(layers=6)
+for layer, exponent in enumerate(found):
+    tripled = f"   {exponent / found[layer - 1]:.2f} times the exponent before" if layer > 2 else ""
+    print(f"after layer {layer}: 10^{exponent:z.1f}{tripled}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "cubed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Let us measure it with your own code. What we call **rank one** here means: every row of X is the same vector.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rank1_residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -521,11 +565,11 @@ recheck("rank1_residual", rank1_residual)
 #
 # *4 points · difficulty ●●○ · 7 minutes*
 #
-# Send tokens through a stack of attention, and write down the residual on the way.
+# Send tokens through a stack of attention, and record r(X) after each layer.
 #
 # - **Takes** `X0` [T, d]; `weights`, a list with one tuple `(Wq, Wk, Wv, Wo)` per layer, with shapes as in `self_attention`; and `skip`, True or False.
 # - In each layer, X becomes attention(X), or with `skip` X + attention(X). One head, scores divided by √h, no mask, no norm, no FFN.
-# - **Returns** a list of L + 1 numbers: the residual r(X) of `X0`, and then the one after each of the L layers.
+# - **Returns** a list of L + 1 numbers: r(X) of `X0`, and then the one after each of the L layers.
 # - Everything is computed in **float64**, also when `X0` and the weights come in float32. Nothing that was handed in is changed.
 # - You may call what you wrote before.
 #
@@ -586,17 +630,36 @@ for name, parts in {
         print(f"{name if seed == 0 else '':21}", "  ".join(f"{value:8.1e}" for value in found))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "seeds-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved it: without skip connections or MLPs, the output of a stack of self-attention converges doubly
-# exponentially to a matrix of rank one. Skips and MLPs, they write, stop this. Read it precisely: **the skip is what is needed**; an MLP can slow the fall down,
-# as far as it pulls tokens apart, and at these random weights it does not. So what happens when you take the FFN out of a Transformer? It does **not** collapse, as
-# long as its skips are there. What is lost is something else. Notebook 10 takes it out, and looks.
+# **Does the skip save it?** Ask your own function: 96 layers, with skip.
+
+# %% nbgrader={"grade": false, "grade_id": "slide", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+try:
+    for seed in range(3):
+        rng = torch.Generator().manual_seed(seed)
+        X0 = torch.randn(14, 64, generator=rng, dtype=torch.float64)
+        layers = [
+            tuple(torch.randn(64, 64, generator=rng, dtype=torch.float64) / 8 for _ in range(4)) for _ in range(96)
+        ]
+        found = attention_only_collapse(X0, layers, skip=True)
+        print("   ".join(f"{n} layers: {found[n]:7.1e}" for n in (12, 24, 48, 96)))
+except NotImplementedError:
+    print("This table fills when attention_only_collapse is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "slide-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved the crash: without skip connections or MLPs, the output of a stack of self-attention converges doubly
+# exponentially to a matrix of rank one. With skips, they show, there **exist** weights for which it does not. That is not a promise for all weights: your own
+# function has just seen tokens with a skip become one, only later. Noci et al. (2022, arXiv 2206.03126) find the same in Transformers with skips: tokens align
+# more and more with depth, unless what each layer adds is made smaller the deeper the network is.
+#
+# So what happens when you take the FFN out of a Transformer? Nothing dramatic happens to this fall: with skip and norm it is a crawl, with the FFN or
+# without. What is lost is something else. Notebook 10 takes it out, and looks.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · Spot the error
 #
-# Three statements from published pages. For each: find the error, then run the cell.
+# Two statements from published pages. For each: find the error, then run the cell.
 #
-# **A.** “The softmax is not itself linear, but the blending is strictly linear”, says a blog about multi-head attention. Is attention then linear in X?
+# **A.** A blog walks through multi-head attention, step by step, and closes: “It is a strictly linear operation.” Is attention linear in X?
 # Here f is our head on the whole sentence.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-linear-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -610,31 +673,21 @@ def head(X):
 for s in (2, -1):
     print(f"s = {s:2}: f(sX) and s·f(X) differ by {(head(s * X) - s * head(X)).norm() / (s * head(X)).norm():.0%}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-and", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The blending is linear in the values, for weights that stand still. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
-#
-# **B.** The same blog lists “a > 0.5 **and** b > 0.5” among the things that call for a bend, for features a and b that are 0 or 1.
-
-# %% nbgrader={"grade": false, "grade_id": "spot-and-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
-    print(f"a = {a}, b = {b}:  a > 0.5 and b > 0.5 is {a > 0.5 and b > 0.5!s:5}   a + b > 1.5 is {a + b > 1.5}")
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For features that are 0 or 1, AND is **linearly separable**: a linear map and a threshold do it. (For arbitrary numbers, a = 3 and b = 0 is a counter-example.)
-# What needs more is XOR, or the product a·b as a value.
+# The blending is linear in the values, for weights that do not move. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
 #
-# **C.** A lesson's table of what attention can't do says: “XOR: ✗. Attention outputs are linear combinations.” The cell asks the head of section 5, where the only
-# thing that changed between the four lines was the token's features.
+# **B.** A lesson has a table of what attention lacks. Because of “No non-linearity”, it says there, attention “Cannot learn XOR-like patterns”. The cell asks the
+# head of section 5, where the only thing that changes between the four lines is the token's features.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-local-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-rows = [(a, b, math.tanh(-25.0 * a * b)) for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1))]  # 1 - 2 * sigmoid(50 a b)
-print("outputs:", [round(out, 2) for *_, out in rows])
-print(
-    "f(-1,-1) + f(1,1) =", round(rows[0][2] + rows[3][2], 2), "  f(-1,1) + f(1,-1) =", round(rows[1][2] + rows[2][2], 2)
-)
+outputs = {(a, b): xor_head(a, b)[1] for a in (-1, 1) for b in (-1, 1)}
+print("outputs:", {corner: round(out, 2) for corner, out in outputs.items()})
+print("f(-1,-1) + f(1,1) =", round(outputs[-1, -1] + outputs[1, 1], 2))
+print("f(-1,1) + f(1,-1) =", round(outputs[-1, 1] + outputs[1, -1], 2))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A linear combination, yes, but of values with coefficients that are made from the features. An affine map would give the same sum on both diagonals.
+# An output of attention is a linear combination of values, but its coefficients are made from the features. An affine map would give the same sum on both
+# diagonals. For a single token the table is right.
 #
 # ## 8 · Attention and FFN, side by side
 #
@@ -648,7 +701,7 @@ print(
 # | in another picture | feature engineering | a simple model on top of the features |
 #
 # The last two lines are pictures, not mechanisms: attention computes as well, and an FFN can also copy. The block holds the two together with the skip, which
-# saved the tokens in section 6:
+# kept the tokens apart for longer in section 6:
 #
 # > z = x + attention(norm(x))
 # >
@@ -661,12 +714,13 @@ print(
 #
 # ### Question `quiz_hull`
 #
-# One head, before its output matrix $W_O$. Where can an output lie, whatever the queries and keys? Choose the tightest answer.
+# In one head, the third number of every value is between 0.2 and 0.5. Where can the third number of a mix lie, before $W_O$, whatever the queries and keys? Choose
+# the tightest answer.
 #
 # - **A.** Anywhere: the scores can be any numbers.
-# - **B.** In the span of the values: all their linear combinations.
-# - **C.** In the convex hull of the values: all their weighted averages.
-# - **D.** In the unit ball, because softmax normalises.
+# - **B.** At any multiple of the numbers that the values have there.
+# - **C.** Between 0.2 and 0.5.
+# - **D.** Between −1 and 1, because softmax normalises.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_hull", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_hull = ...  # "A", "B", "C" or "D"
@@ -685,11 +739,11 @@ recheck("quiz_hull", quiz_hull)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_linear`
 #
-# You compute A once, from one sentence, and keep it. Then you feed other vectors X through the head, with this A. As a map of X, the head is …
+# You compute A once, from one sentence X, and keep it. Then you feed the sentence 3X through the head, with this A. The output is …
 #
-# - **A.** linear.
-# - **B.** linear in the queries only.
-# - **C.** not linear, because of the softmax.
+# - **A.** exactly three times the output for X.
+# - **B.** three times the output for X only if the queries are kept as well.
+# - **C.** another one, because the softmax is not linear.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_linear = ...  # "A", "B" or "C"
@@ -708,10 +762,11 @@ recheck("quiz_linear", quiz_linear)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_xor`
 #
-# A token with two features goes through Linear → LayerNorm → Linear. There is no attention, no FFN and no activation. Can this compute XOR of the two features, for a threshold on the output?
+# A token with two features goes through Linear → RMSNorm → Linear, with biases. RMSNorm divides the numbers of a token by the root of their mean square, and
+# subtracts nothing. There is no attention, no FFN and no activation. Can this compute XOR of the two features, for a threshold on the output?
 #
 # - **A.** No: without an activation everything is linear.
-# - **B.** Yes: LayerNorm is not linear.
+# - **B.** Yes: what it divides by depends on the token.
 # - **C.** Only if there is a second token.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_xor", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -766,13 +821,14 @@ recheck("quiz_xor", quiz_xor)
 # - say which of its five steps are linear, and in what: M1;
 # - measure superposition: `superposition_error`;
 # - solve XOR with two ReLUs, and name two other things that can do it: `xor_weights`;
-# - measure how the tokens of a deep stack become one, and say what stops it: `rank1_residual`, `attention_only_collapse`.
+# - measure how the tokens of a deep stack become one, and say what slows it down: `rank1_residual`, `attention_only_collapse`.
 #
 # ## Going further
 #
 # - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762), section 3.2.
 # - Dong, Cordonnier and Loukas 2021, *Attention is not all you need: pure attention loses rank doubly exponentially with depth* (arXiv 2103.03404).
-# - Yun et al. 2020, *Are Transformers universal approximators of sequence-to-sequence functions?* What attention and FFN contribute, with proofs.
+# - Noci et al. 2022, *Signal Propagation in Transformers: Theoretical Perspectives and the Role of Rank Collapse* (arXiv 2206.03126): with skips.
+# - Yun et al. 2020, *Are Transformers universal approximators of sequence-to-sequence functions?* (arXiv 1912.10077). What attention and FFN contribute, with proofs.
 #
 # Next: `02_feed_forward`, where the FFN itself is built.
 

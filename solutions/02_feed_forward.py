@@ -23,14 +23,14 @@
 # | **Points** | 24 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
-# with a bend between them. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend away, and rebuild it
+# with a non-linearity between them, a *bend*. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend away, and rebuild it
 # deeper. At the end, **you will be able to …**
 #
 # | | tested by |
 # |---|---|
 # | compute an FFN from its four arrays, for any number of tokens | `ffn_forward` |
 # | keep and read the three stages of an FFN | `ffn_trace` |
-# | write the FFN as a module that refuses bad arguments and drops out only while training | `PositionwiseFeedForward` |
+# | write the FFN as a module that refuses bad arguments and applies dropout only during training | `PositionwiseFeedForward` |
 # | fold an FFN without its bend into one matrix | `collapse_linear` |
 # | make an FFN deeper, and put a norm inside | `DeepFFN`, `NormFFN` |
 # | say where dropout goes, in the paper and in its code | question M2 |
@@ -68,7 +68,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Each box in the middle is a **hidden neuron**. It adds up the inputs, each times a weight, and a number of its own, its **bias**.
 # Then comes the bend, the **activation**. Here it is **ReLU**: keep what is positive, turn the rest into 0. A neuron that gets 0 stays silent. Each
-# neuron that fires adds its own numbers to the outputs, more when it fires more strongly. The last bias is added in any case: it belongs to no neuron.
+# neuron that fires adds its own numbers to the outputs, more when it fires more strongly. The output bias is added either way: it belongs to no neuron.
 #
 # The top neuron fires when cold and water together exceed 1. As long as each is 0 or 1, that means: cold **and** water. (Can you make it fire without
 # any water?) The cell asks the network about four things that `it` could be.
@@ -107,7 +107,7 @@ for thing, (cold, water) in things.items():
 # - **Returns** a tensor [..., d_model], in the dtype of `x`.
 # - `x` may be one token [d_model], a sentence [T, d_model], or have any number of dimensions before the last.
 # - Gradients reach `x` and all four arrays. Do not change any of them in place.
-# - Values are compared in float64, to nine digits. Wherever you need a constant, write it as a Python float, not as a float32 tensor.
+# - In this notebook values are compared in float64, to nine digits. Wherever you need a constant, write it as a Python float, not as a float32 tensor.
 # - Shapes that do not fit: nothing to do, torch raises its own error.
 #
 # Stuck? Run `hint("ffn_forward")` in a cell of your own.
@@ -231,7 +231,6 @@ for name in ("ReLU", "GELU"):
 # - The activation is GELU in its **tanh form**, the one GPT-2 uses: `F.gelu(…, approximate="tanh")`. Without that argument torch computes another,
 #   slightly different GELU (notebook 03 compares the two).
 # - `pre` is what came **before** the activation. Do not change it in place, nor `x`, nor the arrays. Gradients flow through all three stages.
-# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("ffn_trace")` in a cell of your own.
 
@@ -266,7 +265,7 @@ recheck("ffn_trace", ffn_trace)
 # - dropout on the hidden layer;
 # - the output has the shape of the input.
 #
-# Three things that a user of the module will be glad about, added by us:
+# We add three things that users will thank you for:
 #
 # - it accepts an activation by name **or** as a function, like `F.relu`;
 # - it refuses a bad argument when it is made, not an hour later;
@@ -283,7 +282,8 @@ print("linear1.weight", list(linear1.weight.shape), "   W1", list(W1.shape))
 print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x @ W1 + b1)).abs().max():.6f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Dropout** sets each number to 0 with probability p, so that no neuron can be relied upon. It does so while training only.
+# **Dropout** sets each number to 0 with probability p, so that the network can't rely on any single neuron. It does so
+# only during training.
 #
 # **Predict:** eight ones go through dropout with p = 0.5. Which numbers will come out?
 
@@ -310,12 +310,11 @@ print("F.dropout, whatever the mode:", F.dropout(ones, 0.5).tolist())
 #
 # - **Layers** `linear1 = nn.Linear(d_model, d_ff)` and `linear2 = nn.Linear(d_ff, d_model)`, both with bias, under these names.
 # - **Activation** between them: `"relu"`, `"gelu"` (the default form of `F.gelu`), `"silu"` (`F.silu`), or any function of a tensor.
-# - **Anything else** as `activation`: raise `ValueError` in `__init__`.
-# - **Dropout** with probability `dropout` on the hidden layer, **after** the activation and before `linear2`, with the survivors scaled up as above.
-#   Off in `eval()`.
-# - **`extra_repr()`** returns a text with both sizes, as in `d_model=6, d_ff=10`. `print` shows it.
+# - **Anything else** as `activation`, such as `"sulu"`, `3` or `None`: raise `ValueError` in `__init__`.
+# - **Dropout** with probability `dropout` on the hidden layer, **after** the activation and before `linear2`, each number by a chance of its
+#   own, with the survivors scaled up as above. Off in `eval()`, where nothing is scaled either.
+# - **`extra_repr()`** returns a text with both sizes, as in `d_model=6, d_ff=10`, of at most 120 characters. `print` shows it.
 # - No residual connection and no norm: these belong to the block around the FFN (notebook 04).
-# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("PositionwiseFeedForward")` in a cell of your own.
 
@@ -392,7 +391,6 @@ controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1
 # - **Takes** `W1` [d_model, d_ff], `b1` [d_ff], `W2` [d_ff, d_model], `b2` [d_model], as in `ffn_forward`.
 # - **Returns** the pair `(W, b)`, `W` [d_model, d_model] and `b` [d_model], so that `x @ W + b` equals `(x @ W1 + b1) @ W2 + b2` for every `x`.
 # - The dtype stays. Gradients reach all four arrays. Do not change these in place.
-# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("collapse_linear")` in a cell of your own.
 
@@ -456,7 +454,7 @@ print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 # nothing, so silencing some of them changes nothing. “Nowhere” and “on the hidden layer” look alike, and so do “on the output” and “on both”. What
 # would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
-# While evaluating, `nn.Dropout` is switched off wherever it stands (a bare `F.dropout` would go on, see section 4), and all four are the same function.
+# While evaluating, `nn.Dropout` is switched off wherever it is (a bare `F.dropout` would go on, see section 4), and all four are the same function.
 # So a trained model's weights do not tell you which it was. You have to look it up:
 #
 # | where dropout is applied | hidden layer | output, before it is added to x |
@@ -468,13 +466,13 @@ print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 # | BERT; nanoGPT | – | yes |
 # | LLaMA | – | – |
 #
-# The paper and its own code disagree, depending on the version you take. “The FFN has dropout on its hidden layer”, as many pages put it, is one choice
+# The paper and its own code disagree, depending on the version you take. Dropout on the hidden layer, which many pages give as the rule, is one choice
 # among several. Question M2 comes back to this.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "repair-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 7 · Repair a published class
+# ## 7 · Repair a copied class
 #
-# A blog prints its FFN class about like this. It can never have run in this form. What is wrong with it? Look first, then run the cell. It has Python
+# When a page is copied as text, code suffers. This is about how the FFN class of a blog arrived here. It can't run in this form. What is wrong with it? Look first, then run the cell. It has Python
 # read the text between the quotes, make an FFN with the class, and call it on four tokens. Repair the text and run the cell again, until it says that the
 # class works. Python stops at the first thing it cannot do, so the message is a place to start; and text that Python can read need not do what it should.
 
@@ -512,8 +510,8 @@ except Exception as error:
 # <details><summary><b>The three repairs</b></summary>
 #
 # 1. A name cannot hold a hyphen: Python reads `feed-forwardNet` as a subtraction. `FeedForwardNet` will do.
-# 2. The indentation is lost. What belongs to the class has to stand further right than `class`, what belongs to a method further right than `def`. Python
-#    insists on it for the first line after a colon only. If you indent just `def __init__` and `super().__init__()`, the lines that follow stand outside the
+# 2. The indentation is lost. What belongs to the class has to be further right than `class`, what belongs to a method further right than `def`. Python
+#    insists on it for the first line after a colon only. If you indent just `def __init__` and `super().__init__()`, the lines that follow are outside the
 #    class, and Python finds out only when it runs them: `self` and `d_model` mean nothing there.
 # 3. The next sentence of the page has run into the last line of the code.
 #
@@ -560,10 +558,9 @@ print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in 
 #
 # - **Layers**, all `nn.Linear` with bias and weights of their own: d_model → d_ff, then `n_hidden` − 1 times d_ff → d_ff, then d_ff → d_model. With
 #   `n_hidden=1` this is the FFN you know. How you name them is up to you.
-# - **Activation** after every hidden layer, not after the last one. `activation` is `"relu"`, `"gelu"`, `"silu"` or a function, as before.
+# - **Activation** after every hidden layer, not after the last one. `activation` is `"relu"`, `"gelu"`, `"silu"` or a function. (What else you accept is up to you.)
 # - **`n_hidden` below 1**: raise `ValueError` in `__init__`.
 # - No dropout, no norm, no residual connection.
-# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("DeepFFN")` in a cell of your own.
 
@@ -630,9 +627,8 @@ print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 
 # - **Order** `linear1`, activation, layer norm, `linear2`. The two linear layers have these names, biases, and the shapes you know.
 # - **Layer norm** over the d_ff numbers of one token: subtract their mean, divide by √(variance + 1e-5), where the variance divides by d_ff, not by
 #   d_ff − 1. Then times a learned gain [d_ff] that starts at 1, plus a learned bias [d_ff] that starts at 0. `nn.LayerNorm` does all this.
-# - **`activation`** as before, `"relu"` by default.
+# - **`activation`** is `"relu"` (the default), `"gelu"`, `"silu"` or a function. (What else you accept is up to you.)
 # - No dropout, no residual connection.
-# - Values are compared in float64, to nine digits: write constants as Python floats, not as float32 tensors.
 #
 # Stuck? Run `hint("NormFFN")` in a cell of your own.
 
@@ -674,7 +670,7 @@ recheck("NormFFN", NormFFN)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-relu", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 9 · Spot the error
 #
-# Four statements from published pages. For each: find the error, then run the cell.
+# Three statements from published pages. For each: find the error, then run the cell.
 #
 # **A.** A tutorial defines ReLU by `return max(0, x)`, with Python's own `max`.
 
@@ -683,25 +679,14 @@ try:
     print(max(0, torch.tensor([-1.0, 2.0])))
 except RuntimeError as error:
     print("RuntimeError:", error)
-print("for a single number:", max(0, torch.tensor(-1.0, requires_grad=True)))
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-bias", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Python's `max` has to decide once which of the two is larger. A tensor of two numbers has no answer to that. For a single number it hands back the
-# integer 0, through which no gradient flows. `torch.relu(x)` or `x.clamp(min=0)` compare number by number.
-#
-# **B.** “This applies the first layer to all positions at once: `hidden = x @ W1`”, says the same tutorial, whose formula is the one of section 1.
-
-# %% nbgrader={"grade": false, "grade_id": "spot-bias-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-W1, b1, W2, b2 = figures.weights(4)
-x = figures.embeddings()
-fires, published = x @ W1 + b1 > 0, x @ W1 > 0
-print(f"of {fires.numel()} hidden numbers, {(fires != published).sum()} are on the other side of zero")
+for number in (2.0, -1.0):
+    print(f"for the single number {number}:", max(0, torch.tensor(number, requires_grad=True)))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-count", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The bias `b1` is missing. It decides how easily a neuron fires, so some neurons fire for the wrong tokens. (Many newer models have no biases at all.
-# There the line is right.)
+# Python's `max` has to decide once which of the two is larger. A tensor of two numbers has no answer to that. For a single number that is not positive it
+# hands back the integer 0, through which no gradient flows. `torch.relu(x)` or `x.clamp(min=0)` compare number by number.
 #
-# **C.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048 and prints “Parameter count: 4,197,376”. **Predict** the right number before you
+# **B.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048 and prints “Parameter count: 4,197,376”. **Predict** the right number before you
 # run the cell.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-count-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -715,7 +700,7 @@ print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
 # Two matrices and two biases: 2 · 512 · 2048 + 2048 + 512 = 2,099,712. The activation and dropout own nothing. The published number counts each matrix
 # twice, and its remainder, 3,072, is not the sum of the biases, 2,560. The tutorial's own code gives the right one. Notebook 05 audits such numbers.
 #
-# **D.** “Without GELU the whole model would collapse to a single linear layer”, says the page with the bars of section 3. A linear map doubles its output
+# **C.** “Without it the whole model would collapse to a single linear layer.” So the page with the bars of section 3, about GELU. A linear map doubles its output
 # when you double its input. The cell tries that, with an FFN without GELU and with attention. It leaves out the FFN's biases: they add a constant, which
 # does not double, so even a straight FFN would fail the test. (Strictly, it is *affine*: linear plus a constant.)
 
@@ -747,11 +732,12 @@ for part in (straight_ffn, attention):
 #
 # ### Question `quiz_rank`
 #
-# An FFN without activation, with biases, computes x ↦ xW + b. What can you say about the rank of W, whatever the weights? Choose the tightest bound.
+# Two FFNs without activation work side by side, with d_model = 512, and their outputs are added. One has d_ff = 100, the other d_ff = 200. Together they compute
+# x ↦ xW + b. What can you say about the rank of W, whatever the weights?
 #
-# - **A.** It is at most d_model.
-# - **B.** It is at most d_ff.
-# - **C.** It is at most the smaller of d_model and d_ff.
+# - **A.** It is at most 100.
+# - **B.** It is at most 200.
+# - **C.** It is at most 300.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_rank = ...  # "A", "B" or "C"
@@ -770,11 +756,11 @@ recheck("quiz_rank", quiz_rank)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_bias-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_bias`
 #
-# An FFN's output is what its hidden neurons write, plus `b2`. Which neuron does `b2` belong to?
+# You take one hidden neuron out of a trained FFN: its column of `W1`, its entry of `b1`, its row of `W2`. What has to be done to `b2`?
 #
-# - **A.** To all of them: each neuron adds its share of `b2`.
-# - **B.** To none of them: `b2` is added whichever neurons fire.
-# - **C.** Entry j of `b2` belongs to neuron j.
+# - **A.** Its part that belongs to the neuron has to be subtracted.
+# - **B.** Nothing.
+# - **C.** The entry of that neuron has to be removed.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_bias = ...  # "A", "B" or "C"
@@ -793,11 +779,11 @@ recheck("quiz_bias", quiz_bias)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_dropout`
 #
-# A module's `forward` calls `F.dropout(hidden, 0.1)`. You call `eval()` on the module and then the module on an input. What happens?
+# A colleague calls `model.eval()`. Still the model gives two different outputs for the same input. Which line can be the cause?
 #
-# - **A.** It goes on dropping: the function is not told that training is over.
-# - **B.** Nothing is dropped: `eval()` switches off all dropout inside a module.
-# - **C.** PyTorch warns that dropout is used in `eval()`.
+# - **A.** `hidden = F.dropout(hidden, 0.1)` in `forward`.
+# - **B.** `hidden = self.dropout(hidden)` in `forward`, with `self.dropout = nn.Dropout(0.1)` in `__init__`.
+# - **C.** `hidden = F.dropout(hidden, 0.1, training=self.training)` in `forward`.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_dropout = ...  # "A", "B" or "C"
@@ -854,7 +840,7 @@ recheck("quiz_dropout", quiz_dropout)
 #
 # - compute an FFN from its four arrays, for any number of tokens: `ffn_forward`;
 # - keep and read its three stages, pre, act and out: `ffn_trace`;
-# - write it as a module that refuses bad arguments and drops out only while training: `PositionwiseFeedForward`;
+# - write it as a module that refuses bad arguments and applies dropout only during training: `PositionwiseFeedForward`;
 # - fold an FFN without its bend into one matrix, of rank at most the smaller of d_model and d_ff: `collapse_linear`;
 # - make it deeper, and put a norm inside: `DeepFFN`, `NormFFN`;
 # - say where dropout goes, in the paper and in its code: M2.
@@ -865,7 +851,7 @@ recheck("quiz_dropout", quiz_dropout)
 # - Shleifer, Weston and Ott 2021, *NormFormer* (arXiv 2110.09456): what a norm inside the FFN does for training.
 # - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): how few neurons fire in trained Transformers.
 #
-# Next: the next notebook, when your course has it. There the bend itself is the subject.
+# Next: `03_activations`, all about the bend.
 
 # %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 progress()

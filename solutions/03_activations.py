@@ -22,9 +22,9 @@
 # | **You need** | `02_feed_forward`; derivatives; the normal distribution seen once |
 # | **Points** | 22 for code, 4 for the quiz, 3 for an answer in your own words |
 #
-# Without its bend an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a parabola out of kinks and
-# measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth activations, and let three of
-# them race. At the end, **you will be able to …**
+# Without its non-linearity (its *bend*) an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a parabola
+# out of kinks and measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth activations, and
+# let three of them race. At the end, **you will be able to …**
 #
 # | | tested by |
 # |---|---|
@@ -66,8 +66,9 @@ controls.show(figures.kinks, units=controls.play("units", 0, 4, 1, 1, interval=1
 # way.) The first unit turns the flat line down with slope −1.5, and each of the others adds 1 to the slope. So the slopes are −1.5, −0.5, 0.5 and
 # 1.5, and the line follows the dashed parabola.
 #
-# Three numbers describe a unit: its kink stands where x·w + b = 0, that is at **x = −b/w**, and from left to right the slope changes there by
-# **|w|·v**. (Also for w < 0: such a unit has slope w·v left of its kink and 0 right of it. From w·v to 0 is a change of −w·v, and that is |w|·v.)
+# A unit has three numbers, w, b and v. They decide two things: **where** the kink is, namely where x·w + b = 0, that is at **x = −b/w**; and **by how
+# much** the slope changes there from left to right, namely by **|w|·v**. And the sign of w decides which side is flat. (The change is |w|·v for w < 0 as
+# well: such a unit has slope w·v left of its kink and 0 right of it. From w·v to 0 is a change of −w·v, and that is |w|·v.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `relu`
@@ -83,6 +84,7 @@ controls.show(figures.kinks, units=controls.play("units", 0, 4, 1, 1, interval=1
 #
 # Stuck? Run `hint("relu")` in a cell of your own.
 
+
 # %% nbgrader={"grade": false, "grade_id": "relu", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def relu(x):
     """max(x, 0) for every entry of x [...]: a new tensor [...]."""
@@ -90,6 +92,7 @@ def relu(x):
     return x.clamp(min=0)
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-relu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check("relu", relu)
@@ -100,8 +103,8 @@ recheck("relu", relu)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **How many pieces?** A blog says it in one line: “N neurons, N kinks, N + 1 pieces”. **Predict:** for eight units with random weights and the
-# interval from −3 to 3, how often are there nine pieces?
+# **How many pieces?** A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. **Predict:** for eight units with random
+# weights and the interval from −3 to 3, how often are there nine pieces?
 
 # %% nbgrader={"grade": false, "grade_id": "count-random", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for seed in range(6):
@@ -112,8 +115,8 @@ for seed in range(6):
     print(f"seed {seed}: {len(inside)} of 8 kinks inside, {len(inside) + 1} pieces")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** In half of these six draws. N + 1 is the **most** there can be. Kinks outside of the interval do not count; nor do those of units
-# that nobody reads; two in the same place are one, or even cancel.
+# **What you saw.** Nine pieces came out in three of these six draws. N + 1 is the **most** there can be. Kinks outside of the interval do not count;
+# nor do those of units whose output weight is 0; two in the same place are one, or even cancel.
 #
 # With more inputs than one, a kink becomes a line, a plane, a hyperplane; N of them cut a space of d dimensions into at most 1 + N + … + C(N, d)
 # regions, where C(N, d) is the number of ways to choose d out of N. For N = 8 that is 9 regions for d = 1, and 37 for d = 2. It is one reason for a
@@ -121,7 +124,10 @@ for seed in range(6):
 
 # %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for d in (1, 2, 8):
-    print(f"{d} inputs: at most", ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)))
+    print(
+        f"{d} inputs: at most",
+        ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)),
+    )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_pieces`
@@ -133,9 +139,11 @@ for d in (1, 2, 8):
 # - **Takes** `W1` [1, m], `b1` [m], `W2` [m, 1], and two numbers `A` < `B`. The weights may be 0.
 # - **Returns** an integer: 1 plus the number of places **strictly between** A and B where the slope really changes.
 # - Kinks in the same place are one place. If their changes of slope add up to 0, it is none.
-# - All numbers given are such that nothing gets rounded: kinks in the same place are exactly equal, and what cancels is exactly 0.
+# - All numbers given are such that nothing gets rounded: kinks in the same place are exactly equal, and what cancels is exactly 0. Kinks that differ
+#   by 1/100,000 are two, and a slope that changes by 1/100,000 changes.
 #
 # Stuck? Run `hint("count_pieces")` in a cell of your own.
+
 
 # %% nbgrader={"grade": false, "grade_id": "count_pieces", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_pieces(W1, b1, W2, A, B):
@@ -148,6 +156,7 @@ def count_pieces(W1, b1, W2, A, B):
     return 1 + sum(c != 0 for c in change.values())
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-count_pieces", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check("count_pieces", count_pieces)
@@ -194,6 +203,7 @@ controls.show(
 #
 # Stuck? Run `hint("relu_interpolant")` in a cell of your own.
 
+
 # %% nbgrader={"grade": false, "grade_id": "relu_interpolant", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def relu_interpolant(n, A, B):
     """W1 [1, m], b1 [m], W2 [m, 1], b2 [1] of a ReLU network that interpolates x² with n pieces on [A, B]."""
@@ -205,6 +215,7 @@ def relu_interpolant(n, A, B):
     ### END SOLUTION
     raise NotImplementedError
 
+
 # %% nbgrader={"grade": true, "grade_id": "check-relu_interpolant", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 check("relu_interpolant", relu_interpolant)
 ### BEGIN HIDDEN TESTS
@@ -214,11 +225,12 @@ recheck("relu_interpolant", relu_interpolant)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "learned-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **The law, in one picture.** When something falls like 1/n², it is a straight line on two logarithmic axes. The figure measures **your** network,
-# for n = 1, 2, 4, … 64.
+# **The law, in one picture.** When something falls like 1/n², it is a straight line of slope −2 on two logarithmic axes. The figure measures **your**
+# network, for n = 1, 2, 4, … 64.
 #
 # And what does training find? The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. **Predict:** will they be
 # better or worse than the ones built by hand? (It takes about 5 seconds.)
+
 
 # %% nbgrader={"grade": false, "grade_id": "learned", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def learn_square(units, seeds=5, steps=1500):
@@ -287,8 +299,8 @@ print(f"{'bounds':14} √d = {d**0.5:.3f}, √(d − 1) = {(d - 1) ** 0.5:.3f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "norm-bound-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A single number can get as large as √(d − 1), here 7.937, when it is a lone spike. The input of a normed FFN lives in a ball of radius √d, whatever
-# came before; the learned gain stretches the ball, and the bias moves it. So there is an interval for every number, and it is known beforehand. Note
-# what is **not** bounded: the residual stream itself, which the norm reads.
+# came before; the learned gain stretches the ball, and the bias moves it. So there is an interval for every number, and it is known beforehand. What is
+# **not** bounded is the sum that the norm reads (notebook 04).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · Silent, and dead
@@ -324,6 +336,7 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
 #
 # How do units die? A few large steps are enough. **Predict:** with which of the learning rates 0.1, 1 and 8 will units be dead after 20 steps?
 
+
 # %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def dead_after(lr, seed, steps=20):
     """How many of 64 units are dead after a few steps of gradient descent on random targets."""
@@ -350,10 +363,11 @@ for lr in (0.1, 1.0, 8.0):
 #
 # - **Takes** `ffn`, a module with `linear1`, `linear2` and ReLU between them (`ffn.activation`), and `X` [N, d_model], one input per row.
 # - **Returns** a tensor [d_ff] of dtype bool: True where the unit is dead, that is, where relu(linear1(x)) is zero for **every** row x of `X`. A
-#   sum of exactly 0 counts as zero.
+#   sum of exactly 0 counts as zero; a unit that fires has fired, however weakly.
 # - What `linear2` does with a unit plays no role. `ffn` and `X` stay as they were.
 #
 # Stuck? Run `hint("dead_units")` in a cell of your own.
+
 
 # %% nbgrader={"grade": false, "grade_id": "dead_units", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def dead_units(ffn, X):
@@ -363,6 +377,7 @@ def dead_units(ffn, X):
     return (hidden == 0).all(dim=0)
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-dead_units", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check("dead_units", dead_units)
@@ -398,7 +413,8 @@ controls.show(
 # −0.278, at x = −1.28. Their slopes overshoot 1 a little: GELU's from x = 0.75 on, 1.13 at most. On the left ReLU is flat at once; the other two
 # flatten out, SiLU most slowly.
 #
-# “GELU: no dead neurons”, says a tutorial. Its slope is indeed never zero on a whole stretch. **Predict** what a computer makes of it at x = −10.
+# “No dead neurons”, says a tutorial in its list of GELU's properties. Its slope is indeed never zero on a whole stretch. **Predict** what a computer
+# makes of it at x = −10.
 
 # %% nbgrader={"grade": false, "grade_id": "tails", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print("   x       GELU(x)   its slope      SiLU(x)   its slope      (float32)")
@@ -440,6 +456,7 @@ controls.show(figures.two_gelus, times=controls.steps("difference ×", figures.S
 #
 # Stuck? Run `hint("gelu_exact")` in a cell of your own.
 
+
 # %% nbgrader={"grade": false, "grade_id": "gelu_exact", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gelu_exact(x):
     """x times the share of standard normal numbers below x, for every entry of x [...]."""
@@ -447,6 +464,7 @@ def gelu_exact(x):
     return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-gelu_exact", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check("gelu_exact", gelu_exact)
@@ -468,6 +486,7 @@ recheck("gelu_exact", gelu_exact)
 #
 # Stuck? Run `hint("gelu_tanh")` in a cell of your own.
 
+
 # %% nbgrader={"grade": false, "grade_id": "gelu_tanh", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gelu_tanh(x):
     """GELU in its tanh form, for every entry of x [...]."""
@@ -475,6 +494,7 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-gelu_tanh", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check("gelu_tanh", gelu_tanh)
@@ -492,7 +512,7 @@ controls.show(figures.swish, beta=controls.slider("β", 0.0, 10.0, 0.5, 1.0))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "swish-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** β = 0 gives x/2, no bend at all. The larger β is, the nearer the curve comes to ReLU, never further away than 0.278/β. SiLU, β =
-# 1, stands between the two. And GELU is close to β = 1.702, with a difference of at most 0.0203: that approximation has a name of its own, “quick
+# 1, is between the two. And GELU is close to β = 1.702, with a difference of at most 0.0203: that approximation has a name of its own, “quick
 # GELU”.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -508,6 +528,7 @@ controls.show(figures.swish, beta=controls.slider("β", 0.0, 10.0, 0.5, 1.0))
 #
 # Stuck? Run `hint("silu")` in a cell of your own.
 
+
 # %% nbgrader={"grade": false, "grade_id": "silu", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def silu(x, beta=1.0):
     """x · sigmoid(beta · x) for every entry of x [...]."""
@@ -515,6 +536,7 @@ def silu(x, beta=1.0):
     return x * torch.sigmoid(beta * x)
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-silu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check("silu", silu)
@@ -527,8 +549,8 @@ recheck("silu", silu)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · How many fire?
 #
-# Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs: its mean is the bias b, its
-# spread is σ. The unit fires where the sum is above zero.
+# Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs. If the inputs have mean 0, the
+# mean of the sum is the bias b; its spread is σ. The unit fires where the sum is above zero.
 #
 # **Predict** the share for b = 0, and for b = −2σ.
 
@@ -557,6 +579,7 @@ controls.show(
 #
 # Stuck? Run `hint("activation_sparsity")` in a cell of your own.
 
+
 # %% nbgrader={"grade": false, "grade_id": "activation_sparsity", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def activation_sparsity(h, tol=0.0):
     """The share of entries of h [...] within tol of zero, a float."""
@@ -564,6 +587,7 @@ def activation_sparsity(h, tol=0.0):
     return (h.abs() <= tol).double().mean().item()
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% nbgrader={"grade": true, "grade_id": "check-activation_sparsity", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check("activation_sparsity", activation_sparsity)
@@ -574,12 +598,13 @@ recheck("activation_sparsity", activation_sparsity)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And after training?** “50 to 90 % of the neurons output zero”, says a lesson on ReLU. In large trained Transformers it is even more: on average
-# 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small ones.
+# **And after training?** In a typical FFN, says a lesson, “roughly 50-90% of neurons output zero after ReLU”. In some trained ReLU Transformers it is
+# even more: on average 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small networks.
 #
 # The task, here and in the next section: learn facts. There are 512 random vectors, each with one of 64 random answers to know by heart. A ReLU,
 # GELU or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side. **Predict** the share of exact zeros of each,
 # before and after. (It takes 10 to 20 seconds.)
+
 
 # %% nbgrader={"grade": false, "grade_id": "facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def learn_facts(act, n_facts=512, d_ff=24, penalty=0.0, seeds=5, steps=400, d=32, answers=64, label=""):
@@ -616,21 +641,24 @@ for name, (_, accuracies, before, after) in runs.items():
     print(f"{name}: zeros {span(before)} before, {span(after)} after; facts known {span(accuracies[-1])}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** ReLU starts at 50 % zeros, as Φ(0) says, and is hardly sparser after training. The sparsity of large Transformers does **not**
+# **What you saw.** ReLU starts at 50 % zeros, as Φ(0) says, and is hardly sparser after training. The sparsity of trained Transformers does **not**
 # appear in a small network like this one; do not expect it to. SiLU has no exact zeros, before or after.
 #
-# And GELU? None before; but after 400 steps a fifth to a quarter of its numbers are **exactly zero**. Training has pushed sums below −6, where float32
-# cannot tell GELU from zero: the tail from section 5. “GELU has no zeros” is true on paper.
+# And GELU? None before; but after 400 steps a fifth to a quarter of its numbers are **exactly zero**. Training has pushed sums below about −5.5, where
+# float32 can't tell GELU from zero (spot B in section 9 looks for the place). That GELU has no zeros is true on paper.
 #
 # **Sparsity on purpose.** If you want it, ask for it: add the mean size of the hidden numbers to the loss, times a factor (an **L1 penalty**).
 
 # %% nbgrader={"grade": false, "grade_id": "penalty", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for penalty in (0.0, 1.0, 20.0):
-    _, accuracies, _, after = learn_facts(F.relu, n_facts=256, d_ff=64, penalty=penalty, seeds=3, label=f"penalty {penalty:g}")
+    _, accuracies, _, after = learn_facts(
+        F.relu, n_facts=256, d_ff=64, penalty=penalty, seeds=3, label=f"penalty {penalty:g}"
+    )
     print(f"penalty {penalty:4}: zeros {span(after)}, facts known {span(accuracies[-1])}, 3 seeds")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "race-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** From about half to nine tenths and more, and hardly a fact is lost. (This network has room: 64 units for half as many facts.)
+# **What you saw.** The share of zeros goes from about half to nine tenths and more, and hardly a fact is lost. (This network has room: 64 units for
+# 256 facts.)
 #
 # ## 7 · A race
 #
@@ -639,7 +667,9 @@ for penalty in (0.0, 1.0, 20.0):
 
 # %% nbgrader={"grade": false, "grade_id": "race", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 steps = list(range(0, 401, 20))
-results = figures.Race(steps, {name: run[0] for name, run in runs.items()}, {name: run[1] for name, run in runs.items()})
+results = figures.Race(
+    steps, {name: run[0] for name, run in runs.items()}, {name: run[1] for name, run in runs.items()}
+)
 controls.show(figures.race, results=results, step=controls.steps("step", steps, 400))
 
 # %% nbgrader={"grade": false, "grade_id": "race-seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -657,7 +687,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
 #    `learn_facts` (section 6), run that cell and those of this section again, and all three learn everything.
 # 2. It is about learning by heart, with one learning rate.
-# 3. In a large language model the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same Transformer with each.
+# 3. In a Transformer of T5-base's size the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same one with each.
 #    Log-perplexity, lower is better:
 #
 # | after | ReLU | GELU | Swish (= SiLU) |
@@ -676,11 +706,22 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 #
 # | | what the activation has to be | ReLU? |
 # |---|---|---|
-# | Cybenko 1989 | continuous and sigmoidal: towards 0 on the left, towards 1 on the right | not covered |
-# | Hornik 1991 | continuous, bounded and not constant | not covered |
-# | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and not too wild) | covered |
+# | Cybenko 1989 | continuous and sigmoidal: towards 0 on the left, towards 1 on the right | two of them are: see below |
+# | Hornik 1991 | continuous, bounded and not constant | the same two |
+# | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and not too wild) | covered as it is |
 #
-# The last one is sharp: with a polynomial it is impossible. **Predict:** we let networks follow sin(3x) on [−2, 2]. Their first layer is random,
+# ReLU grows without end, so it is neither sigmoidal nor bounded. But take one ReLU from another: relu(x) − relu(x − 1) is 0 on the left, rises from 0
+# to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit that has it can be built from two ReLUs. So Cybenko's and
+# Hornik's theorems hold for ReLU networks as well, with twice the units. For a single input you hold a proof in your own hands: put the values of any
+# continuous function at the nodes of `relu_interpolant`, and take n as large as you need.
+
+# %% nbgrader={"grade": false, "grade_id": "two-relus", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+x = torch.tensor([-1000.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
+print("x:                  ", x.tolist())
+print("relu(x) - relu(x-1):", (torch.relu(x) - torch.relu(x - 1)).tolist())
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "sharp-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The last theorem is sharp: with a polynomial it is impossible. **Predict:** we let networks follow sin(3x) on [−2, 2]. Their first layer is random,
 # their second the best there is. What happens to the error with x² as activation, from 4 units to 256?
 
 # %% nbgrader={"grade": false, "grade_id": "theorems", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -702,16 +743,16 @@ for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
 # width. ReLU's kinks do not melt into each other like that, and the error goes on falling.
 #
 # What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 2 and 3 showed why
-# that matters. (For whole Transformers there is a theorem too: Yun et al. 2020. There attention brings the tokens together, and the FFN does the
-# mapping.)
+# that matters. (For whole Transformers there is a theorem too: Yun et al. 2020, arXiv 1912.10077. There attention brings the tokens together, and the
+# FFN does the mapping.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 9 · Spot the error
 #
-# Four statements from published pages. For each: find the error, then run the cell.
+# Four statements from published pages. For each: find what is wrong, or what it leaves open, then run the cell.
 #
-# **A.** A tutorial writes “Exact: x·Φ(x)” above this code: `0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))`. The line
-# below it is `F.gelu(x)`, “the same, built in”.
+# **A.** A tutorial's GELU begins with a comment that calls what follows exact: x times Φ(x). Then comes the line that the cell below calls `published`,
+# and then one more comment: `# or torch.nn.functional.gelu(x)`.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-gelu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 x = torch.linspace(-6, 6, 1201, dtype=torch.float64)
@@ -721,10 +762,11 @@ for words in ("none", "tanh"):
     print(f"from F.gelu(x, approximate={words!r}): {gap.max():.6f} at most, at |x| = {x[gap.argmax()].abs():.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dead", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The comment names one form, the code computes the other. `F.gelu(x)` is the exact one by default, so the two lines differ.
+# The first comment names one form, the code computes the other. `F.gelu(x)` is the exact one by default, so what the last comment offers instead is not
+# the same.
 #
-# **B.** “GELU: smooth, no dead neurons”, says the same tutorial. **Predict:** how far to the left do you have to go until GELU's value is exactly
-# zero in float32? And its slope?
+# **B.** “No dead neurons”: you have met this line of the same tutorial in section 5. **Predict:** how far to the left do you have to go until GELU's
+# value is exactly zero in float32? And its slope?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-dead-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 x = torch.arange(-20, 0, 0.125, requires_grad=True)
@@ -733,10 +775,10 @@ flat, silent = x[x.grad == 0], x[F.gelu(x) == 0]
 print(f"float32: value exactly 0 up to x = {silent.max().item()}, slope exactly 0 up to x = {flat.max().item()}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-share", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Smooth it is. (Where exactly the zeros begin depends on how your processor computes erf, and even on whether it computes one number or many at
-# once.) But a unit far on the left passes nothing and learns nothing, as in section 5. For ReLU “far” begins at 0.
+# Where exactly the zeros begin depends on how your processor computes erf, and even on whether it computes one number or many at once. But a unit far
+# on the left passes nothing and learns nothing, as in section 5. For ReLU, far on the left begins at 0.
 #
-# **C.** “ReLU: 50 to 90 % of the neurons output zero.” Is there anything that keeps the share in that range?
+# **C.** “In a typical FFN, roughly 50-90% of neurons output zero after ReLU.” Is there anything that keeps the share in that range?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-share-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
@@ -745,22 +787,24 @@ for bias in (1.0, 0.0, -1.28, -2.0):
     print(f"bias {bias:+.2f}: {(torch.relu(sums + bias) == 0).double().mean():.0%} zeros")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-universal", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The share depends on b/σ alone, and can be anything. 50 % is what random weights without bias give; trained large models have been measured at 94
-# to 97 % (Li et al. 2023); the small networks of section 6 stay near 50 %.
+# The share depends on b/σ alone, and can be anything. 50 % is what random weights without bias give; two trained ReLU Transformers, T5-Base and
+# ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small networks of section 6 stay near 50 %.
 #
-# **D.** “A network with one hidden layer of ReLUs can approximate any function (Cybenko 1989, Hornik 1991).” There are two errors in it. Another
-# page adds: “SiLU is used by LLaMA and GPT-NeoX”. One error.
+# **D.** A blog explains what ReLU can do by “the universal approximation theorem (Cybenko 1989, Hornik 1991), which states that a feed-forward neural
+# network with a single hidden layer can approximate any continuous function within a closed and bounded domain”. The statement is right. Do the two
+# theorems cover ReLU as their authors state them? And a tutorial says of SiLU: “Used by: LLaMA, GPT-NeoX”. One of the two is wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-universal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.tensor([-1000.0, 1000.0])
-for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", torch.relu)):
+step = ("ReLU - ReLU one further on", lambda x: torch.relu(x) - torch.relu(x - 1))
+for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", torch.relu), step):
     low, high = act(x).tolist()
-    print(f"{name:8} far left {low:4.0f}, far right {high:5.0f}")
+    print(f"{name:26} far left {low:4.0f}, far right {high:5.0f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-before", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ReLU is neither sigmoidal nor bounded, so neither theorem covers it; Leshno et al. 1993 do. And not “any function”: any **continuous** one, on a
-# **bounded, closed** set. As for the other page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA uses SiLU, but as a gate, which is the
-# subject of notebook 07.
+# ReLU is neither sigmoidal nor bounded, so neither theorem, as stated, speaks of it; Leshno et al. 1993 do. It is a shortcut, not an error: two ReLUs
+# make a sigmoidal unit, as in section 8, and the statement follows. As for the other page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA
+# uses SiLU, but as a gate, which is the subject of notebook 07.
 #
 # ## 10 · Quiz
 #
@@ -769,11 +813,12 @@ for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", tor
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_leshno`
 #
-# Which theorem, as its authors stated it, covers networks with ReLU?
+# Three networks with one hidden layer, each as wide as you like, differ in their activation. One of them can't come near |x| on [−1, 1], however wide it
+# is. Which activation does it have?
 #
-# - **A.** Cybenko 1989.
-# - **B.** Leshno, Lin, Pinkus and Schocken 1993.
-# - **C.** Hornik 1991.
+# - **A.** relu(x) − relu(x − 1)
+# - **B.** x³ − x
+# - **C.** sin x
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_leshno", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_leshno = ...  # "A", "B" or "C"
@@ -792,11 +837,11 @@ recheck("quiz_leshno", quiz_leshno)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_pieces`
 #
-# x² is interpolated on [−1, 1] with 8 equal pieces. How large is the largest error?
+# x² is interpolated on [0, 4] with 8 equal pieces. How large is the largest error?
 #
-# - **A.** 1/8
-# - **B.** 1/256
-# - **C.** 1/64
+# - **A.** 1/64
+# - **B.** 1/32
+# - **C.** 1/16
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_pieces", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_pieces = ...  # "A", "B" or "C"
@@ -815,8 +860,8 @@ recheck("quiz_pieces", quiz_pieces)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_extrapolation-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_extrapolation`
 #
-# A ReLU network with one hidden layer of 200 units was trained to follow sin(3x) for x from −2 to 2, and fits it well there. Its rightmost kink stands
-# at x = 1.9. What does its output do from there to x = 1000?
+# A ReLU network with one hidden layer of 200 units was trained to follow sin(3x) for x from −2 to 2, and fits it well there. Its rightmost kink is at
+# x = 1.9. What does its output do from there to x = 1000?
 #
 # - **A.** It goes on swinging between −1 and 1: 200 units are enough to learn the wave.
 # - **B.** It runs along one straight line.
@@ -888,8 +933,8 @@ recheck("quiz_dead", quiz_dead)
 # - (1) a pair of inputs or a line of algebra that contradicts linearity (additivity or scaling). Half a point for “because x² is curved” alone.
 # - (2) sums of squares of affine functions are again polynomials of degree 2, so the width does not matter. Half a point for “it can only make
 #   parabolas” without the reason.
-# - (3) Leshno et al., not a polynomial, **and** one correct limit. Half a point if one of the two is missing. No point for Cybenko or Hornik as the
-#   theorem that covers ReLU.
+# - (3) Leshno et al., not a polynomial, **and** one correct limit. Half a point if one of the two is missing. “x² is not bounded”, or “not sigmoidal”,
+#   is true and no answer: neither is ReLU. (Who adds that two ReLUs make a sigmoidal unit, so that Cybenko's theorem helps as well, is right.)
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -901,7 +946,7 @@ recheck("quiz_dead", quiz_dead)
 # - say what a ReLU network does beyond its last kink: `quiz_extrapolation`;
 # - find dead units, and say on which data they are dead: `dead_units`, `quiz_dead`;
 # - measure sparsity, and predict Φ(b/σ) for random weights: `activation_sparsity`;
-# - say what Cybenko, Hornik and Leshno promise, and what nobody promises: `quiz_leshno`, M3.
+# - say what Cybenko, Hornik and Leshno promise, for ReLU and for polynomials, and what nobody promises: `quiz_leshno`, M3.
 #
 # ## Going further
 #

@@ -22,8 +22,8 @@
 # | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
 # | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# “Two thirds of a Transformer's parameters are in its FFNs.” You will read this sentence often. You will count, find out when it holds, and see it fail
-# in four ways. On the way you audit a number that was published wrong, and at the end you count what a model does rather than what it holds. **You will
+# Two thirds of a Transformer's parameters are in its FFNs: you will read this often. You will count, find out when it is true, and break it in four
+# ways. On the way you audit a number that was published wrong, and at the end you count what a model does rather than what it holds. **You will
 # be able to …**
 #
 # | | tested by |
@@ -64,7 +64,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Areas are parameters, all at one scale.
+# **What you saw.** Areas are parameters, at one scale within each picture. (The black lines of the biases are drawn 0.6 pixels thick where they would be
+# too thin to see; then they look larger than they are.)
 #
 # | | array | parameters |
 # |---|---|---|
@@ -85,7 +86,7 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
     print(f"{name:18} d_model {d:6,}   attention {attention:12,}   FFN {ffn:14,}   {ffn / attention:.4f} times")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# “Attention about 604 million, FFN about 1.21 billion per layer”, as explainers of GPT-3 say: that is the last line.
+# A lesson says of GPT-3, “Attention per layer: ~604M parameters” and “FFN per layer: ~1.21B parameters”: that is the last line.
 #
 # Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. So this is where one buys
 # room for more: go back to the figure, move the second slider, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
@@ -148,26 +149,27 @@ recheck("count_ffn", count_ffn)
 #
 # *3 points · difficulty ●○○ · 4 minutes*
 #
-# Write down what the page printed for its FFN and what it should have printed, and correct the shares.
+# Write the audit as a function, so that it works for any page of this kind: an FFN with biases, and attention without.
 #
-# - **Takes** nothing.
-# - **Returns** a dict: `"correct"`, the FFN's right count, an int; `"published"`, what the page printed for the FFN, an int; `"attention_share"` and
-#   `"ffn_share"`, floats from 0 to 1.
-# - The shares are of attention (without biases) and the **corrected** FFN (with biases) together. Nothing is rounded; they are compared to nine digits.
+# - **Takes** three integers: `d` (d_model), `f` (d_ff), and `printed`, what the page printed for the FFN.
+# - **Returns** a dict: `"correct"`, the FFN's right count, an int; `"off_by"`, how much too much was printed, an int: `printed` minus what is right, so 0
+#   for a page that is right; `"attention_share"` and `"ffn_share"`, floats from 0 to 1.
+# - The shares are of attention, four matrices [d, d] without biases, and the **correct** FFN together. Nothing is rounded; they are compared to nine
+#   digits.
 # - More keys do no harm.
 #
 # Stuck? Run `hint("audit_published")` in a cell of your own.
 
 
 # %% nbgrader={"grade": false, "grade_id": "audit_published", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def audit_published():
-    """What a page printed, and what is right: {"correct": int, "published": int, "attention_share": float, "ffn_share": float}."""
+def audit_published(d, f, printed):
+    """What is right, and how far a page is off: {"correct": int, "off_by": int, "attention_share": float, "ffn_share": float}."""
     ### BEGIN SOLUTION
-    attention = 4 * 512 * 512
-    correct = 2 * 512 * 2048 + 2048 + 512
+    attention = 4 * d * d
+    correct = 2 * d * f + f + d
     return {
         "correct": correct,
-        "published": 4_197_376,
+        "off_by": printed - correct,
         "attention_share": attention / (attention + correct),
         "ffn_share": correct / (attention + correct),
     }
@@ -183,8 +185,15 @@ from autograder import recheck
 recheck("audit_published", audit_published)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "audit-page", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+try:
+    for what, value in audit_published(512, 2048, 4_197_376).items():
+        print(f"{what:16} {value:,}" if isinstance(value, int) else f"{what:16} {value:.1%}")
+except NotImplementedError:
+    print("This cell lights up when audit_published is written.")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "heads-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found instead of what stands under it. Every number
+# The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found instead of the page's number. Every number
 # that followed from the first one, the shares and the total, was wrong with it. The function behind the shares also asks for `num_heads`, which has no
 # influence on what it prints.
 #
@@ -265,7 +274,7 @@ recheck("count_attention", count_attention)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · Two thirds of what?
 #
-# An FFN stands in every block, after the attention: after the **last** attention, if there are two. The Transformer of 2017 translates: its encoder
+# Every block has an FFN, after the attention: after the **last** attention, if there are two. The Transformer of 2017 translates: its encoder
 # reads one sentence, its decoder writes another. A block of the decoder looks at its own words, and then, with a second attention, across at what the
 # encoder made. (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
 #
@@ -295,7 +304,7 @@ for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLay
 # Compute the FFN's share of one block.
 #
 # - **Takes** `cfg`, a dict with the keys `"d_model"`, `"d_ff"` and `"n_heads"`. It may also have `"n_kv"`, `"head_dim"`, `"bias"` and `"gated"`. A
-#   missing `n_kv` or `head_dim`, or one that is None, means the usual, as in `count_attention`; a missing `bias` or `gated` means False. `bias` is for
+#   missing `n_kv` or `head_dim`, or one that is None, takes the default of `count_attention`; a missing `bias` or `gated` means False. `bias` is for
 #   attention and FFN alike.
 # - **Takes** `block`, `"encoder"` (one attention) or `"decoder"` (two attentions of the same size).
 # - **Returns** FFN / (FFN + attention), a Python float from 0 to 1. Norms don't count. `cfg` stays as it is.
@@ -333,14 +342,14 @@ recheck("layer_share", layer_share)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · A whole model
 #
-# Around the blocks stand the **embeddings**, one vector of d_model numbers for every word of the vocabulary. Now build models yourself. The figure
+# Around the blocks are the **embeddings**, one vector of d_model numbers for every token of the vocabulary. Now build models yourself. The figure
 # leaves out biases and norms, and counts the embeddings once, for input and output together.
 #
 # **Predict**, then try:
 #
 # 1. You halve the query heads. What changes? And when keys and values have fewer heads than the queries?
 # 2. You tick “gated”. At which d_ff / d_model is the FFN as large as a plain one at 4?
-# 3. The figure begins near GPT-2 small. How large is the FFN's share of **all** parameters: 67 %, 46 % or 25 %? What raises it most: more layers, a
+# 3. The figure begins with the sizes of GPT-2 small (with 8 heads where it has 12, which changes no count here). How large is the FFN's share of **all** parameters: 67 %, 46 % or 25 %? What raises it most: more layers, a
 #    smaller vocabulary, a larger d_model?
 # 4. Find a model in which the FFN has less than a third of a layer, and one in which it has more than 90 %.
 
@@ -360,7 +369,8 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** (1) Nothing: the number of heads alone does not count, sharing does. (That is why **more** query heads change the figure: keys and
 # values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, fewer words, a wider model: each pushes the embeddings
-# aside, and none gets the FFN beyond its share of a layer. (4) Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff =
+# aside, and none gets the FFN beyond its share of a layer. Taken as far as the sliders go, a vocabulary of 1,000 does most, 66.1 %; d_model = 16,384 gives
+# 65.3 % and 126 layers 63.9 %. (4) Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff =
 # 8·d_model, and one head of keys and values for many of queries.
 #
 # “Two thirds” is 8·d² of 12·d². It needs d_ff = 4·d_model without a gate (or 8/3 with one), as many key heads as query heads, heads that are d_model /
@@ -378,8 +388,8 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · The atlas
 #
-# `ffnlab.atlas` holds the configurations of 49 published models and the formulas you have just written. Nothing in it is a total that was typed in:
-# what you see below is computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, it comes out to the last parameter.
+# `ffnlab.atlas` holds the configurations of 49 published models, and what formulas like yours count in them. No total was copied from anywhere: all
+# were computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, they come out to the last parameter.
 #
 # The figure shows fifteen of the 49; the last three are mixtures of experts.
 #
@@ -397,6 +407,23 @@ controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-
 # the table of input embeddings, of which a token reads one row. Its attention is of a kind of its own, which squeezes keys and values through 512
 # numbers; your formula does not cover it, the atlas does.)
 #
+# Do **your** functions count like the atlas? The next cell asks them about every model without experts (two of them have biases in a way that your
+# `count_attention` does not know, and are left out).
+
+# %% nbgrader={"grade": false, "grade_id": "atlas-yours", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+simple = [m for m in atlas.MODELS + atlas.ENCODER_DECODERS if m.experts is None and m.attention_bias != "qkv"]
+try:
+    ffns = [count_ffn(m.d_model, m.d_ff, bias=m.ffn_bias, gated=m.gated) for m in simple]
+    attentions = [
+        count_attention(m.d_model, m.n_heads, m.n_kv, m.head_dim, bias=m.attention_bias == "all") for m in simple
+    ]
+    same = sum(ffn == atlas.ffn_per_layer(m) for ffn, m in zip(ffns, simple, strict=True))
+    same_attention = sum(count == atlas.attention_per_layer(m) for count, m in zip(attentions, simple, strict=True))
+    print(f"of {len(simple)} models, your functions agree on the FFN of {same} and on the attention of {same_attention}")
+except NotImplementedError:
+    print("This cell lights up when count_ffn and count_attention are written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "mixtral-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # “8x7B” suggests 8 · 7 = 56 billion. The cell takes Mixtral apart.
 
 # %% nbgrader={"grade": false, "grade_id": "mixtral", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -467,8 +494,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flops-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Both scales are logarithmic: each step of the slider doubles T, and GPT-3's lines cross at 24,576. With d_ff = 4·d_model, plain, and
-# all keys of their own, three things happen at round numbers:
+# **What you saw.** Both scales are logarithmic: each step of the slider doubles T, and GPT-3's lines cross at 24,576. With d_ff = 4·d_model,
+# with a plain FFN and no shared keys, three things happen at round numbers:
 #
 # - at T = 2·d_model, mixing costs as much as attention's four projections;
 # - at T = 2·d_model, attention as a whole costs as much as the FFN;
@@ -516,7 +543,7 @@ recheck("flops_per_token", flops_per_token)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Spot the error
 #
-# Three statements that published pages make. For each: find the error, then run the cell.
+# Three statements, two from published pages and one of our own making. For each: find the error, then run the cell.
 #
 # **A.** Most of a Transformer's parameters are in the FFNs, “typically four times as many as in attention”, says an explainer. Its own example has
 # d_ff = 2·d_model.
@@ -529,8 +556,7 @@ for ratio in (2, 4, 8):
 # Twice as many, at d_ff = 4·d_model. The four is the ratio of the widths, not of the parameters. In the explainer's own example FFN and attention are
 # equally large. For four times as many it would take d_ff = 8·d_model.
 #
-# **B.** The FFN has “more than twice as many parameters as attention”, and “this ratio holds at scale”, says a lesson, after the count of section 1: 552
-# to 256.
+# **B.** A lesson counts as in section 1, 552 to 256, which is more than twice, and goes on: “This ratio holds at scale”.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-holds-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 base"):
@@ -542,7 +568,7 @@ for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 ba
 # 2.16 is 2.00 in GPT-3, since the biases fade. And the 2 is a property of one design, not of scale: it is 1.5 in one model and above 10 in another. T5,
 # an encoder-decoder, has 1.33 over both halves.
 #
-# **C.** “d_ff = 4 * d_model (typically)”, says the same lesson. How large would a gated FFN be?
+# **C.** Our own: LLaMA-1/2 7B has d_ff = 2.69 · d_model. So its FFN is a third smaller than a plain one with d_ff = 4 · d_model.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-rule-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d = 4096
@@ -551,8 +577,8 @@ for name, f in (("4 d", 4 * d), ("8/3 d", round(8 * d / 3)), ("LLaMA-1/2 7B", 11
     print(f"gated, d_ff = {name:12} = {f:6,}: {3 * d * f / plain:.3f} of the parameters of a plain FFN at 4 d")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With a third matrix, four times as wide is half as large again. 8/3 gives back the plain size; LLaMA 7B rounds its width up to a multiple of 256, and
-# LLaMA-3 8B goes beyond 8/3. A ratio of widths says little unless one says how many matrices there are.
+# LLaMA's FFN has a third matrix, and three at 8/3 are as large as two at 4; LLaMA 7B rounds its width up to a multiple of 256, and so is a little larger.
+# Gated at 4·d, the third matrix makes it 1.5 times as large. LLaMA-3 8B goes beyond 8/3. A ratio of widths says little unless one says how many matrices there are.
 #
 # ## 9 · Quiz
 #
@@ -560,11 +586,11 @@ for name, f in (("4 d", 4 * d), ("8/3 d", round(8 * d / 3)), ("LLaMA-1/2 7B", 11
 #
 # ### Question `quiz_count`
 #
-# How many parameters has a plain FFN with d_model = 512, d_ff = 2048 and biases?
+# The log of a training run says of a plain FFN with d_model = 256 and d_ff = 1024 that it has 525,568 parameters. Which biases does it have?
 #
-# - **A.** 2,097,152
-# - **B.** 2,099,712
-# - **C.** 4,197,376
+# - **A.** None.
+# - **B.** Both, b1 and b2.
+# - **C.** b1 alone.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_count", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_count = ...  # "A", "B" or "C"
@@ -583,11 +609,11 @@ recheck("quiz_count", quiz_count)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_decoder`
 #
-# A decoder block of an encoder-decoder has d_ff = 4·d_model, plain, and full attention. Norms and biases aside, what is the FFN's share of the block?
+# A decoder block of an encoder-decoder has d_ff = 4·d_model with a gate, and full attention. Norms and biases aside, what is the FFN's share of the block?
 #
-# - **A.** 1/2
-# - **B.** 2/3
-# - **C.** 4/5
+# - **A.** 3/5
+# - **B.** 3/4
+# - **C.** 1/2
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_decoder = ...  # "A", "B" or "C"
@@ -606,11 +632,12 @@ recheck("quiz_decoder", quiz_decoder)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_mixtral-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_mixtral`
 #
-# Mixtral 8x7B has 8 experts in place of each FFN, and 2 of them work for each token. How many parameters does the model have in all?
+# A dense model has 10 billion parameters, 6 billion of them in its FFNs. You put 4 experts in place of each FFN, each as large as the FFN was; 2 of them
+# work for each token. How many parameters does the model have then in all? (Routers are small.)
 #
-# - **A.** 56 billion
-# - **B.** 12.9 billion
-# - **C.** 46.7 billion
+# - **A.** 40 billion
+# - **B.** 16 billion
+# - **C.** 28 billion
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_mixtral", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_mixtral = ...  # "A", "B" or "C"
@@ -632,7 +659,7 @@ recheck("quiz_mixtral", quiz_mixtral)
 # *question M5 · 3 points, graded by your instructor · 5 minutes*
 #
 # T5-11B has d_model = 1024 and d_ff = 65,536: its FFN is 64 times as wide as the model, sixteen times what the rule of thumb says. Its FFN is plain,
-# and none of its matrices has a bias. And yet, in an encoder layer, FFN and attention stand at 2 : 1, as in GPT-3.
+# and none of its matrices has a bias. And yet, in an encoder layer, FFN and attention are at 2 : 1, as in GPT-3.
 #
 # 1. How is that possible? Say what must be unusual about its attention, and give the number. (Run `atlas.find("T5 v1.0 11B")` in a cell of your own.)
 # 2. Check your explanation with one line of arithmetic, for the encoder layer, and say what the ratio is in a decoder layer.

@@ -23,7 +23,7 @@
 # | **Points** | 18 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # The FFN of LLaMA, PaLM, Gemma, Qwen and nearly every large language model of today is not the one of 2017. It has a third matrix, a **gate**: one half of
-# the network decides how much of the other half gets through. You will see what a gate can do that a bend can't, write the five published ones as one
+# the network decides how much of the other half gets through. You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one
 # function, match their size to a plain FFN, let them compete, and read the table that started it all. **You will be able to …**
 #
 # | | tested by |
@@ -32,7 +32,7 @@
 # | implement the whole GLU family, and say which branch is activated | `glu_variant`, question `quiz_branch` |
 # | write the FFN of LLaMA as a module | `GatedFFN` |
 # | match parameters, and compute LLaMA's width | `swiglu_width` |
-# | do two products in one, and cut the result the right way | `fuse_gate_up` |
+# | do two matrix products as one, and cut the result the right way | `fuse_gate_up` |
 # | read a table of results with its error bars | questions `quiz_table`, M7 |
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -53,7 +53,7 @@ torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 # ## 1 · Two lines and their product
 #
 # A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice, with two
-# columns of weights. It calls the two numbers **gate** and **up**, and multiplies them.
+# columns of weights, so in the words of notebook 06 it has two keys. The two numbers are called **gate** and **up**, and are multiplied.
 #
 # What does that look like? x has many dimensions, so take a walk: start at some point p, and go in one direction v. On the walk x = p + t·v, and both
 # numbers are straight lines in t. The figure draws them, and what the unit makes of them. There is **no activation** in it.
@@ -80,8 +80,8 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · x², exactly
 #
-# In notebook 03 you built x² out of kinks: n of them leave an error of 1/n² on [−1, 1], and outside of the interval the network goes straight on while x²
-# does not. How many gated units does it take?
+# In notebook 03 you built x² out of kinks: with n straight pieces the error is 1/n² on [−1, 1], and outside of the interval the network goes straight on
+# while x² does not. How many gated units does it take?
 #
 # Without an activation a gated FFN is called **bilinear**. For all units at once:
 #
@@ -158,16 +158,27 @@ except (NotImplementedError, TypeError):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a sum of
-# products of two readings of x: a polynomial of degree 2. It can't even do |x|, which takes ReLU two units. More layers raise the degree: two in a row reach
+# products of two readings of x: a polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. More layers raise the degree: two in a row reach
 # 4, three reach 8. Each tool is exact on its own kind of function, and both are only a start: what matters is what training makes of them.
 #
-# With d_model = 1 one thing stays hidden. In more dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). “Is it cold” times “is
-# it water” is a soft **and**, in one unit, without a threshold.
+# With d_model = 1 one thing stays hidden. In more dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). **Predict:** with one
+# reading a for “cold” and one reading b for “water”, which logical function is a · b? Does it matter whether “no” is written as 0 or as −1?
+
+# %% nbgrader={"grade": false, "grade_id": "readings", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for no in (0, -1):
+    rows = [f"a·b = {a * b:2}, −a·b = {-a * b:2}" for a in (no, 1) for b in (no, 1)]
+    print(f"“no” is {no:2}:   " + ";   ".join(rows))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "readings-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# With readings of 0 and 1, in the order (no, no), (no, yes), (yes, no), (yes, yes), the product is a soft **and**, in one unit and without a threshold. With
+# −1 and 1 it says whether the two **agree**: it is 1 for (no, no) as well. Turn the sign round, and −a · b is 1 exactly where they differ. That is the
+# XOR of notebook 01, which no single ReLU unit can do, in one unit.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · The family
 #
-# The product came first with a sigmoid: Dauphin et al. (2016, arXiv 1612.08083) called it a **gated linear unit**, GLU. Think of a valve: sigmoid(gate) is
+# Products of two readings are old: the LSTM of 1997 has gates, and Mnih and Hinton (2007) multiplied without any activation. In language models the product became
+# known with a sigmoid: Dauphin et al. (2016, arXiv 1612.08083) called it a **gated linear unit**, GLU. Think of a valve: sigmoid(gate) is
 # a number from 0 to 1, and up flows through it. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other functions in place of
 # the sigmoid:
 #
@@ -278,7 +289,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "llama-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · As LLaMA does it
 #
-# “Used in PaLM and LLaMA”, tutorials say of the gated FFN. Which gate, and in which models? The atlas, `ffnlab`'s list of published models, knows. Look for those
+# “Gated Feed-Forward Network (used in PaLM, LLaMA)”, says a tutorial. Which gate, and in which models? The atlas, `ffnlab`'s list of published models, knows. Look for those
 # that have GELU in the gate, and for those that have no gate.
 
 # %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -293,9 +304,9 @@ for kind, names in sorted(rows.items()):
         print("   ", ", ".join(families[first : first + 8]))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "models-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# SiLU in the gate, that is SwiGLU, has become the habit: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
-# SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. And the plain ones are
-# the older ones: GPT-NeoX is among them.
+# SiLU in the gate, that is SwiGLU, has become the default: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
+# SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. In this
+# list the plain ones are the older ones, GPT-NeoX among them. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) has a plain FFN with squared ReLU.
 #
 # Hugging Face's code for LLaMA, Mistral, Qwen and Gemma calls the three matrices `gate_proj`, `up_proj` and `down_proj`. None of the three has a bias.
 
@@ -425,7 +436,8 @@ for (ratio, share), names in sorted(shares.items()):
     print(f"{ratio:4.2f} · d_model, {share:4.2f} of the plain FFN: {', '.join(names)}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "widths-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# LLaMA-1 and T5 v1.1 base stay near 1; most others do not: 1.3 times in LLaMA-2 70B and LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal
+# LLaMA-1 and T5 v1.1 base stay near 1, T5 v1.1 XL and XXL a little below it (0.94), Qwen3-8B a little above (1.12). Others go further: 1.3 times in LLaMA-2 70B and
+# LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal
 # parameters” are two decisions. Whoever compares two models compares both.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fused-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -443,8 +455,8 @@ print("sigmoid(2) · 0 =", torch.sigmoid(halves[0]).item() * 0)
 print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fuse_gate_up-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The second half gets it. In LLaMA-like code the gate is usually the **first**. A fused matrix with its halves the wrong way round loads without any complaint and
-# computes another function. The order is part of a model's file format. (gpt-oss even stores gate and up alternately, row by row.)
+# The second half gets it. In LLaMA-like code the gate is usually the **first**. A fused matrix with its halves the wrong way round loads without complaint and
+# computes a different function. The order is part of a model's file format. (gpt-oss even stores gate and up alternately, row by row.)
 #
 # ### Exercise `fuse_gate_up`
 #
@@ -539,13 +551,14 @@ def spread(shares):
 for name, (known, weights) in runs.items():
     print(f"{name:9} {weights:,} weights: knows {spread(known[-1])}")
 ends = {name: known[-1] for name, (known, _) in runs.items()}
-wins = sum(ends[g][s] > ends[p][s] for g in GATES for p in BENDS for s in range(5))
-print(f"gated ahead of plain in {wins} of {len(GATES) * len(BENDS) * 5} comparisons")
+plain = [name for name in BENDS if name != "identity"]  # which is only there for comparison
+wins = sum(ends[g][s] > ends[p][s] for g in GATES for p in plain for s in range(5))
+print(f"gated ahead of plain in {wins} of {len(GATES) * len(plain) * 5} comparisons")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Among the plain ones the order is that of notebook 03: ReLU, GELU, SiLU know 56 %, 62 % and 69 % on average, with standard deviations of 3
-# to 4 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
-# the same facts: the gated one is ahead, in all 100 comparisons. It has a third fewer units. And it does not even need an activation: on this task the
+# to 5 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
+# the same facts: the gated one is ahead, in all 75 comparisons (the linear `identity` does not count). It has a third fewer units. And it does not even need an activation: on this task the
 # product does what the bend does, and more.
 #
 # Move the slider back to the first steps, where the answer is not so clear. (On another processor the percentages move by a point or two.)
@@ -566,18 +579,18 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 #
 # 1. **Gated before plain** stays, as long as the network is full: at width 15, and after 1,200 steps.
 # 2. **The order among the gated does not.** Bilinear was ahead of SwiGLU above, within the spread; it is far behind with 10 units, and ahead again after 1,200
-#    steps. There is no “best gate” here to be had.
+#    steps, again within the spread. This task does not crown a best gate.
 # 3. With a third more units (24 and 16) **everyone knows everything**. A task with room to spare shows no difference at all.
 #
 # And it is about learning by heart. Allen-Zhu and Li (2024, arXiv 2404.05405), who measure how many facts a model can hold, report the opposite for short
-# training: there a gated FFN stores slightly **less** than a plain one. So: more per weight, on this task, at the limit. What about language?
+# training: with 100 exposures of each fact, models with a gated FFN stored about 1.3 times **less** than those with a plain one. So: more per weight, on this task, at the limit. What about language?
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Shazeer's table
 #
 # In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs, all with equal weights: d_ff = 3072 plain, 2048 gated. The
-# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each of them once, for 524,288 steps, and to see how
-# much chance does, four times for 65,536 steps. The standard deviation of those is the number in brackets.
+# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each of them once for 524,288 steps and, to see how
+# much is luck, four times for 65,536 steps. The number in brackets is the standard deviation of those four.
 #
 # | FFN | 65,536 steps | 524,288 steps |
 # |---|---|---|
@@ -590,8 +603,15 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 # | SwiGLU | 1.944 (0.010) | 1.636 |
 # | ReGLU | 1.953 (0.003) | 1.645 |
 #
-# A rule of thumb: two rows differ clearly when they are more than two standard deviations **of their difference** apart. That deviation is √(s₁² + s₂²): both
-# runs have luck.
+# **How far apart is far?** That depends on what one compares.
+#
+# - *One run with one run.* Both have luck. The **standard deviation** of their difference is √(s₁² + s₂²).
+# - *A mean of four with a mean of four.* In a mean, good and bad luck partly cancel. The standard deviation of a mean of n runs is s/√n, which is called
+#   its **standard error**. The standard error of a difference of two means of four is √(s₁²/4 + s₂²/4), half as large.
+#
+# A rule of thumb: a difference is beyond luck when it is more than two of these. (With only four runs each the spread is itself a guess, and a careful
+# reader asks for two and a half.) The paper does not say in so many words whether 1.997 is the mean of the four. We read “1.997 (0.005)” as such
+# tables are usually meant, as a mean with a standard deviation. The first menu offers the cautious reading too, as if each number were one run.
 #
 # **Predict**, then look them up: is GELU better than ReLU? Is GEGLU better than SwiGLU? Is Bilinear better than GELU? Then switch to 524,288 steps and ask
 # again.
@@ -599,30 +619,35 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 # %% nbgrader={"grade": false, "grade_id": "table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.table,
-    steps=controls.choice("steps", [(f"{steps:,}", steps) for steps in figures.STEPS], figures.STEPS[0]),
+    reading=controls.choice("read as", figures.READINGS, next(iter(figures.READINGS))),
     first=controls.choice("first", figures.TABLE, "GELU"),
     second=controls.choice("second", figures.TABLE, "ReLU"),
 )
 
 # %% nbgrader={"grade": false, "grade_id": "all-pairs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-print("deviations between plain and gated after 65,536 steps:")
+print("standard errors between plain and gated after 65,536 steps:")
 for plain in figures.PLAIN:
     gaps = {gated: figures.apart(plain, gated) for gated in figures.TABLE if gated not in figures.PLAIN}
-    print(f"{plain:6}", "  ".join(f"{gated} {gap / deviation:4.1f}" for gated, (gap, deviation) in gaps.items()))
-gap, deviation = figures.apart("GEGLU", "SwiGLU")
-print(f"GEGLU against SwiGLU: {gap / deviation:.1f}")
+    print(f"{plain:6}", "  ".join(f"{gated} {gap / error:4.1f}" for gated, (gap, error) in gaps.items()))
+for first, second in (("GELU", "ReLU"), ("GELU", "Swish"), ("GEGLU", "SwiGLU")):
+    gap, error = figures.apart(first, second)
+    single = figures.apart(first, second, runs=1)[1]
+    print(f"{first} against {second}: {gap / error:.1f} standard errors; {gap / single:.1f} deviations of single runs")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What the table shows.** After the short runs every gated FFN but one is far outside the noise of every plain one, by 3.3 to 10.4 standard deviations. Even
-# **bilinear, without any activation**, beats all three plain ones. The exception is GLU, with the sigmoid: it is level with GELU.
+# **What the table shows.** After the short runs every gated FFN but one is far outside the noise of every plain one, by 6.5 to 20.8 standard errors. Even
+# **bilinear, without any activation**, beats all three plain ones. The exception is GLU, with the sigmoid: it is ahead of ReLU and Swish, and level with GELU.
+# Among the plain ones GELU leads, by 4.0 and 3.8. Read as single runs,
+# bilinear and the three after it stay ahead by 3.3 or more; the leads of GLU and of GELU are then just short of two.
 #
 # **What it does not show.**
 #
-# - That GEGLU is better than SwiGLU, or the other way round: 0.2 deviations apart. LLaMA took SwiGLU, T5 v1.1 GEGLU.
-# - Which plain activation is best. GELU leads after 65,536 steps, by 1.98 deviations from ReLU and 1.89 from Swish; after 524,288 steps
-#   ReLU has the lowest number.
+# - That GEGLU is better than SwiGLU, or the other way round: 0.4 standard errors apart. LLaMA took SwiGLU, T5 v1.1 GEGLU.
+# - Which plain activation is best **in the end**. GELU's lead after 65,536 steps is more than luck. After 524,288 steps ReLU has the lowest number, by as
+#   little as runs differ by luck: an early lead need not last.
 # - How sure the last column is. **No deviation is published for it**: each number is one run. The gated are 0.014 to 0.050 below the plain, the plain 0.002
-#   to 0.006 apart. If the long runs scattered like the short ones, the first would mean something for most pairs, and the second nothing. But that is an if.
+#   to 0.006 apart. If the long runs scattered like the short ones, the first would mean something for most pairs, and the second nothing. But nobody has
+#   measured it.
 # - Why. Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
 #   divine benevolence.”
 #
@@ -645,10 +670,10 @@ for name in ("silu", "gelu", "sulu", "relu"):
     print(f"{name!r} gives {chosen(name).__name__}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-expansion", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# It trains with GELU, for days, and nobody is told. `else` is not a name for “gelu”: list what you know, and raise for the rest.
+# It trains with GELU, for days, and nobody is told. `else` is not a name for GELU: list what you know, and raise for the rest.
 #
-# **B.** The same tutorial tests its gated FFN with d_model = 512 and d_ff = 2048, the width of its plain one, and comments: “effective expansion is different
-# due to gating”. It prints no count. Is the comparison fair?
+# **B.** The same tutorial tests its gated FFN with d_model = 512 and d_ff = 2048, the width of its plain one, and comments: “effective expansion is different due to gating”.
+# The page does not show which count its code prints. Would a comparison of the two be fair?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-expansion-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d = 512
@@ -661,7 +686,7 @@ for f in (2048, 1365, 1366, 1536):
 # With 2048 the gated one is half as large again, 3,145,728 against 2,097,152. Nothing “expands differently”: there is a third matrix. The match would be
 # 1365⅓, between two whole numbers; LLaMA's rule gives 1536, an eighth too many, because 512 is small beside its multiple of 256.
 #
-# **C.** “SiLU: used by GPT-NeoX”, says a list of activations.
+# **C.** “Used by: LLaMA, GPT-NeoX”, a list of activations says of SiLU.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-neox-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name in ("GPT-NeoX-20B", "LLaMA-1/2 7B"):
@@ -777,7 +802,8 @@ recheck("quiz_table", quiz_table)
 # the best of all.”
 #
 # 1. What does the table say about ReLU, GELU and Swish after 524,288 steps, and what about the same three after 65,536? What follows for the first proposal?
-# 2. Which comparison in the table **is** outside the noise? Give one pair with its numbers: the difference, and the standard deviation you compare it with.
+# 2. Give one pair, gated against plain, that **is** outside the noise, with its numbers: the difference, and the error that you compare it with. Say whether
+#    that is the deviation of a difference of single runs or the standard error of a difference of means, and what the other one would be.
 # 3. What is missing from the last column, and what would you have to do to make a claim about GEGLU against SwiGLU? Your model has d_ff = 4·d_model, plain:
 #    which width would you give the gated one, and why?
 #
@@ -786,20 +812,22 @@ recheck("quiz_table", quiz_table)
 # %% [markdown] nbgrader={"grade": true, "grade_id": "M7", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) After 524,288 steps ReLU has 1.677, GELU 1.679, Swish 1.683: ReLU is the best of the three, and all lie within 0.006, about as much
-# as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led with 1.983 to 1.997, a difference of 0.014, which is 1.98 standard deviations
-# of such a difference (√(0.005² + 0.005²) = 0.0071), just short of two. So the advantage of GELU, if it was one, did not last: the table gives no reason for the first change. (2)
-# **Gated against plain.** For example ReLU 1.997 against GEGLU 1.942: 0.055 apart, with a deviation of √(0.005² + 0.004²) = 0.0064: 8.6 standard deviations. Or GELU
-# against Bilinear: 0.023 with 0.0071, 3.3 deviations. (3) The last column has **no standard deviation**: each number is one run. GEGLU and SwiGLU are 0.003
-# apart there and 0.002 after the short runs, where SwiGLU alone scatters by 0.010. To claim anything one would have to train both several times to the end, with
-# different seeds, and compare the difference with its spread. The gated one gets **8/3·d_model**, two thirds of the plain width, since it has three
-# matrices instead of two; otherwise one compares a larger model with a smaller one.
+# as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led ReLU with 1.983 to 1.997, a difference of 0.014. If these are means of four
+# runs, the standard error of their difference is √((0.005² + 0.005²) / 4) = 0.0035: four of these, more than luck. (Between single runs it would be 0.0071,
+# just short of two.) So GELU was ahead early, and the lead did not last: the table gives no reason for the first change. (2)
+# **Gated against plain.** For example ReLU 1.997 against GEGLU 1.942: 0.055 apart, with a standard error of √((0.005² + 0.004²) / 4) = 0.0032: 17 of these; between single
+# runs the deviation is 0.0064, and they are 8.6 apart. Or GELU against Bilinear: 0.023 with 0.0035 (6.5), or with 0.0071 (3.3). (3) The last column has **no standard
+# deviation**: each number is one run. GEGLU and SwiGLU are 0.003 apart there and 0.002 after the short runs, where SwiGLU alone scatters by 0.010. To claim
+# anything one would have to train both several times to the end, with different seeds, and compare the difference of the means with its standard error. The
+# gated one gets **8/3·d_model**, two thirds of the plain width, since it has three matrices instead of two; otherwise one compares a larger model with a smaller one.
 #
 # **Rubric.** One point each:
 #
-# - (1) at the end plain GELU and Swish are not better than ReLU, the differences are of the size of the noise, and so the proposal does not follow. Half a point for the
-#   numbers without the conclusion.
-# - (2) gated against plain (not GLU against GELU), with a difference and a standard deviation from the first column. Half a point for the right comparison without
-#   a deviation.
+# - (1) at the end plain GELU and Swish are not better than ReLU, those differences are of the size of the noise, and so the proposal does not follow, although GELU led
+#   after the short runs. Whether that early lead is called clear (means of four) or borderline (single runs) is both fine, if it is said what is compared. Half a
+#   point for the numbers without the conclusion.
+# - (2) gated against plain (not GLU against GELU), with a difference and an error from the first column, √(s₁² + s₂²) for single runs or half of it for means of four,
+#   called by its name. Half a point for the right comparison without an error, or if the two kinds are mixed up.
 # - (3) no deviation (one run each) at 524,288 steps, repeated runs with seeds, and 8/3·d_model with equal parameters as the reason. Half a point if one of the
 #   three is missing; none if two are.
 # <!-- ### END SOLUTION -->
@@ -811,16 +839,16 @@ recheck("quiz_table", quiz_table)
 # - implement the whole GLU family, and say which branch is activated: `glu_variant`, `quiz_branch`;
 # - write the FFN of LLaMA as a module: `GatedFFN`;
 # - match parameters, and compute LLaMA's width: `swiglu_width`;
-# - do two products in one, and cut the result the right way: `fuse_gate_up`;
+# - do two matrix products as one, and cut the result the right way: `fuse_gate_up`;
 # - read a table of results with its error bars: `quiz_table`, M7.
 #
 # ## Going further
 #
 # - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): five pages, and the table.
-# - Dauphin et al. 2016, *Language Modeling with Gated Convolutional Networks* (arXiv 1612.08083): the first GLU.
+# - Dauphin et al. 2016, *Language Modeling with Gated Convolutional Networks* (arXiv 1612.08083): the GLU gets its name.
 # - Allen-Zhu and Li 2024, *Physics of Language Models, part 3.3* (arXiv 2404.05405): how much a model can know, and where gates do not help.
 #
-# Next: the next notebook, when your course has it. There one FFN becomes many, and a router chooses.
+# Next: `08_experts`, where one FFN becomes many, and a router chooses.
 
 # %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 progress()

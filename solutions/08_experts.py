@@ -95,7 +95,7 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 #
 # ## 2 · The router
 #
-# How do logits become gates? In the figure you are the router. Push the eight logits of one token.
+# How do logits become gates? In the figure you are the router. Move the eight logits of one token.
 #
 # **Predict**, before you move anything: you raise the logit of an expert that was *not* chosen, but not so far that it is chosen. Do the gates of the
 # chosen ones change? Does the answer depend on the normalisation?
@@ -110,7 +110,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** All four keep the k largest logits. They differ in what the kept ones are divided by.
+# **What you saw.** All four keep the k largest logits. They differ in what a kept logit z is turned into, exp(z) or σ(z), and in what that is divided by.
 #
 # | `norm` | gate of a kept expert e | rows sum to | used by |
 # |---|---|---|---|
@@ -196,8 +196,9 @@ except NotImplementedError:
 # **What you saw.** `softmax_topk_renorm` and `topk_softmax` agree: dividing by the sum over the k cancels what the softmax was divided by before. Two
 # code bases of the same model, Mixtral, do it in different orders, and both are right.
 #
-# **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen, and a dtype with three digits rounds a lot. So models
-# that compute in bfloat16 often let the router alone work in float32. Notebook 09 counts how many tokens change their expert otherwise.
+# **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen. bfloat16 keeps 8 significant bits, between two and
+# three decimal digits, and rounds a lot. So models that compute in bfloat16 often let the router alone work in float32. Notebook 09 measures what rounding
+# does to the router's probabilities.
 #
 # ## 3 · All experts, all tokens
 #
@@ -217,8 +218,7 @@ except NotImplementedError:
 #   d_model].
 # - **Returns** y [T, d_model], by the formula above.
 # - Use the gates as they are: rows need not sum to one.
-# - Every expert takes part for every token, also where the gate is zero: such a gate has a gradient, and it shall arrive. `x` and `gates` stay as they
-#   were.
+# - Every expert takes part for every token, also where the gate is zero: such a gate still has a gradient; keep it. `x` and `gates` stay as they were.
 #
 #
 # Stuck? Run `hint("moe_reference")` in a cell of your own.
@@ -356,7 +356,7 @@ controls.show(
 # **What you saw.** Five steps, each a single operation on whole tensors:
 #
 # 1. **List.** `idx` [T, k] as one list of T · k slots, token after token. Slot number n belongs to token n // k.
-# 2. **Sort** by expert. What is needed later is not only the sorted list, but the *order*: which slot stands where.
+# 2. **Sort** by expert. What is needed later is not only the sorted list, but the *order*: which slot is where.
 # 3. **Split** into one segment for each expert. Segments have different lengths, some are empty.
 # 4. **Compute.** Each expert is called once, with one contiguous block of rows.
 # 5. **Back.** Undo the sorting; now the k outputs of a token lie side by side. Weight them and add.
@@ -463,25 +463,26 @@ W1, b1 = torch.stack([e.linear1.weight.T for e in experts]), torch.stack([e.line
 W2, b2 = torch.stack([e.linear2.weight.T for e in experts]), torch.stack([e.linear2.bias for e in experts])
 
 if hasattr(F, "grouped_mm"):
-    pairs = [torch.where(idx == e) for e in range(len(experts))]  # for each expert: tokens and slots
-    token, slot = (torch.cat(parts) for parts in zip(*pairs, strict=True))
-    ends = torch.tensor([len(tokens) for tokens, _ in pairs]).cumsum(0).to(torch.int32)
-    of = idx[token, slot]  # the expert of each row
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)  # slots, expert by expert
+    token, of = order // idx.shape[1], flat[order]  # of each row: its token, its expert
+    ends = torch.bincount(flat, minlength=len(experts)).cumsum(0).to(torch.int32)
     with torch.no_grad():
         hidden = torch.relu(F.grouped_mm(x[token], W1, offs=ends) + b1[of])
         out = F.grouped_mm(hidden, W2, offs=ends) + b2[of]
-        y = torch.zeros_like(x).index_add(0, token, w[token, slot].unsqueeze(-1) * out)
+        y = torch.zeros_like(x).index_add(0, token, w.reshape(-1)[order].unsqueeze(-1) * out)
         print("equal to the published loop:", torch.allclose(y, published_loop(x, idx, w, experts), atol=1e-5))
 else:
     print("This PyTorch has no F.grouped_mm; it came with version 2.10.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# On a CPU `grouped_mm` is itself a loop over the segments, and wins nothing. On GPUs it saves the calls, and the wait for the segments' lengths.
+# On a CPU `grouped_mm` is itself a loop over the segments, and wins nothing. In bfloat16 on recent GPUs (NVIDIA's H100 and its kind) it saves the calls, and the
+# wait for the segments' lengths; in other dtypes and on older ones PyTorch falls back to a loop that waits for them.
 # This is a good place for a break.
 #
 # ## 7 · Who gets a gradient?
 #
-# `topk` picks numbers of experts: 3, or 5. A small change of the logits changes nothing, or makes a jump. So the choice has no gradient. How does a
+# `topk` returns expert numbers, whole numbers such as 3 or 5. A small change of the logits changes nothing, or makes a jump. So the choice has no gradient. How does a
 # router learn?
 #
 # The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero.
@@ -508,34 +509,32 @@ controls.show(
 #
 # *2 points · difficulty ●●○ · 10 minutes*
 #
-# Don't believe it: measure it. Build a small mixture of experts and a loss *inside* the function.
+# Don't believe it: measure it. Send x through a small mixture of experts, compare with a target, and look at what arrives at the router.
 #
-# - **Takes** `norm`: with `"renorm"` the top-k softmax weights are divided by their sum over the k, with `"none"` they are not; and `k`, 1, 2 or 3. Use
-#   at least four experts.
-# - **Returns** the largest absolute entry of the gradient of the router's **weight**, ∂loss/∂weight, after one backward pass: a float.
-# - Which tokens, experts and loss you take is up to you; the loss has to depend on the layer's output. The same call gives the same number each time:
-#   seed inside.
-# - Up to rounding (below 1e-5) the answer is 0 in one of the cases. In all others it shall be above 1e-4.
+# - **Takes** `x` [T, d_model]; `router` [d_model, E], a plain tensor: the logits are `x @ router`; `experts` as above; `target` [T, d_model]; `k`, from 1
+#   to E; and `norm`, `"softmax_topk"` or `"softmax_topk_renorm"` from the table of section 2.
+# - **Loss:** the mean of the squared differences between the layer's output and `target`, over all T · d_model numbers: `F.mse_loss`.
+# - **Returns** the gradient of this loss by the router, ∂loss/∂router: a tensor [d_model, E]. In one of the cases it is zero, up to rounding.
+# - `x`, `router` and `target` stay as they were. A second call with the same router gives the same gradient, not twice as much.
+#
+# You may call your own functions from above.
 #
 #
 # Stuck? Run `hint("router_gradient")` in a cell of your own.
 
 
 # %% nbgrader={"grade": false, "grade_id": "router_gradient", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def router_gradient(norm, k):
-    """The largest absolute entry of the gradient of a router's weight: a float."""
+def router_gradient(x, router, experts, target, k, norm):
+    """The gradient of the mean squared error by the router [d_model, E], a tensor of its shape."""
     ### BEGIN SOLUTION
-    torch.manual_seed(0)
-    x, target = torch.randn(32, 8), torch.randn(32, 8)
-    router = nn.Linear(8, 4, bias=False)
-    experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
-    weights, chosen = torch.softmax(router(x), dim=-1).topk(k, dim=-1)
-    if norm == "renorm":
+    leaf = router.clone().requires_grad_()
+    weights, chosen = torch.softmax(x @ leaf, dim=-1).topk(k, dim=-1)  # [T, k]
+    if norm == "softmax_topk_renorm":
         weights = weights / weights.sum(-1, keepdim=True)
-    outputs = torch.stack([expert(x) for expert in experts], dim=1)  # [T, E, d]
-    picked = outputs.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 8))  # [T, k, d]
-    F.mse_loss((weights.unsqueeze(-1) * picked).sum(1), target).backward()
-    return router.weight.grad.abs().max().item()
+    outputs = torch.stack([expert(x) for expert in experts], dim=1)  # [T, E, d_model]
+    picked = outputs.gather(1, chosen.unsqueeze(-1).expand(-1, -1, x.shape[1]))  # [T, k, d_model]
+    loss = F.mse_loss((weights.unsqueeze(-1) * picked).sum(1), target)
+    return torch.autograd.grad(loss, leaf)[0]
     ### END SOLUTION
     raise NotImplementedError
 
@@ -547,6 +546,20 @@ from autograder import recheck
 
 recheck("router_gradient", router_gradient)
 ### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "measured-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Now measure. **Predict** which of the six numbers is zero: the largest entry of the router's gradient, for two ways to normalise and three k.
+
+# %% nbgrader={"grade": false, "grade_id": "measured", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+experts = make_experts(E=4, d_model=8, d_ff=16)
+torch.manual_seed(1)
+x, router, target = torch.randn(32, 8), torch.randn(8, 4) / 8**0.5, torch.randn(32, 8)
+try:
+    for norm in ("softmax_topk", "softmax_topk_renorm"):
+        sizes = [router_gradient(x, router, experts, target, k, norm).abs().max().item() for k in (1, 2, 3)]
+        print(f"{norm:>19}: " + ", ".join(f"k = {k}: {size:.3f}" for k, size in enumerate(sizes, 1)))
+except NotImplementedError:
+    print("This cell lights up when router_gradient is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "trap-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### What it costs
@@ -623,8 +636,9 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "moe_counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The experts hold nearly all parameters, and most of them rest: gpt-oss-120b uses 4.9 % of its parameters for a token, Mixtral-8x7B
-# 27.6 %. Twice as many experts per token do not change the total by a single parameter.
+# **What you saw.** The experts hold nearly all parameters, and most of them are idle at any moment: gpt-oss-120b uses 4.9 % of its parameters for a token,
+# Mixtral-8x7B 27.6 %. (Here the embeddings count as a whole. A token reads one row of the input table: without that table gpt-oss-120b uses 4.4 %, 5.1 billion,
+# the number that its makers give.) Twice as many experts per token do not change the total by a single parameter.
 #
 # ### Exercise `moe_counts`
 #
@@ -664,11 +678,10 @@ recheck("moe_counts", moe_counts)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "models-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Attention and embeddings come on top, and are there only once. With your count and those of notebook 05 the published totals come out. All counts are
-# in billions.
+# Attention and embeddings come on top, and are there only once. With your count and those of notebook 05 the published totals come out.
 
 # %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-print(f"{'':15} {'MoE layers':>11} {'the rest':>9} {'total':>7} {'active':>7}")
+print(f"{'in billions':15} {'MoE layers':>11} {'the rest':>9} {'total':>7} {'active':>7}")
 for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
     m = atlas.find(name)
     rest = atlas.total(m) - atlas.parts(m).ffn  # attention, norms, embeddings
@@ -682,13 +695,13 @@ for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
     print(f"{name:15} {numbers[0] / 1e9:11.2f} {numbers[1] / 1e9:9.2f} {numbers[2] / 1e9:7.1f} {numbers[3] / 1e9:7.1f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-8x7", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The active numbers here count the embeddings as a whole, though a token reads one row of them.
+# As above, the active numbers count the embeddings as a whole.
 #
 # ## 9 · Spot the error
 #
-# Three statements from published pages. For each: find the error, then run the cell.
+# Three things that one can read on the web, in our words. For each: find the error, then run the cell.
 #
-# **A.** “8x7B means eight models of 7 billion parameters: 56 billion.”
+# **A.** 8x7B means eight models of 7 billion parameters, so 56 billion.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-8x7-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 mixtral, mistral = atlas.find("Mixtral-8x7B"), atlas.find("Mistral-7B")
@@ -722,7 +735,7 @@ for mode in ("train", "eval"):
 # this kind use none. Compare implementations in eval mode. (The same class has a bias in its router, which most models leave out, and nothing that
 # keeps the experts equally busy: notebook 09.)
 #
-# **C.** A page praises mixtures of experts for “saving memory”. Its own measurement shows a peak of 11.47 GB with experts and 11.48 GB without. What
+# **C.** A page praises mixtures of experts because they save memory. Its own measurement shows a peak of 11.47 GB with experts and 11.48 GB without. What
 # does a mixture save?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-memory-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -830,7 +843,7 @@ recheck("quiz_active", quiz_active)
 # rise, compared with the other chosen ones; otherwise they fall. The choice changes only when, in time, another logit overtakes. (2) With **k = 1 and
 # renormalised gates** the gate is w / w = 1, a constant: its derivative is zero, so the router learns nothing from the task's loss. Way out: do not
 # renormalise (Switch multiplies by the probability itself), or take k ≥ 2. (3) The expert itself learns nothing: it was not computed, and its gate is
-# zero. Its logit gets no gradient with `topk_softmax`, where only the k chosen logits occur. With `softmax_topk` it does get one, since it stands in
+# zero. Its logit gets no gradient with `topk_softmax`, where only the k chosen logits occur. With `softmax_topk` it does get one, since it is in
 # the denominator of the chosen gates.
 #
 # **Rubric.** One point each:

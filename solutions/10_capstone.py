@@ -23,7 +23,7 @@
 # | **Points** | 5 for code, 3 for the quiz, 6 for two answers in your own words |
 #
 # You have taken the feed-forward network apart. Now you put a whole Transformer block together, exchange its FFN for nothing, for SwiGLU and for a mixture of
-# experts, and compare. The comparison is the harder half: equal in what, over how many seeds, and what does it not say? At the end, **you will be able to …**
+# experts, and compare. The comparison is the harder half: equal in what? over how many seeds? and what does it not tell you? At the end, **you will be able to …**
 #
 # | | tested by |
 # |---|---|
@@ -42,13 +42,13 @@ from ffnlab.figures import capstone as figures
 from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
 
 style.use()
-torch.set_num_threads(1)  # matrices as small as these are faster so
+torch.set_num_threads(1)  # small matrices run fastest on one thread
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · One block
 #
-# What does a Transformer consist of, if one draws it honestly? A published tutorial draws “input → attention → FFN → output”. Notebook 04 showed what
-# becomes of a stack built after that drawing: its tokens grow equal. Here is the block with the two paths and the two norms that the drawing leaves out.
+# What is really inside a Transformer block? A published tutorial draws three arrows: from the input to attention, on to the FFN, and out. Notebook 04 showed
+# what becomes of a stack built after that drawing: its tokens grow equal. Here is the block with the two paths and the two norms that the drawing leaves out.
 #
 # **Predict:** for which of the four kinds does training need one more number than the block's output?
 
@@ -63,7 +63,7 @@ controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS,
 # - **Attention gathers, the FFN transforms.** Attention is the only part in which tokens meet; the FFN works on each alone.
 # - **The straight path is never normed.** Both parts read a normed copy, and add what they have to say.
 # - **'none'** ends after the first formula: out = z.
-# - **'moe'** has a balance loss besides (notebook 09), one number for the whole call. Blocks stand on top of each other, so the output stays a tensor alone;
+# - **'moe'** has a balance loss besides (notebook 09), one number for the whole call. Blocks are stacked, so the output stays a tensor alone;
 #   the number is kept beside it, as `aux_loss`, with its gradient, where a training loop can find it.
 #
 # The parts come ready made, as you know them from notebooks 02, 07 and 08. The cell shows what each returns.
@@ -84,11 +84,12 @@ for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
 # Put the block together.
 #
 # - **Takes** `kind`, one of `'none'`, `'relu'`, `'swiglu'`, `'moe'`; `d_model`, `n_heads`; `d_ff`, the hidden width of the FFN, with `'moe'` that of each expert,
-#   with `'none'` without meaning (the cells below give 0).
+#   ignored for `'none'` (the cells below pass 0).
 # - **`forward`** takes `x` [B, T, d_model], any B and T, and returns a tensor of the same shape, after the two formulas above.
-# - **Attention** is causal (a token sees itself and what stands before it) and has `n_heads` heads. Write it, or use `nn.MultiheadAttention` or
+# - **Attention** is causal (a token sees itself and what comes before it) and has `n_heads` heads. Write it, or use `nn.MultiheadAttention` or
 #   `F.scaled_dot_product_attention`; biases as you like. Besides the mask, it knows no positions.
 # - **Norms** are `nn.LayerNorm(d_model)` (or RMSNorm, or your own), each with a learned gain of its own: a parameter of d_model numbers that starts at one.
+#   Queries, keys and values all read norm1(x), which is normed once. Gradients pass through both norms.
 # - **The FFN** is `FFN`, `SwiGLU` or `MoE` from the imports, or your own: the check does not insist on a width or on a number of experts, as long as a token visits fewer than all.
 #   A block holds only what its kind needs, and an optimiser finds all of it in `block.parameters()`.
 # - **With 'moe'**, `block.aux_loss` is the balance loss of the last call: a tensor with one number, with gradient, without coefficient.
@@ -148,7 +149,7 @@ recheck("Block", Block)
 # ## 2 · Learn by heart
 #
 # What should four blocks compete in? Something in which an FFN could matter, small enough for your machine: **pairs**. There are 24 words, so 24² = 576 pairs
-# of them, and for each pair a third word drawn at random. The block reads two words and is to say the third. Nothing but memory helps. Attention has to bring
+# of them, and for each pair a third word drawn at random. The block reads two words and must name the third. Nothing but memory helps. Attention has to bring
 # the first word to the second; something has to look the pair up.
 #
 # A small model is put around your block: embeddings in front, a norm and scores behind, d_model = 16.
@@ -221,15 +222,15 @@ for name, count in stored["counts"].items():
 # - **One size, one recipe.** d_model = 16, one learning rate for all, 300 steps. With another learning rate or more steps the gaps change, and near 100 % they
 #   vanish (move the slider to 24²).
 # - **Three seeds** give a rough idea of the spread. They don't settle a gap of the size of the bars.
-# - **Time is that of small matrices on one CPU thread.** Here organising costs more than multiplying, above all for the mixture. FLOPs don't show that, and
+# - **Time is that of small matrices on one CPU thread.** Here the overhead costs more than the arithmetic, above all for the mixture. FLOPs don't show that, and
 #   neither says what happens on a GPU.
 # - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, and has no mixture in it.
 #
 # ## 5 · What if we removed the FFN?
 #
-# Two things are often said: “without FFN the tokens become equal”, and “without FFN the model is linear and can't store facts”. **Predict** what your own block
-# of kind 'none' does in the two cells: 24 of them in a row, with random weights, and one of them learning 144 pairs. The first cell measures, as in notebook 04,
-# how different the tokens are: ‖x − mean over tokens‖ / ‖x‖, which is 0 when all are equal.
+# Two things are often said: that without an FFN the tokens become equal, and that without it the model is linear and can't store facts. **Predict** what your
+# own block of kind 'none' does in the two cells: up to 96 of them in a row, with random weights, beside blocks with a ReLU FFN; and one of them learning 144
+# pairs. The first cell measures, as in notebook 01, how different the tokens are: ‖x − mean over tokens‖ / ‖x‖, which is 0 when all are equal.
 
 
 # %% nbgrader={"grade": false, "grade_id": "removed-rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -237,23 +238,31 @@ def different(x):
     return ((x - x.mean(1, keepdim=True)).norm() / x.norm()).item()
 
 
-with torch.no_grad():
-    for seed in range(3):
+def stack(kind, d_ff, residual, depths=(3, 24, 48, 96), seeds=range(5)):
+    """How different the tokens are behind so many random blocks: the smallest and the largest of five seeds."""
+    found = {depth: [] for depth in depths}
+    for seed in seeds:
         torch.manual_seed(seed)
-        kept = without = torch.randn(1, 10, 16)
-        try:
-            for _ in range(24):
-                block = Block("none", 16, 4, 0)
-                kept = block(kept)
-                without = block(without) - without  # attention alone: what the residual added is taken away again
-        except NotImplementedError:
-            print("This cell lights up when Block is written.")
-            break
-        here, there = different(kept), different(without)
-        print(f"seed {seed}, 24 blocks: tokens differ by {here:.2f}, without residuals by {there:.0e}")
+        x = torch.randn(1, 10, 16)
+        for depth in range(1, max(depths) + 1):
+            x = Block(kind, 16, 4, d_ff)(x) - (
+                0 if residual else x
+            )  # without: what the residual added is taken away again
+            if depth in depths:
+                found[depth].append(different(x))
+    return ", ".join(f"{depth} blocks {min(r):.2g} to {max(r):.2g}" for depth, r in found.items())
+
+
+with torch.no_grad():
+    try:
+        print("no FFN:              ", stack("none", 0, residual=True))
+        print("ReLU FFN:            ", stack("relu", 61, residual=True))
+        print("no FFN, no residual: ", stack("none", 0, residual=False, depths=(3, 24)))
+    except NotImplementedError:
+        print("This cell lights up when Block is written.")
 
 # %% nbgrader={"grade": false, "grade_id": "removed-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-for seed in range(3):
+for seed in range(5):
     torch.manual_seed(seed)
     try:
         model = Reader(words=12, d_model=16, blocks=[Block("none", 16, 4, 0)])
@@ -264,18 +273,23 @@ for seed in range(3):
     print(f"{found['accuracy']:.0%} of 144 pairs known without an FFN")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "removed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The tokens stay apart: it is the **residual** that keeps them so, not the FFN. Without it they are equal up to rounding. And a block without FFN
-# learns a small set: embeddings, attention and scores can store, too, and softmax and norm bend.
+# **What you saw.** Without an FFN the tokens grow alike slowly, and with one just as slowly: after 24 blocks they still differ by about half their length or more,
+# after 96 by about a fifth or more. Without the residual it is a crash: after 24 blocks they are equal up to rounding. So it is the **residual** that slows
+# it, together with the norm, not the FFN. The residual hands every token its own vector on; with the norm inside, the stream grows and each layer's push gets
+# smaller beside it. As notebook 01 put it: the skip turns the crash into a slide; skip and norm together turn the slide into a crawl. Nothing here stops it.
 #
-# So the honest answer: **nothing collapses; what goes is room.** An FFN is parameters that each token uses by itself, in two or three matrix products, with no look at
+# And a block without FFN learns a small set: embeddings, attention and scores can store, too, and softmax and norm are non-linear.
+#
+# So the honest answer: **nothing collapses at once; what you lose is capacity.** An FFN is parameters that each token uses by itself, in two or three matrix products, with no look at
 # other tokens. At 1,600 pairs one block of attention knows about a third of what is asked. Three of them, as many parameters as attention with an FFN, win back much of it, but
-# each step costs more than twice the time (choose `time` in the figure), and they stay behind. In a large model the room that goes would be two thirds of a layer, or more (notebook 05).
+# each step costs more than twice the time (choose `time` in the figure), and they stay behind. In a large model the capacity you would lose is half to nine tenths of each layer's
+# parameters (notebook 05).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Spot the error
 #
-# **A.** A tutorial's mixture of experts looks for its tokens with two loops, over the k choices and over the E experts, and trains it with the task's loss alone.
-# What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
+# **A.** A tutorial's mixture of experts, simplified as it says itself, looks for its tokens with two loops, over the k choices and over the E experts, and knows no
+# loss but the task's. What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-balance", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 try:
@@ -291,8 +305,8 @@ except NotImplementedError:
 # The balance loss is missing: nothing keeps the router from sending all tokens to a few experts (notebook 09). The two loops give the right sums, but call every
 # expert up to k times (notebook 08).
 #
-# **B.** The same tutorial ends with a table: *d_ff is 4 × d_model; activation GELU (modern) or ReLU (original); parameters ~2/3 of a layer; position-independent.*
-# Which of the four lines hold for a recent model? The cell looks up the first three in the atlas of notebook 05.
+# **B.** The same tutorial ends with a table of key points: d_ff is typically 4 · d_model; the activation is GELU in modern models and ReLU in the original one; the
+# FFN has about two thirds of a layer's parameters; every position is processed with the same weights. Which of the four lines hold for a recent model? The cell looks up the first three in the atlas of notebook 05.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-table", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 from ffnlab import atlas
@@ -313,11 +327,11 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_removed`
 #
-# You take the FFN out of every block of a model, and train it again from the start. What is lost for certain?
+# You take the FFN out of every block of a model, and train it again from the start. What does this notebook's evidence say is lost?
 #
-# - **A.** The differences between tokens: without FFN they grow equal with depth.
-# - **B.** Every bend: the model becomes linear, and can't learn random pairs at all.
-# - **C.** Parameters that each token uses by itself: at equal depth fewer pairs can be stored.
+# - **A.** The differences between tokens: without FFN they are equal after a few blocks.
+# - **B.** Every non-linearity: the model becomes linear, and can't learn random pairs at all.
+# - **C.** Parameters that each token uses by itself: at equal depth fewer pairs were stored.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz_removed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 quiz_removed = ...  # "A", "B" or "C"
@@ -386,7 +400,7 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # What would happen if we removed the FFN entirely? Write down what you would have predicted before this notebook, then answer with numbers from it:
 #
-# 1. Do the tokens become equal? Which part of the block decides that?
+# 1. Do the tokens become equal? How fast, and which part of the block decides that?
 # 2. Can the model still memorise? Up to what?
 # 3. What exactly is lost, and could attention make up for it? At which price?
 #
@@ -394,8 +408,9 @@ recheck("quiz_seeds", quiz_seeds)
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "M9", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # <!-- ### BEGIN SOLUTION -->
-# **A full answer.** (1) No: after 24 blocks without FFN, with random weights, the tokens still differ clearly, because the **residual** carries each token's own
-# vector past attention. Without the residuals they are equal up to rounding after the same 24 blocks. So it is the residual that keeps the rank, not the FFN.
+# **A full answer.** (1) Only slowly: after 24 blocks without FFN, with random weights, the tokens still differ by 0.57 to 0.96, after 96 by 0.22 to 0.68, and with a ReLU FFN by
+# 0.46 to 0.83 and 0.31 to 0.54. The **residual** hands each token's own vector past attention, and with the norm in each branch the stream grows, so that every layer's push gets smaller
+# beside it. Without the residuals the tokens are equal up to rounding after 24 blocks. So it is residual and norm that slow the collapse, not the FFN; nothing stops it.
 # (2) It **still memorises small sets**: 144 random pairs, all or nearly all of them, with one block; embeddings, attention and scores are trained, too, and attention is not linear in its input.
 # At 576 pairs it knows a part, at 1,600 about a third. (3) What is lost is **cheap capacity that each token uses by itself**: an FFN of 2,030 parameters brings the 1,600 pairs far
 # above what one block of attention knows. Attention can make up for much of it: three blocks without FFN, as many parameters, know many more pairs than one, but a training step takes
@@ -403,7 +418,7 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # **Rubric.** One point each:
 #
-# - (1) the residual keeps the tokens apart, so no collapse follows from removing the FFN. “The FFN prevents collapse” gets nothing.
+# - (1) the residual (with the norm) makes it slow, so no sudden collapse follows from removing the FFN. Half a point for a residual that stops it for good. “The FFN prevents collapse” gets nothing.
 # - (2) it still memorises small sets, with a number from the notebook. Half a point without a number. “It is linear” gets nothing.
 # - (3) what goes is capacity per token that is cheap in parameters or time, and stacked attention replaces a part of it. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
@@ -441,7 +456,7 @@ recheck("quiz_seeds", quiz_seeds)
 #         └─► norm1 ─► attention (causal) ─┘   └─► norm2 ─► FFN ──────────────────┘
 #                      global: tokens meet                   local: each token alone
 #
-#     FFN:  [B, T, d_model] ─ Linear1 ─► [B, T, d_ff] ─ activation ─ dropout ─► [B, T, d_ff] ─ Linear2 ─► [B, T, d_model]
+#     plain FFN:  [B, T, d_model] ─ Linear1 ─► [B, T, d_ff] ─ activation (─ dropout) ─► [B, T, d_ff] ─ Linear2 ─► [B, T, d_model]
 # ```
 #
 # | | |
@@ -451,14 +466,15 @@ recheck("quiz_seeds", quiz_seeds)
 # | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; more with fewer key and value heads, far more in a mixture |
 # | positions | one network for all of them; each layer has its own |
 #
-# An FFN is right when you can tick all of these; each was a line of a check in notebook 02:
+# A plain FFN as in notebook 02 is right when you can tick all of these; each was a line of a check there. (A gated one has three layers, and the paper of 2017 has its
+# dropout behind the FFN.)
 #
 # - two linear layers, d_model → d_ff → d_model;
 # - an activation between them;
 # - dropout, if any, on the hidden layer, and only in training;
 # - the shape of the input comes out again, whatever its leading dimensions.
 #
-# And a block, when: two norms, each before its part; two residuals, from what was not normed; a causal mask before the softmax; a mixture's second loss handed out.
+# And a pre-norm block, when: two norms, each before its part; two residuals, from what was not normed; a causal mask before the softmax; a mixture's second loss handed out.
 #
 # ## 10 · The map
 #
@@ -466,8 +482,8 @@ recheck("quiz_seeds", quiz_seeds)
 # |---|---|---|
 # | 00 | open, check, hand in | `hello_shape` |
 # | 01 | say what attention can and can't do: hulls, linear in what, XOR, rank collapse | `attention_output`, `self_attention`, `superposition_error`, `xor_weights`, `rank1_residual`, `attention_only_collapse` |
-# | 02 | write the FFN as function and module, take its bend away, go deeper | `ffn_forward`, `ffn_trace`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
-# | 03 | bend: activations, dead units, kinks, the 1/n² law | `relu`, `gelu_exact`, `gelu_tanh`, `silu`, `dead_units`, `activation_sparsity`, `relu_interpolant`, `count_pieces` |
+# | 02 | write the FFN as function and module, take its non-linearity away, go deeper | `ffn_forward`, `ffn_trace`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
+# | 03 | non-linearities: activations, dead units, kinks, the 1/n² law | `relu`, `gelu_exact`, `gelu_tanh`, `silu`, `dead_units`, `activation_sparsity`, `relu_interpolant`, `count_pieces` |
 # | 04 | one network, every position | `ffn_loop`, `ffn_as_conv1d`, `is_position_wise`, `residual_sublayer`, `bottleneck_rank` |
 # | 05 | count parameters and FLOPs, audit a published number | `count_ffn`, `count_attention`, `layer_share`, `audit_published`, `flops_per_token` |
 # | 06 | read keys and values, train and knock out facts | `memory_view`, `decompose_output`, `top_neurons`, `knockout`, `train_fact_ffn`, `activation_patterns` |
@@ -486,7 +502,8 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # ## Going further
 #
-# - Dong, Cordonnier and Loukas 2021, *Attention is not all you need* (arXiv 2103.03404): what skip connections and MLPs do against collapse.
+# - Dong, Cordonnier and Loukas 2021, *Attention is not all you need* (arXiv 2103.03404): how fast tokens collapse without skip connections and MLPs. Noci et al. 2022
+#   (arXiv 2206.03126): with skip connections they still align with depth, unless the branches are scaled down with it.
 # - Allen-Zhu and Li 2024, *Physics of Language Models: Part 3.3* (arXiv 2404.05405): how many bits a parameter stores, and what gating changes.
 # - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): the comparison at a size that matters, with its error bars.
 #

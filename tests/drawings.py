@@ -88,7 +88,7 @@ contest = partial(gated.contest, a_contest())
 CROSSES = {2: [0.07, 0.75], 8: [0.03, 0.08], 32: [0.01, 0.03]}
 LAST_TOKEN, LAST_FACT = len(every_position.TOKENS) - 1, memory.STORED - 1
 LOW, HIGH, MIXED = (-3.0,) * 8, (3.0,) * 8, (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
-BALANCES = list(product(stored_balance.ALPHAS, stored_balance.HEAD_STARTS, stored_balance.US))
+BALANCES = list(product(stored_balance.CURES, stored_balance.HEAD_STARTS))
 VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in capstone.PAIRS]))
 
 PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
@@ -97,7 +97,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
     attention.scaled: [(-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)],
     attention.line: [(0, -1.0), (345, 1.5), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
-    attention.collapse: [(1,), (12,), (12, True, True, True), (1, True), (12, False, True, True)],
+    attention.collapse: [(1,), (96,), (96, True, True, True), (1, True), (96, False, True, True), (5, True)],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0)],
     feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
@@ -140,7 +140,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     ],
     family: [(kind, w, -w) for kind in gated.KINDS for w in (-2.0, 0.0, 1.5, 2.0)],
     gated.matched: product(gated.WIDTHS, [ratio for _, ratio in gated.RATIOS], gated.MULTIPLES),
-    gated.table: product(gated.STEPS, gated.TABLE, gated.TABLE),
+    gated.table: product(gated.READINGS, gated.TABLE, gated.TABLE),
     contest: [(0, "ReLU"), (40, "GLU"), (80, "SwiGLU")],
     experts.router: [
         (*z, t, k, norm) for z in (LOW, HIGH, MIXED) for t, k in ((0.25, 1), (4.0, 8)) for norm in experts.NORMS
@@ -203,7 +203,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (partial(gated.gate, activation="tanh"), (), "activation must be"),
     (family, ("tanh",), "kind must be"),
     (partial(gated.matched, ratio=9), (), "ratio from 1 to 8"),
-    (partial(gated.table, steps=1), (), "steps must be"),
+    (partial(gated.table, reading="means of nine"), (), "reading must be one of"),
     (partial(gated.table, first="tanh"), (), "not in the table"),
     (contest, (7,), "step must be one of"),
     (contest, (80, "tanh"), "did not take part"),
@@ -217,9 +217,8 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (experts.slopes, (2, "argmax"), "there is no"),
     (experts.totals, ("GPT-2 small",), "there is no"),
     (experts.totals, ("Mixtral-8x7B", 3.0), "there is no"),
-    (balance.load, (0.5,), "there is no"),
-    (balance.load, (0.0, 4), "there is no"),
-    (balance.load, (0.0, 3, 1.0), "there is no"),
+    (balance.load, ("loss, α = 0.5",), "there is no"),
+    (balance.load, ("none", 4), "there is no"),
     (balance.products, (11,), "must be"),
     (balance.products, (5, 0.2), "there is no"),
     (balance.capacity, (3.0,), "there is no"),

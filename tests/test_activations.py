@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ import torch
 import torch.nn.functional as F
 from drawings import SVG, Net, a_race, numbers, parabola
 
-from autograder import keys
+from autograder import judge, keys
 from ffnlab import train
 from ffnlab.exercises import activations as exercises
 from ffnlab.figures import activations as figures
+from ffnlab.verdict import judge as verdict_on
 
 
 def read_off(words: str, name: str) -> float:
@@ -154,12 +156,38 @@ def test_dead_units_draws_have_units_of_every_kind() -> None:
         assert 0 < dead < len(fires) and len({*drawn["X"].shape, *drawn["W1"].shape}) == 3
 
 
+def test_dead_units_draws_have_units_that_barely_fire_and_units_that_one_row_wakes() -> None:
+    for seed in range(30):
+        drawn = exercises.dead_units.inputs(seed, 0)
+        for dtype in (torch.float64, torch.float32):
+            pre = drawn["X"].to(dtype) @ drawn["W1"].to(dtype) + drawn["b1"].to(dtype)
+            assert int((pre.amax(0) == exercises.WEAK).sum()) == 2
+            alone = (pre > 0).sum(0) == 1
+            assert {0, len(pre) - 1} < set((pre[:, alone] > 0).nonzero()[:, 0].tolist())
+
+
 def test_kinks_of_count_pieces_are_exact() -> None:
     for seed in range(30):
         drawn = exercises.count_pieces.inputs(seed, 0)
         for net in (value for value in drawn.values() if isinstance(value, dict)):
             for w, b in zip(net["W1"][0].tolist(), net["b1"].tolist(), strict=True):
-                assert w == 0 or math.remainder(-b / w, exercises.EIGHTH) == 0
+                assert w == 0 or math.remainder(-b / w, exercises.CLOSE) == 0
+    assert exercises.CLOSE > 1e-5  # what the notebook promises of kinks that differ
+
+
+def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_comes_with_it() -> None:
+    key = keys.find("relu_interpolant")
+    build = key.the_truth.answer
+    seeds = judge.public_seeds(key.exercise)
+    net = tuple(build(4, -1.0, 1.0))
+    brought = {"interval": (4, -1.0, 1.0), "net": net}  # as an observation was before: right for what it says of itself
+    for one in (net, brought):
+        made_up: list[dict[str, Any]] = [
+            {aspect.name: dict.fromkeys(drawn, one) for aspect in key.exercise.aspects}
+            for drawn in judge.inputs(key.exercise, seeds)
+        ]
+        marking = judge.marking(key.exercise.name, seeds)
+        assert verdict_on(key.exercise, marking, made_up, judge.inputs(key.exercise, seeds)).points == 0
 
 
 # The progress bar
@@ -177,3 +205,37 @@ def test_the_bar_counts_every_step_and_ends_full(monkeypatch: pytest.MonkeyPatch
     assert shown[-1].endswith("7 of 7 steps") and "░" not in shown[-1]
     with pytest.raises(ValueError, match="at least one step"):
         list(train.bar(0, "none"))
+
+
+# What the text and the quiz say of the theorems, and of the interpolation
+
+
+def test_two_relus_make_a_sigmoidal_unit_and_no_width_helps_a_polynomial() -> None:
+    """`quiz_leshno`: |x| on [-1, 1], first layer random, second the best there is."""
+    x = torch.linspace(-1, 1, 401, dtype=torch.float64)[:, None]
+
+    def left(act: Callable[[torch.Tensor], torch.Tensor], units: int) -> float:
+        rng = torch.Generator().manual_seed(0)
+        w, b = 12 * torch.randn(2, units, generator=rng, dtype=torch.float64)
+        h = torch.cat([act(x * w + b), torch.ones_like(x)], dim=1)
+        best = torch.linalg.lstsq(h, x.abs(), driver="gelsd").solution
+        return float((h @ best - x.abs()).abs().max())
+
+    def step(z: torch.Tensor) -> torch.Tensor:
+        return torch.relu(z) - torch.relu(z - 1)
+
+    assert step(torch.tensor([-1e3, 0.0, 1.0, 1e3])).tolist() == [0, 0, 1, 1]
+    assert left(step, 500) < 0.02 and left(torch.sin, 500) < 0.02
+    assert left(lambda z: z**3 - z, 4) > 0.05 and left(lambda z: z**3 - z, 500) > 0.05
+
+
+def test_eight_pieces_on_an_interval_twice_as_wide_leave_four_times_the_error() -> None:
+    assert figures.largest_error(parabola, 8, 0, 4) == pytest.approx(1 / 16, rel=1e-3)  # quiz_pieces
+    assert figures.largest_error(parabola, 8, -1, 1) == pytest.approx(1 / 64, rel=1e-3)
+
+
+def test_the_mean_of_a_units_sum_is_its_bias_where_the_inputs_have_mean_0() -> None:
+    x = torch.randn(20_000, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    w, b = torch.ones(16, dtype=torch.float64) / 4, -2.0
+    assert float((x @ w + b).mean()) == pytest.approx(b, abs=7 / 20_000**0.5)
+    assert float(((x + 1) @ w + b).mean()) == pytest.approx(b + 4, abs=7 / 20_000**0.5)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 
+import numpy
 import pytest
 import torch
 from drawings import numbers, tips
 
-from ffnlab.figures import attention
+from autograder import judge, keys
+from ffnlab.figures import attention, shared
 
 
 @pytest.mark.parametrize("scores", [(0.3, 0.0, 0.0), (-6.0, 6.0, 0.0), (6.0, 6.0, 6.0), (2.0, -1.0, -6.0)])
@@ -68,22 +71,69 @@ def test_no_line_solves_xor_and_some_line_solves_and() -> None:
     assert best == {"XOR": 3, "AND": 4}
 
 
-def test_the_skip_stops_the_collapse_and_the_ffn_does_not() -> None:
-    for seed in range(3):
+SEEDS = range(5)
+
+
+def test_without_a_skip_tokens_become_one_and_an_ffn_hastens_it() -> None:
+    for seed in SEEDS:
         alone, ffn = attention.residuals(4, seed=seed), attention.residuals(4, ffn=True, seed=seed)
-        assert alone[3] < 1e-5 and ffn[3] < 1e-5 and alone[4] < 1e-12 and ffn[4] < 1e-12
-        assert attention.residuals(12, skip=True, seed=seed)[-1] > 0.05
-        assert attention.residuals(12, skip=True, ffn=True, norm=True, seed=seed)[-1] > 0.3
-        assert 1e-9 < attention.residuals(6, seed=seed, dtype=torch.float32)[-1] < 1e-6
+        assert ffn[3] < alone[3] < 1e-5 and alone[4] < 1e-12 and ffn[4] < 1e-12
+    assert 1e-9 < attention.residuals(6, dtype=torch.float32)[-1] < 1e-6
+
+
+def test_the_skip_slows_the_collapse_and_does_not_stop_it() -> None:
+    """What section 6 says of 12, 24, 48 and 96 layers, from five seeds."""
+    between = {
+        (True, False, False): [(0.07, 0.2), (1e-3, 5e-3), (3e-7, 2e-6), (1e-14, 3e-13)],
+        (True, False, True): [(0.35, 0.45), (0.23, 0.32), (0.15, 0.22), (0.11, 0.16)],
+        (True, True, True): [(0.44, 0.54), (0.3, 0.44), (0.23, 0.33), (0.2, 0.27)],
+    }
+    for (skip, ffn, norm), ranges in between.items():
+        for seed in SEEDS:
+            found = attention.residuals(96, skip, ffn, norm, seed)
+            for layers, (low, high) in zip((12, 24, 48, 96), ranges, strict=True):
+                assert low < found[layers] < high, (skip, ffn, norm, seed, layers)
+
+
+def test_each_layer_of_bare_attention_cubes_the_residual() -> None:
+    for seed in SEEDS:
+        found = attention.cubed(6, seed)
+        ratios = [later / earlier for earlier, later in pairwise(found[3:])]
+        assert ratios == pytest.approx([3.2, 3.07, 3.03], rel=0.05)
+
+
+def test_the_cube_law_is_that_of_attention_in_80_digits() -> None:
+    mpmath = pytest.importorskip("mpmath", reason="comes with torch's own dependencies")
+    rng = numpy.random.default_rng([shared.SEED, 0, 3])
+    with mpmath.workdps(80):
+        X = mpmath.matrix(rng.standard_normal((14, 64)).tolist())
+        for expected in attention.cubed(4)[1:]:
+            Wq, Wk, Wv, Wo = (mpmath.matrix((rng.standard_normal((64, 64)) / 8).tolist()) for _ in range(4))
+            rng.standard_normal((2, 256, 64))
+            A = ((X * Wq) * (X * Wk).T / 8).apply(mpmath.exp)
+            for t in range(14):
+                A[t, :] = A[t, :] / mpmath.fsum(A[t, :])
+            X = A * (X * Wv) * Wo
+            mean = mpmath.matrix([[mpmath.fsum(X[:, i]) / 14 for i in range(64)]] * 14)
+            assert float(mpmath.log10(mpmath.norm(X - mean) / mpmath.norm(X))) == pytest.approx(expected, abs=1e-6)
 
 
 def test_collapse_draws_the_residuals_it_exports() -> None:
     for setting in attention.SETTINGS:
-        drawn = attention.collapse(12, *setting)
+        drawn = attention.collapse(96, *setting)
         found = [float(tip.split(": ")[1]) for tip in tips(drawn) if tip.startswith("layer")]
-        assert found == pytest.approx(attention.residuals(12, *setting), rel=0.01)
+        right = attention.residuals(96, *setting)
+        assert found == pytest.approx([right[n] for n in (0, *attention.DEPTHS)], rel=0.01)
 
 
 def test_a_depth_that_was_not_trained_is_refused() -> None:
     with pytest.raises(ValueError, match="must be"):
-        attention.residuals(13)
+        attention.residuals(97)
+
+
+def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
+    key = keys.find("xor_weights")
+    seeds = judge.public_seeds(key.exercise)
+    right = key.the_truth.answer
+    for low, high in key.exercise.inputs(seeds[0], 0)["heights"]:
+        assert judge.judge_here(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from typing import Any
 
 import pytest
 import torch
 
+from autograder.build import solution_answer
 from ffnlab.experiments import capstone as experiment
 from ffnlab.figures import capstone as figures
 from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
@@ -87,3 +89,28 @@ def test_pairs_are_all_pairs_with_random_answers() -> None:
     inputs, targets = pairs(5, 0)
     assert len({tuple(pair) for pair in inputs.tolist()}) == 25 and 0 <= int(targets.min()) <= int(targets.max()) < 5
     assert not torch.equal(targets, pairs(5, 1)[1])
+
+
+def test_tokens_grow_alike_as_the_notebook_says() -> None:
+    """Blocks of the solution, random weights, five seeds: how different ten tokens are behind 24, 48 and 96 of them."""
+    Block: Any = solution_answer("Block").answer
+
+    def different(kind: str, d_ff: int, residual: bool, depths: tuple[int, ...]) -> list[tuple[float, float]]:
+        found: list[list[float]] = [[] for _ in depths]
+        for seed in range(5):
+            torch.manual_seed(seed)
+            x = torch.randn(1, 10, 16)
+            for depth in range(1, max(depths) + 1):
+                x = Block(kind, 16, 4, d_ff)(x) - (0 if residual else x)
+                if depth in depths:
+                    off = (x - x.mean(1, keepdim=True)).norm() / x.norm()
+                    found[depths.index(depth)].append(round(off.item(), 2))
+        return [(min(one), max(one)) for one in found]
+
+    def near(*edges: float) -> Any:
+        return pytest.approx(edges, abs=0.02)
+
+    with torch.no_grad():
+        assert different("none", 0, True, (24, 48, 96)) == [near(0.57, 0.96), near(0.31, 0.90), near(0.22, 0.68)]
+        assert different("relu", 61, True, (24, 48, 96)) == [near(0.46, 0.83), near(0.34, 0.66), near(0.31, 0.54)]
+        assert different("none", 0, False, (24,)) == [(0.0, 0.0)]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
 from drawings import LAST_TOKEN, numbers, tips
 
-from ffnlab.exercise import Draw
+from autograder import grade, judge, keys
+from ffnlab.exercise import Draw, asked
 from ffnlab.exercises import every_position as exercises
 from ffnlab.figures import every_position as figures
 from ffnlab.figures import shared
+from ffnlab.handed import ffn_of
+from ffnlab.verdict import judge as verdict_on
+from ffnlab.verdict import marking_of
 
 # perturb
 
@@ -128,29 +134,89 @@ def test_a_bottleneck_has_no_more_directions_than_neurons(d_ff: int) -> None:
 # The layers that `is_position_wise` is asked about
 
 
-POSITION_WISE = {
-    "a plain FFN",
-    "x + FFN(x)",
-    "a layer norm",
-    "an FFN by differences of running sums",
-    "the same output whatever comes in",
-    "a module with dropout, in eval mode",
-}
+Asked = Iterator[tuple[str, bool, exercises.Layer]]
+
+
+def asked_about(seed: int) -> Asked:
+    """Every function of a draw: what it is, whether it is position-wise, and the function."""
+    drawn = exercises.is_position_wise.inputs(seed, 0)
+    for name, known in exercises.ASKED.items():
+        for label, given in zip(drawn["_labels"][name], drawn[name], strict=True):
+            yield label, known[label], exercises.layer_of(given)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_mixing_is_large_and_rounding_is_small_in_every_layer_asked_about(seed: int) -> None:
-    drawn = exercises.is_position_wise.inputs(seed, 0)
-    T, d = drawn["T"], drawn["d"]
     for dtype, rounding in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
-        for label, layer in exercises._layers(drawn).items():
+        for label, position_wise, layer in asked_about(seed):
             rng = Draw(seed)
-            differences, size = [], 0.0
+            T, d = layer.numbers["bias"].shape
+            vector, outputs, size = rng.normal(d, dtype=dtype), [], 0.0
             for t in range(T):
-                X, Y = (rng.normal(T, d, dtype=dtype) for _ in range(2))
-                Y[(t + 1) % T] = X[t]
-                here, there = layer(X)[t].detach(), layer(Y)[(t + 1) % T].detach()
-                differences.append(float((here - there).abs().max()))
-                size = max(size, float(here.abs().max()))
-            largest = max(differences) / size
-            assert largest < rounding if label in POSITION_WISE else largest > 0.02, label
+                X = rng.normal(T, d, dtype=dtype)
+                X[t] = vector
+                outputs.append(layer(X)[t].detach())
+                size = max(size, float(layer(X).detach().abs().max()))
+            largest = max(float((one - other).abs().max()) for one in outputs for other in outputs) / size
+            if "far less than 1/10,000" in label:
+                assert 1e-6 < largest < 1e-4
+            else:
+                assert largest < rounding if position_wise else largest > 1 / 50, label
+
+
+def test_every_part_asks_about_functions_of_both_kinds_in_an_order_that_is_drawn() -> None:
+    assert all({True, False} == set(known.values()) for known in exercises.ASKED.values())
+    orders = [exercises.is_position_wise.inputs(seed, 0)["_labels"] for seed in range(6)]
+    for name in exercises.ASKED:
+        assert len({tuple(order[name]) for order in orders}) == 6
+
+
+def test_nothing_but_its_numbers_tells_the_functions_apart() -> None:
+    looks: dict[bool, set[object]] = {True: set(), False: set()}
+    for _, position_wise, layer in asked_about(0):
+        sizes = {name: (tuple(value.shape), value.dtype) for name, value in layer.numbers.items()}
+        looks[position_wise].add((type(layer), tuple(sorted(sizes.items()))))
+    assert looks[True] == looks[False]
+
+
+def test_what_the_functions_are_is_not_told_to_the_process_that_runs_student_code() -> None:
+    exercise = exercises.is_position_wise
+    sent = grade._question(exercise.name, judge.hidden_seeds(exercise, b"secret"))
+    assert not any(label.encode() in sent for known in exercises.ASKED.values() for label in known)
+    assert "_labels" not in asked(exercise.inputs(0, 0))
+
+
+def test_a_counter_of_calls_earns_nothing() -> None:
+    """It gives the answers that were right on the public draws, in their order."""
+    key = keys.find("is_position_wise")
+    right: list[bool] = []
+
+    def noted(f: Any, T: int, d: int, seed: int = 0) -> bool:
+        right.append(bool(key.the_truth.answer(f, T, d, seed)))
+        return right[-1]
+
+    judge.observe(key.exercise, noted, judge.public_seeds(key.exercise))
+    told, hidden = itertools.cycle(right), judge.hidden_seeds(key.exercise, b"secret")
+    truth, counted = (judge.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(told)))
+    inputs = judge.inputs(key.exercise, hidden)
+    verdict = verdict_on(key.exercise, marking_of(key.exercise, truth, [], inputs), counted, inputs)
+    assert verdict.points == 0
+
+
+# The FFNs that `bottleneck_rank` is handed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_directions_lie_clearly_on_either_side_of_a_millionth(seed: int) -> None:
+    drawn = exercises.bottleneck_rank.inputs(seed, 0)
+    for weights, strength in zip(drawn["faint"], (exercises.FAINT, exercises.ROUNDING), strict=True):
+        ffn = ffn_of(weights)
+        values = torch.linalg.svdvals(ffn(drawn["X"]).detach() - weights["b2"])
+        ratios = values[: weights["W2"].shape[0]] / values[0]
+        assert bool(((ratios - 1).abs().lt(0.01) | (ratios - strength).abs().lt(0.01 * strength)).all())
+    for factor in (1.0, *drawn["factors"]):  # rounding in float32 stays far below a millionth of the largest
+        scaled = drawn["silent"] | {name: factor * drawn["silent"][name] for name in ("W2", "b2")}
+        out = ffn_of(scaled, torch.float32)(drawn["X"].float()).detach() - scaled["b2"].float()
+        values = torch.linalg.svdvals(out)
+        rank = int((values > 1e-6 * values[0]).sum())
+        assert float(values[rank] / values[0]) < 4e-7 and float(values[rank - 1] / values[0]) > 1e-3

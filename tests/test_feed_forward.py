@@ -10,10 +10,14 @@ from collections.abc import Callable
 import pytest
 import torch
 from drawings import SVG, numbers, texts
+from torch import nn
 
-from ffnlab import style
+from autograder import judge, keys
+from autograder.house import source
+from ffnlab import exercises, style
 from ffnlab.figures import feed_forward, shared, start_here
 from ffnlab.picture import Picture
+from ffnlab.verdict import Verdict
 
 RATIOS = [value for _, value in feed_forward.RATIOS]
 
@@ -212,6 +216,32 @@ def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
     assert numbers(drawn.sentence)[-1] == pytest.approx(float(gap), abs=0.006)
 
 
+# What the checks say and see
+
+
+def judged(exercise: str, answer: object) -> Verdict:
+    key = keys.find(exercise)
+    return judge.judge_here(key, answer, judge.public_seeds(key.exercise))
+
+
+def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:
+    assert "the second of your three numbers: " in judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).seen
+
+
+def test_a_text_with_every_number_is_no_extra_repr() -> None:
+    source = next(kept.source for kept in keys.find("PositionwiseFeedForward").rights if kept.name == "WithModules")
+    own = 'return f"d_model={self.d_model}, d_ff={self.d_ff}"'
+    assert own in source
+    namespace = {"nn": nn}
+    exec(source.replace(own, 'return " ".join(map(str, range(100)))'), namespace)
+    lost = [
+        aspect.name
+        for aspect in judged("PositionwiseFeedForward", namespace["PositionwiseFeedForward"]).aspects
+        if aspect.seen
+    ]
+    assert lost == ["extra_repr"]
+
+
 # start_here
 
 
@@ -234,4 +264,17 @@ def test_no_bar_of_an_embedding_leaves_the_axis() -> None:
 def test_the_map_names_eleven_notebooks_and_their_minutes() -> None:
     words = texts(start_here.course_map(2))
     assert all(title in words and f"{number:02d}" in words for number, (title, _) in enumerate(start_here.STEPS))
-    assert numbers(start_here.course_map(2).sentence)[2:] == [sum(m for _, m in start_here.STEPS), 2, 75]
+    minutes, more = sum(m for _, m in start_here.STEPS), sum(start_here.LATER)
+    assert numbers(start_here.course_map(2).sentence)[2:] == [minutes, more, 2, 75]
+    assert numbers(start_here.course_map(2).title) == [round((minutes + more) / 60)]
+
+
+def test_the_map_counts_the_minutes_that_the_notebooks_announce_for_later() -> None:
+    announced = []
+    for name in exercises.NOTEBOOKS:
+        time = re.search(
+            r"^# \| \*\*Time\*\* \| \d+ minutes(?:, and (\d+) more)?", source(name).read_text("utf-8"), re.M
+        )
+        assert time
+        announced.append(int(time[1] or 0))
+    assert announced == list(start_here.LATER)

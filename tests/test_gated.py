@@ -11,6 +11,7 @@ from drawings import GATES, contest, family, numbers, tips
 from torch import nn
 
 from ffnlab import atlas
+from ffnlab.exercises import gated as exercises
 from ffnlab.figures import gated
 
 # gate and family
@@ -87,30 +88,58 @@ def test_the_table_is_shazeers() -> None:
     assert min(gated.PLAIN, key=lambda name: table[name].long) == "ReLU"
 
 
+MEANS, SINGLE, LONG = gated.READINGS
+
+
+@pytest.mark.parametrize(("reading", "runs"), [(MEANS, gated.RUNS), (SINGLE, 1)])
 @pytest.mark.parametrize(("first", "second"), [("GELU", "ReLU"), ("GEGLU", "SwiGLU"), ("Bilinear", "GELU")])
-def test_the_table_says_how_many_deviations_two_rows_are_apart(first: str, second: str) -> None:
+def test_the_table_says_how_many_errors_two_rows_are_apart(first: str, second: str, reading: str, runs: int) -> None:
     one, other = gated.TABLE[first], gated.TABLE[second]
-    deviations = abs(one.short - other.short) / math.sqrt(one.deviation**2 + other.deviation**2)
-    drawn = gated.table(65_536, first, second)
-    assert numbers(drawn.title)[-1] == pytest.approx(deviations, abs=0.051)
-    assert ("more than two" in drawn.sentence) == (deviations > 2)
+    of_means = math.sqrt(one.deviation**2 / runs + other.deviation**2 / runs)
+    errors = abs(one.short - other.short) / of_means
+    drawn = gated.table(reading, first, second)
+    assert numbers(drawn.title)[-1] == pytest.approx(errors, abs=0.0051)
+    assert ("more than two" in drawn.sentence) == (errors > 2)
+    assert drawn.title.endswith("standard errors" if runs > 1 else "standard deviations")
+
+
+def test_a_mean_of_four_runs_is_twice_as_sure_as_a_run() -> None:
+    """Drawn at random: the standard deviation of a difference of runs, and of a difference of means of four."""
+    luck = torch.randn(2, 4, 100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 0.005
+    of_runs, of_means = ((one - other).std() for one, other in ((luck[0, 0], luck[1, 0]), luck.mean(1)))
+    assert float(of_runs) == pytest.approx(gated.apart("GELU", "ReLU", 1)[1], rel=0.02)
+    assert float(of_means) == pytest.approx(gated.apart("GELU", "ReLU")[1], rel=0.02)
 
 
 def test_just_under_two_deviations_is_not_written_as_two() -> None:
-    drawn = gated.table(65_536, "GELU", "ReLU")
-    assert drawn.title.endswith("1.98 deviations") and "less than two" in drawn.sentence
+    drawn = gated.table(SINGLE, "GELU", "ReLU")
+    assert drawn.title.endswith("1.98 standard deviations") and "less than two" in drawn.sentence
 
 
-def test_every_gated_row_but_glu_is_outside_the_noise_of_every_plain_one() -> None:
+def test_every_gated_row_is_outside_the_noise_of_every_plain_one_but_glu_against_gelu() -> None:
     for plain in gated.PLAIN:
         for name in set(gated.TABLE) - set(gated.PLAIN):
-            gap, deviation = gated.apart(plain, name)
-            assert (gap / deviation > 3.2) == (name != "GLU")
+            gap, error = gated.apart(plain, name)
+            if name != "GLU":
+                assert gap / error > 6.5
+            else:
+                assert (gap / error > 3.5) == (plain != "GELU")
+
+
+def test_gelu_leads_relu_after_the_short_runs_beyond_chance() -> None:
+    for other in ("ReLU", "Swish"):
+        gap, error = gated.apart("GELU", other)
+        assert 3.7 < gap / error < 4
 
 
 def test_the_long_runs_have_no_error_bars() -> None:
-    assert "standard deviation" not in " ".join(tips(gated.table(524_288)))
-    assert "no deviation published" in gated.table(524_288).title
+    drawn = gated.table(LONG)
+    assert "standard deviation" not in " ".join(tips(drawn))
+    assert "no deviation published" in drawn.title
+
+
+def test_no_gate_is_said_to_let_up_pass_a_negative_number_of_times() -> None:
+    assert "up is multiplied by −1" in gated.gate(-2.0, 1.0, 1.0, 1.0, -1.0).sentence
 
 
 # contest
@@ -122,3 +151,14 @@ def test_contest_shows_every_seed_and_says_whether_the_gated_are_ahead() -> None
     assert drawn.title == "Step 80: SwiGLU knows 90 % (80 to 100)"
     assert "worst run with a gate knows 70 %" in drawn.sentence and "without 60 %" in drawn.sentence
     assert "are above" in drawn.sentence and "are not above" in contest(40, "GLU").sentence
+
+
+# What the probes draw
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_widths_on_each_side_of_a_multiple_and_every_third_are_drawn(seed: int) -> None:
+    given = exercises.swiglu_width.inputs(seed, 0)
+    assert [8 * d // 3 % 256 for d in given["edges"]] == [2, 253]
+    assert [8 * d // 3 % given["small"] for d in given["rests"]] == [0, 1, given["small"] - 1]
+    assert sorted(d % 3 for d in given["thirds"]) == [0, 1, 2]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import xml.etree.ElementTree as ET
 from typing import Any
 
 import drawings
 import pytest
+import torch
 from drawings import SVG, numbers
 from torch import nn
 
 from ffnlab import atlas
+from ffnlab.exercises import parameters as exercises
 from ffnlab.figures import parameters
 from ffnlab.picture import Picture
 
@@ -100,6 +103,24 @@ def test_every_choice_of_widths_and_heads_can_be_drawn() -> None:
             assert parameters.explore(d_model=d, heads=heads, kv=128).title.startswith("FFN: 66.7 % of a layer")
 
 
+def test_more_key_heads_than_query_heads_are_not_passed_over_in_silence() -> None:
+    assert (
+        "Of the 8 heads for keys and values 4 count: there are no more query heads."
+        in parameters.explore(heads=4, kv=8).sentence
+    )
+    assert "no more query heads" not in parameters.explore(heads=8, kv=8).sentence
+
+
+def test_a_small_vocabulary_raises_the_share_of_the_whole_most() -> None:
+    """What the notebook says of its question 3, at the ends of three sliders."""
+
+    def share(**changed: Any) -> float:
+        return numbers(parameters.explore(**changed).title)[1]
+
+    said = [share(), share(vocab=1000), share(d_model=16384), share(layers=126)]
+    assert said == [45.8, 66.1, 65.3, 63.9]
+
+
 # models
 
 
@@ -170,3 +191,37 @@ def test_flops_writes_the_ratio_of_the_two_curves(T: int) -> None:
     d = 12288
     said = numbers(parameters.flops("GPT-3 175B", T).title)
     assert said == pytest.approx([T, (8 * d * d + 4 * T * d) / (16 * d * d)], rel=0.02, abs=0.005)
+
+
+# What the probes draw
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_some_counts_are_beyond_what_float32_counts(seed: int) -> None:
+    for case in range(3):
+        given = exercises.count_ffn.inputs(seed, case)
+        d, plain_f, gated_f = given["wide"], given["plain_f"], given["gated_f"]
+        for count in (2 * d * plain_f + plain_f + d, 3 * d * gated_f + 2 * gated_f + d):
+            assert 2**24 < count < 1.001 * 2**24 and int(torch.tensor(float(count), dtype=torch.float32)) != count
+
+
+def test_a_block_is_asked_for_with_every_pair_of_options() -> None:
+    asked: list[set[str]] = []
+
+    def answer(cfg: dict[str, Any], block: str = "encoder") -> float:
+        asked.append(
+            {key for key in exercises.OPTIONS if cfg.get(key)} | ({"decoder"} if block == "decoder" else set())
+        )
+        return 0.0
+
+    exercises.layer_share.observe(answer, exercises.layer_share.inputs(0, 0))
+    for one, other in itertools.combinations((*exercises.OPTIONS, "decoder"), 2):
+        found = {(one in options, other in options) for options in asked}
+        assert len(found) == 4, f"{one} and {other}: {found}"
+
+
+def test_a_page_that_is_right_and_pages_that_are_not_are_audited() -> None:
+    for seed in range(20):
+        given = exercises.audit_published.inputs(seed, 0)
+        off = [printed - (2 * d * f + f + d) for d, f, printed in given.values()]
+        assert off[2] == 0 and off[0] and off[1]

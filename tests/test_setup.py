@@ -262,7 +262,7 @@ def test_make_setup_is_silent_when_there_is_nothing_to_do(tmp_path: Path) -> Non
         shutil.copy(ROOT / file, tmp_path / file)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "autograder-installed.txt").touch()
-    for name in ("bwrap", "chromium"):
+    for name in ("bwrap", "newuidmap", "chromium"):
         program(tmp_path / "bin", name)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     result = run("make", "--no-print-directory", "setup", cwd=tmp_path, PATH=path)
@@ -286,6 +286,7 @@ def test_a_missing_system_package_is_named_with_what_is_skipped(bare_system: Pat
     result = run("make", "--no-print-directory", "system", PATH=str(bare_system))
     assert result.stdout.splitlines() == [
         "bubblewrap is missing; skipped without it: grading in the jail, and its tests",
+        "uidmap is missing; skipped without it: grading as another user than root",
         "chromium is missing; skipped without it: the tests in a browser",
         "postgresql is missing; skipped without it: the tests with a PostgreSQL gradebook",
     ]
@@ -297,7 +298,7 @@ def test_root_gets_missing_system_packages_installed(bare_system: Path, tmp_path
     program(bare_system, "apt-get", f'echo "$@" >> {tmp_path}/calls')
     run("make", "--no-print-directory", "system", PATH=str(bare_system))
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert calls == ["-qq update", "-qq install -y chromium", "-qq install -y postgresql"]
+    assert calls == ["-qq update", "-qq install -y uidmap", "-qq install -y chromium", "-qq install -y postgresql"]
 
 
 def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) -> None:

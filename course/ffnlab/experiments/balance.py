@@ -1,7 +1,7 @@
 """Notebook 09's toy: a mixture of experts that learns eight linear maps, with a head start for expert 0 and cures against collapse.
 
 `train` makes one run; the notebook calls it with the student's functions. `python -m ffnlab.experiments.balance` makes the runs of
-the figure, all settings times three seeds, and writes balance.json beside this file.
+the figure, all settings times five seeds, and writes balance.json beside this file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,28 @@ D_MODEL, D_FF = 16, 32
 TOKENS = 256  # a step
 STEPS, EVERY = 300, 15  # the load is averaged over EVERY steps
 LEARNING_RATE = 0.01
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3, 4)
+NEW = 4096  # tokens on which a run is judged
 
-ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0)
 HEAD_STARTS = (0, 1, 2, 3)
-US = (0.0, 0.001, 0.01, 0.1)
+
+
+class Cure(NamedTuple):
+    """alpha: the weight of the balance loss. u: the step of the selection bias. scores: what experts are chosen by and weighted with,
+    the softmax of the logits, or their sigmoid, as the authors of the bias have it."""
+
+    alpha: float = 0.0
+    u: float = 0.0
+    scores: str = "softmax"
+
+
+CURES = {
+    "none": Cure(),
+    **{f"loss, α = {alpha:g}": Cure(alpha=alpha) for alpha in (0.001, 0.01, 0.1, 1.0)},
+    **{f"bias, u = {u:g}": Cure(u=u, scores="sigmoid") for u in (0.001, 0.01, 0.1)},
+    "none, sigmoid scores": Cure(scores="sigmoid"),
+    "bias with softmax scores, u = 0.01": Cure(u=0.01),
+}
 
 Balance = Callable[
     [torch.Tensor, torch.Tensor], torch.Tensor
@@ -39,11 +56,18 @@ Update = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # selection bias 
 
 class Run(NamedTuple):
     """load[n, e]: the share of tokens that expert e got, at the first step, then averaged over every 15 steps.
-    counts[e]: how many tokens it got in the last 15 steps. error: mean squared error on new tokens."""
+    counts[e]: how many tokens it got in the last 15 steps.
+
+    On 4,096 new tokens: error, the mean squared error; nothing, the error of an output of 0; table[c, e], how many tokens of cluster c
+    went to expert e; gate, the mean weight of the chosen expert.
+    """
 
     load: torch.Tensor
     counts: torch.Tensor
     error: float
+    nothing: float
+    table: torch.Tensor
+    gate: float
 
 
 class Task:
@@ -57,28 +81,35 @@ class Task:
     def normal(self, *shape: int) -> torch.Tensor:
         return torch.randn(*shape, generator=self.generator)
 
-    def tokens(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """x [count, d_model] and what should come out for it."""
+    def tokens(self, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """x [count, d_model], what should come out for it, and the clusters that it comes from."""
         cluster = torch.randint(N_EXPERTS, (count,), generator=self.generator)
         x = self.centres[cluster] + 0.5 * self.normal(count, D_MODEL) / D_MODEL**0.5
-        return x, torch.einsum("td,tdo->to", x, self.maps[cluster])
+        return x, torch.einsum("td,tdo->to", x, self.maps[cluster]), cluster
 
 
-def train(seed: int, head_start: float = 3.0, balance: Balance | None = None, update: Update | None = None) -> Run:
+def train(
+    seed: int,
+    head_start: float = 3.0,
+    balance: Balance | None = None,
+    update: Update | None = None,
+    scores: str = "softmax",
+) -> Run:
     """One run: top-1 routing, the gate value not divided by itself, Adam.
 
     head_start is planted: it is added to expert 0's router logit at the start, as a bias that is then trained like all else.
     balance: an extra loss. update: called after each step with the selection bias, which takes part in the choice alone.
+    scores: "softmax" or "sigmoid" of the logits; the expert with the largest score is chosen, and weighted with it.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the products are small: several threads would wait for each other
     try:
-        return _train(Task(seed), head_start, balance, update)
+        return _train(Task(seed), head_start, balance, update, scores)
     finally:
         torch.set_num_threads(threads)
 
 
-def _train(task: Task, head_start: float, balance: Balance | None, update: Update | None) -> Run:
+def _train(task: Task, head_start: float, balance: Balance | None, update: Update | None, scores: str) -> Run:
     parameters = {
         "router": task.normal(D_MODEL, N_EXPERTS) / D_MODEL**0.5,
         "router bias": torch.tensor([head_start] + [0.0] * (N_EXPERTS - 1)),
@@ -91,19 +122,28 @@ def _train(task: Task, head_start: float, balance: Balance | None, update: Updat
     optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
     selection = torch.zeros(N_EXPERTS)
 
-    def forward(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def routed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]."""
         logits = x @ parameters["router"] + parameters["router bias"]
-        probability = logits.softmax(-1)
-        chosen = (probability + selection).argmax(-1, keepdim=True)  # [T, 1]
-        gates = torch.zeros_like(probability).scatter(1, chosen, probability.gather(1, chosen))
+        score = logits.softmax(-1) if scores == "softmax" else logits.sigmoid()
+        chosen = (score + selection).argmax(-1, keepdim=True)
+        return logits, chosen, score.gather(1, chosen)
+
+    def said(x: torch.Tensor) -> torch.Tensor:
+        """What every expert makes of x: [E, T, d_model]."""
         hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
-        return torch.einsum("te,etd->td", gates, hidden @ parameters["W2"]), logits, chosen
+        outputs: torch.Tensor = hidden @ parameters["W2"]
+        return outputs
+
+    def mixed(outputs: torch.Tensor, chosen: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+        gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, chosen, gate)
+        return torch.einsum("te,etd->td", gates, outputs)
 
     loads = []
     for _ in range(STEPS):
-        x, target = task.tokens(TOKENS)
-        output, logits, chosen = forward(x)
-        loss = F.mse_loss(output, target)
+        x, target, _ = task.tokens(TOKENS)
+        logits, chosen, gate = routed(x)
+        loss = F.mse_loss(mixed(said(x), chosen, gate), target)
         if balance is not None:
             loss = loss + balance(logits, chosen)
         optimiser.zero_grad()
@@ -113,45 +153,66 @@ def _train(task: Task, head_start: float, balance: Balance | None, update: Updat
         if update is not None:
             selection = update(selection, loads[-1])
     with torch.no_grad():
-        x, target = task.tokens(4096)
-        error = F.mse_loss(forward(x)[0], target).item()
+        x, target, cluster = task.tokens(NEW)
+        _, chosen, gate = routed(x)
+        error = F.mse_loss(mixed(said(x), chosen, gate), target).item()
+        table = torch.bincount(N_EXPERTS * cluster + chosen[:, 0], minlength=N_EXPERTS**2)
     counts = torch.stack(loads)  # [steps, E]
     windows = counts.reshape(-1, EVERY, N_EXPERTS).sum(1)
     load = torch.cat([counts[:1] / TOKENS, windows / (TOKENS * EVERY)])
-    return Run(load, windows[-1], error)
+    nothing = target.square().mean().item()
+    return Run(load, windows[-1], error, nothing, table.reshape(N_EXPERTS, -1), gate.mean().item())
 
 
-def cures(alpha: float, u: float) -> tuple[Balance | None, Update | None]:
-    """Both cures by their formulas, for top-1 routing; None where they are off."""
+def information(table: torch.Tensor) -> float:
+    """How much of a token's cluster its expert tells, from 0 to 1: mutual information over the entropy of the clusters."""
+    joint = table.double() / table.sum()
+    entropy = torch.special.entr
+    clusters, experts = entropy(joint.sum(1)).sum(), entropy(joint.sum(0)).sum()
+    shared: torch.Tensor = (clusters + experts - entropy(joint).sum()) / clusters
+    return shared.item()
+
+
+def functions(cure: Cure) -> tuple[Balance | None, Update | None]:
+    """Loss and bias of a cure by their formulas, for top-1 routing; None where they are off."""
 
     def balance(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
         load = torch.zeros(N_EXPERTS).index_add(0, chosen[:, 0], torch.ones(len(chosen)))
-        return alpha * N_EXPERTS * (logits.softmax(1) @ load).sum() / len(chosen) ** 2
+        return cure.alpha * N_EXPERTS * (logits.softmax(1) @ load).sum() / len(chosen) ** 2
 
     def update(selection: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
         even = counts.sum() / N_EXPERTS
-        return selection + u * ((counts < even).float() - (counts > even).float())
+        return selection + cure.u * ((counts < even).float() - (counts > even).float())
 
-    return balance if alpha else None, update if u else None
+    return balance if cure.alpha else None, update if cure.u else None
 
 
-def summary(alpha: float, head_start: float, u: float) -> dict[str, Any]:
-    """All seeds of one setting: the first seed's load in permille, and for each seed effective experts, dead experts, the fullest
-    expert's load over the mean, and the error."""
-    runs = [train(seed, head_start, *cures(alpha, u)) for seed in SEEDS]
+def cured(cure: str, head_start: float, seed: int) -> Run:
+    """One run with one of CURES."""
+    balance, update = functions(CURES[cure])
+    return train(seed, head_start, balance, update, CURES[cure].scores)
+
+
+def summary(runs: list[Run]) -> dict[str, Any]:
+    """The runs of one setting: the first seed's load in permille and its table of clusters and experts in percent of a cluster; and
+    for each seed effective experts, dead experts, the fullest expert's load over the mean, the error, and what else a Run has."""
     shares = [run.counts / run.counts.sum() for run in runs]
+    first = runs[0].table / runs[0].table.sum(1, keepdim=True)
     return {
         "load": [[round(1000 * share) for share in row] for row in runs[0].load.tolist()],
+        "table": [[round(100 * share) for share in row] for row in first.tolist()],
         "effective": [round(torch.special.entr(share).sum().exp().item(), 2) for share in shares],
         "dead": [int((run.counts == 0).sum()) for run in runs],
         "fullest": [round(N_EXPERTS * share.max().item(), 2) for share in shares],
         "error": [round(run.error, 4) for run in runs],
+        "information": [round(information(run.table), 2) for run in runs],
+        "gate": [round(run.gate, 2) for run in runs],
     }
 
 
-def name(alpha: float, head_start: float, u: float) -> str:
+def name(cure: str, head_start: float) -> str:
     """Under which name a setting is stored."""
-    return f"alpha {alpha:g}, head start {head_start:g}, u {u:g}"
+    return f"{cure}, head start {head_start:g}"
 
 
 def stored() -> dict[str, Any]:
@@ -162,24 +223,29 @@ def stored() -> dict[str, Any]:
 def main() -> None:
     torch.set_num_threads(1)
     begun = time.process_time()
-    settings = list(itertools.product(ALPHAS, HEAD_STARTS, US))
-    runs = {}
-    for number, setting in enumerate(settings, 1):
-        runs[name(*setting)] = summary(*setting)
-        print(f"\r{number} of {len(settings)} settings", end="", flush=True)
+    found = {}
+    nothing: list[float] = []
+    settings = list(itertools.product(CURES, HEAD_STARTS))
+    for number, (cure, head_start) in enumerate(settings, 1):
+        runs = [cured(cure, head_start, seed) for seed in SEEDS]
+        found[name(cure, head_start)] = summary(runs)
+        nothing = nothing or [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
+        print(f"{number} of {len(settings)} settings, {time.process_time() - begun:.0f} CPU seconds", flush=True)
     about = {
         "made by": "python -m ffnlab.experiments.balance",
         "seeds": SEEDS,
         "steps": STEPS,
         "every": EVERY,
+        "error of an output of 0": nothing,
         "torch": torch.__version__.partition("+")[0],
         "CPU seconds": round(time.process_time() - begun),
     }
     lines = ",\n".join(
-        f"  {json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in runs.items()
+        f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, separators=(',', ':'))}"
+        for key, value in found.items()
     )
     STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
-    print(f"\n{STORED.name}: {STORED.stat().st_size:,} bytes")
+    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ SLOPES: dict[str, Curve] = {
 
 
 class Frame(NamedTuple):
-    """A plot's window: where it stands on the card, and which numbers it shows."""
+    """A plot's window: where it is on the card, and which numbers it shows."""
 
     top: float
     bottom: float
@@ -419,7 +419,8 @@ def law(net: Build, n: int = 8, trained: dict[int, list[float]] | None = None) -
     title = f"{what}, {'exactly' if exact else 'not'} {f'1/{n * n}' if n > 1 else '1'}"
     line = "lie on the straight line 1/n²" if exact else "leave the straight line 1/n²"
     upto = f"{'up to ' if n > 1 else ''}{n} piece{'s' if n > 1 else ''}"
-    sentence = f"On two logarithmic axes your nets with {upto} {line}: twice the pieces, a quarter of the error."
+    rule = ": twice the pieces, a quarter of the error" if exact else ""
+    sentence = f"On two logarithmic axes your nets with {upto} {line}{rule}."
     frame = Frame(66, 336, (-0.3, 6.3), (-5, 0.6))
     ys = [(float(e), f"1e{e}".replace("-", "−")) for e in range(-5, 1)]
     shapes = [

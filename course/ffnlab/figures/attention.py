@@ -17,7 +17,20 @@ from ffnlab import style, svg
 from ffnlab.figures.shared import D_MODEL, SEED, TOKENS, embeddings
 from ffnlab.picture import Picture
 
-__all__ = ["TOKENS", "Head", "blend", "collapse", "embeddings", "head", "line", "residuals", "scaled", "stages"]
+__all__ = [
+    "DEPTHS",
+    "TOKENS",
+    "Head",
+    "blend",
+    "collapse",
+    "cubed",
+    "embeddings",
+    "head",
+    "line",
+    "residuals",
+    "scaled",
+    "stages",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
@@ -338,8 +351,14 @@ def _cut(corners: list[tuple[float, float]], heights: list[float]) -> list[tuple
 
 # Tokens that become one
 
-DEPTH, WIDTH, HEADS, LENGTH = 12, 64, 4, 14
+DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
+DEPTH, WIDTH, HEADS, LENGTH = DEPTHS[-1], 64, 4, 14
 FLOOR = -17  # the lowest power of ten drawn
+
+Setting = tuple[bool, bool, bool]  # skip, FFN, norm
+SETTINGS: list[Setting] = [
+    (skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)
+]
 
 
 def residuals(
@@ -357,24 +376,62 @@ def residuals(
     """
     if not 0 <= depth <= DEPTH:
         raise ValueError(f"depth must be from 0 to {DEPTH}, not {depth}")
+    setting = (skip, ffn, norm)
     precision = np.dtype(str(dtype).removeprefix("torch."))
-    return list(_residuals(skip, ffn, norm, seed, precision)[: depth + 1])
+    return list(_residuals((setting,), depth, seed, precision)[setting])
 
 
 @cache
-def _residuals(skip: bool, ffn: bool, norm: bool, seed: int, precision: np.dtype[Any]) -> tuple[float, ...]:
+def _residuals(
+    settings: tuple[Setting, ...], depth: int, seed: int, precision: np.dtype[Any]
+) -> dict[Setting, list[float]]:
+    """The residuals of several settings on the same random layers."""
     rng = np.random.default_rng([SEED, seed, 3])
     x = rng.standard_normal((LENGTH, WIDTH)).astype(precision)
-    found = [_residual(x)]
-    for _ in range(DEPTH):
+    tokens = dict.fromkeys(settings, x)
+    found = {setting: [_residual(x)] for setting in settings}
+    for _ in range(depth):
         square = [(rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH)).astype(precision) for _ in range(4)]
         into = (rng.standard_normal((WIDTH, 4 * WIDTH)) / math.sqrt(WIDTH)).astype(precision)
         back = (rng.standard_normal((4 * WIDTH, WIDTH)) / math.sqrt(4 * WIDTH)).astype(precision)
-        x = skip * x + _heads(_normed(x) if norm else x, *square)
-        if ffn:
-            x = skip * x + np.maximum((_normed(x) if norm else x) @ into, 0) @ back
-        found.append(_residual(x))
-    return tuple(found)
+        for setting, x in tokens.items():
+            skip, ffn, norm = setting
+            x = skip * x + _heads(_normed(x) if norm else x, *square)
+            if ffn:
+                x = skip * x + np.maximum((_normed(x) if norm else x) @ into, 0) @ back
+            tokens[setting] = x
+            found[setting].append(_residual(x))
+    return found
+
+
+def cubed(layers: int = 6, seed: int = 0) -> list[float]:
+    """log₁₀ of the residuals of attention alone with one head of width 64, before and after each layer, far below what float64 can hold beside 1.
+
+    Each token is written as what all share, m, plus a small rest e. What all queries have in common makes the weights a; what a
+    token's own rest adds to its scores is a product of two rests, and it moves the weights by that little. They then weigh a third
+    rest: the next rest is about the cube of this one. Computed with the rests alone, so that nothing is rounded away.
+    """
+    rng = np.random.default_rng([SEED, seed, 3])
+    x = rng.standard_normal((LENGTH, WIDTH))
+    shared, rest = x.mean(axis=0), x - x.mean(axis=0)
+    found = [_logarithm(shared, rest)]
+    for _ in range(layers):
+        Wq, Wk, Wv, Wo = (rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH) for _ in range(4))
+        rng.standard_normal((2, 4 * WIDTH, WIDTH))  # an FFN's, as in `residuals`
+        keys = rest @ Wk / math.sqrt(WIDTH)
+        weights = _softmax((keys @ (shared @ Wq))[None])[0]
+        moved = np.expm1((rest @ Wq) @ keys.T)
+        mean = moved @ weights
+        change = weights * (moved - mean[:, None]) / (1 + mean[:, None])  # A minus `weights`, in every row
+        shared, rest = (shared + weights @ rest) @ Wv @ Wo, change @ rest @ Wv @ Wo
+        found.append(_logarithm(shared, rest))
+    return found
+
+
+def _logarithm(shared: Array, rest: Array) -> float:
+    apart = rest - rest.mean(axis=0)
+    size = float(np.abs(apart).max())
+    return float(math.log10(size) + np.log10(np.linalg.norm(apart / size)) - np.log10(np.linalg.norm(shared + rest)))
 
 
 def _residual(x: Array) -> float:
@@ -396,14 +453,22 @@ def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
     return out
 
 
-SETTINGS = [(skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)]
+NAMED: dict[
+    Setting, tuple[str, int, float, str]
+] = {  # label, and where it is written: at which layer, how much higher, its anchor
+    (False, False, False): ("attention alone", 3, 0, "start"),
+    (True, False, False): ("with skip", 38, 14, "end"),
+    (True, False, True): ("with skip and norm", 96, 30, "end"),
+    (True, True, True): ("with all three", 96, -10, "end"),
+}
 
 
 def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False) -> Picture:
-    """The residuals of `residuals` for the ticked parts, up to `depth` layers; the other settings stand pale behind."""
+    """The residuals of `residuals` for the ticked parts, up to `depth` layers; four settings are drawn pale behind."""
     if not 1 <= depth <= DEPTH:
         raise ValueError(f"depth must be from 1 to {DEPTH}, not {depth}")
-    values = residuals(depth, skip, ffn, norm)
+    every = _residuals(tuple(SETTINGS), DEPTH, 0, np.dtype("float64"))
+    values = every[skip, ffn, norm][: depth + 1]
     last = values[-1]
     parts = [name for name, on in (("skip", skip), ("FFN", ffn), ("norm", norm)) if on]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
@@ -421,11 +486,13 @@ def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool =
     )
 
     left, right, top, bottom = 76.0, RIGHT - 10, 66.0, 356.0
-    across, up = (right - left) / DEPTH, (bottom - top) / -FLOOR
+    across, up = (right - left) / math.log(1 + DEPTH), (bottom - top) / -FLOOR
+
+    def at(layer: int, value: float) -> tuple[float, float]:
+        return left + across * math.log(1 + layer), top - up * math.log10(max(value, 10.0**FLOOR))
 
     def placed(found: list[float]) -> list[tuple[float, float]]:
-        lowest = 10.0**FLOOR
-        return [(left + across * n, top - up * math.log10(max(value, lowest))) for n, value in enumerate(found)]
+        return [at(layer, value) for layer, value in enumerate(found)]
 
     shapes = []
     for power in range(0, FLOOR, -4):
@@ -434,21 +501,36 @@ def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool =
             svg.line(left, y, right, y, stroke=style.TINT),
             svg.text(left - 8, y + 4, _tick(power), size=12, fill=style.MUTED, anchor="end"),
         ]
-    for setting in SETTINGS:
-        shapes.append(svg.path(placed(residuals(DEPTH, *setting)), stroke=style.GHOST, width=1.6))
+    for setting in NAMED:
+        shapes.append(svg.path(placed(every[setting]), stroke=style.GHOST, width=1.6))
     chosen = placed(values)
     colour = style.POSITIVE if skip else style.NEGATIVE
     shapes.append(svg.path(chosen, stroke=colour, width=2.8, dash="" if skip else "6 4"))
     shapes += [
-        svg.circle(x, y, 4, fill=style.PAPER, stroke=colour, stroke_width=2, tip=f"layer {n}: {value:.2e}")
-        for n, ((x, y), value) in enumerate(zip(chosen, values, strict=True))
+        svg.circle(
+            *at(n, values[n]), 4, fill=style.PAPER, stroke=colour, stroke_width=2, tip=f"layer {n}: {values[n]:.2e}"
+        )
+        for n in sorted({0, depth, *(n for n in DEPTHS if n < depth)})
     ]
+    for setting, (words, layer, lower, anchor) in NAMED.items():
+        x, y = at(layer, every[setting][layer])
+        shapes.append(
+            svg.text(
+                x + (10 if anchor == "start" else -6),
+                y + lower,
+                words,
+                size=12,
+                fill=style.MUTED,
+                anchor=anchor,
+                halo=True,
+            )
+        )
+    marks = [(across * math.log(1 + n), str(n)) for n in (0, 1, 2, 4, 8, 16, 32, 64, 96)]
     shapes += [
-        svg.axis(left, bottom, right - left, [(across * n, str(n)) for n in range(0, DEPTH + 1, 2)], name="layers"),
+        svg.axis(left, bottom, right - left, marks, name="layers, on a logarithmic scale"),
         svg.text(left - 56, top - 14, "‖X − mean token‖ / ‖X‖", size=12, fill=style.MUTED),
-        svg.text(right, bottom - 62, "pale: the other settings", size=12, fill=style.MUTED, anchor="end", halo=True),
         svg.text(
-            right, bottom - 44, "near 1e−16: rounding of float64", size=12, fill=style.MUTED, anchor="end", halo=True
+            right, bottom - 8, "near 1e−16: rounding of float64", size=12, fill=style.MUTED, anchor="end", halo=True
         ),
     ]
     return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
 
@@ -32,24 +33,23 @@ def _span(values: list[float], digits: int) -> str:
 # load
 
 _RUNS = experiment.stored()["runs"]
-_DOTS = (0.002, 0.06)  # the range of the errors on a logarithmic axis
+_NOTHING = statistics.fmean(experiment.stored()["about"]["error of an output of 0"])
+_DOTS = (0.002, 0.4)  # the range of the errors on a logarithmic axis
 
 
-def load(alpha: float = 0.0, head_start: int = 3, u: float = 0.0) -> Picture:
-    """The share of tokens of each of 8 experts over 300 training steps, stacked: a stored run, and the errors of three seeds."""
-    for name, value, options in (
-        ("alpha", alpha, experiment.ALPHAS),
-        ("head start", head_start, tuple(map(float, experiment.HEAD_STARTS))),
-        ("u", u, experiment.US),
-    ):
-        _one_of(name, value, options)
-    run = _RUNS[experiment.name(alpha, head_start, u)]
+def load(cure: str = "none", head_start: int = 3) -> Picture:
+    """The share of tokens of each of 8 experts over 300 training steps, stacked: a stored run, and the errors of all seeds."""
+    if cure not in experiment.CURES:
+        raise ValueError(f"there is no cure {cure!r} here; choose {', '.join(experiment.CURES)}")
+    _one_of("head start", head_start, tuple(map(float, experiment.HEAD_STARTS)))
+    run = _RUNS[experiment.name(cure, head_start)]
     shares = [[share / sum(row) for share in row] for row in run["load"]]  # [windows, E]
-    cures = [f"{name} = {value:g}" for name, value in (("α", alpha), ("u", u)) if value]
-    title = f"{', '.join(cures) or 'No cure'}: {run['effective'][0]:.1f} of 8 experts do the work"
+    says = cure.replace("none", "no cure")
+    short = says.replace(" scores", "")
+    title = f"{short[0].upper()}{short[1:]}: {run['effective'][0]:.1f} of 8 experts do the work"
     sentence = (
-        f"Head start {head_start}, {' and '.join(cures) or 'no cure'}. At the end expert 0 gets {100 * shares[-1][0]:.0f}% of the tokens, "
-        f"{run['dead'][0]} experts get none. Over three seeds {_span(run['effective'], 1)} experts are effective, "
+        f"Head start {head_start}, {says}. At the end expert 0 gets {100 * shares[-1][0]:.0f}% of the tokens, "
+        f"{run['dead'][0]} experts get none. Over {len(run['error'])} seeds {_span(run['effective'], 1)} experts are effective, "
         f"the error is {_span(run['error'], 4)}."
     )
 
@@ -86,22 +86,33 @@ def load(alpha: float = 0.0, head_start: int = 3, u: float = 0.0) -> Picture:
 
 
 def _errors(errors: list[float], left: float, y: float, wide: float) -> list[str]:
-    """One dot for each seed on a logarithmic axis; behind them, the range without a cure and with the same planting."""
+    """One dot for each seed on a logarithmic axis; behind them, the range without a cure at head start 3."""
 
     def at(error: float) -> float:
         low, high = (math.log(edge) for edge in _DOTS)
         return wide * min(max((math.log(error) - low) / (high - low), 0), 1)
 
-    collapsed = _RUNS[experiment.name(0, 3, 0)]["error"]
+    collapsed = _RUNS[experiment.name("none", 3)]["error"]
     start, end = at(min(collapsed)) - 5, at(max(collapsed)) + 5
     return [
-        svg.text(left, y - 18, "error on new tokens, three seeds (grey: collapsed)", size=12, fill=style.MUTED),
+        svg.text(
+            left,
+            y - 18,
+            f"error on new tokens, {len(errors)} seeds (grey: collapsed; {_NOTHING:.2f}: an output of 0)",
+            size=12,
+            fill=style.MUTED,
+        ),
         svg.rect(left + start, y - 10, end - start, 20, fill=style.GHOST, radius=4),
         *(
             svg.circle(left + at(error), y, 5, fill=style.POSITIVE, stroke=style.PAPER, tip=f"error {error:g}")
             for error in errors
         ),
-        svg.axis(left, y + 12, wide, [(at(tick), f"{tick:g}") for tick in (0.003, 0.006, 0.012, 0.025, 0.05)]),
+        svg.axis(
+            left,
+            y + 12,
+            wide,
+            [(at(tick), f"{tick:.2g}") for tick in (0.003, 0.006, 0.012, 0.025, 0.05, 0.1, _NOTHING)],
+        ),
     ]
 
 

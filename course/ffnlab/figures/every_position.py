@@ -242,7 +242,7 @@ def boxes(length: int = 4, own: bool = False) -> Picture:
     if not own:
         title = f"One FFN of {one} parameters serves {length} {plural}"
         sentence = (
-            f"The same FFN stands under {'each of the ' if length > 1 else ''}{length} {plural}; its {one} parameters are counted once, "
+            f"The same FFN is under {'each of the ' if length > 1 else ''}{length} {plural}; its {one} parameters are counted once, "
             f"and a longer sequence needs no more."
         )
     elif not missing:
@@ -339,9 +339,9 @@ def sublayers(mode: str = "pre") -> Picture:
     on_path = 0 if pre else 2
     title = f"{'Pre' if pre else 'Post'}-norm: {on_path or 'no'} norms on the path of x"
     sentence = (
-        "In each half of the block the norm stands on the side path, x + layer(norm(x)): from left to right, x meets two sums and nothing else."
+        "In each half of the block the norm is on the side path, x + layer(norm(x)): from left to right, x meets two sums and nothing else."
         if pre
-        else "In each half of the block the norm stands on the main path, norm(x + layer(x)): from left to right, x meets two sums and two norms."
+        else "In each half of the block the norm is on the main path, norm(x + layer(x)): from left to right, x meets two sums and two norms."
     )
 
     main, side = 250.0, 138.0

@@ -261,7 +261,7 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
         ),
         (
             f"One list of {n} slots, token after token",
-            f"The {n} choices stand in one list, token after token: slot number n belongs to token n // {k}.",
+            f"The {n} choices are in one list, token after token: slot number n belongs to token n // {k}.",
         ),
         (
             f"Sorted by expert: {lie} slots",

@@ -41,6 +41,12 @@ WIDTHS = (512, 768, 4096, 5120, 6656, 8192)
 MULTIPLES = (1, 64, 256, 1024)
 
 STEPS = (65_536, 524_288)
+RUNS = 4  # of each FFN, for the shorter time
+READINGS = {  # by name: after how many steps, and of how many runs each number is taken to be the mean
+    f"{STEPS[0]:,} steps, means of {RUNS} runs": (STEPS[0], RUNS),
+    f"{STEPS[0]:,} steps, as if single runs": (STEPS[0], 1),
+    f"{STEPS[1]:,} steps, one run each": (STEPS[1], 1),
+}
 
 
 class Row(NamedTuple):
@@ -122,7 +128,7 @@ def gate(
     name = "gate" if activation == "none" else f"{activation}(gate)"
     title = f"t = {svg.label(t)}: {name} {svg.label(bent)} times up {svg.label(up)} is {svg.label(product)}"
     shut = "the gate is closed" if abs(bent) < 0.005 else "up is 0 there"
-    closed = shut if abs(product) < 0.005 else f"up passes {svg.label(bent)} times"
+    closed = shut if abs(product) < 0.005 else f"up is multiplied by {svg.label(bent)}"
     sentence = (
         f"Gate {_line(gate_slope, gate_height)}, {f'bent by {activation}' if activation != 'none' else 'not bent'}; "
         f"up {_line(up_slope, up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {closed}."
@@ -250,16 +256,24 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
     return Picture(title, sentence, svg.card(372, title, sentence, *shapes))
 
 
-def apart(first: str, second: str) -> tuple[float, float]:
-    """How far two rows of the table are apart after the shorter runs, and the standard deviation of such a difference."""
+def apart(first: str, second: str, runs: int = RUNS) -> tuple[float, float]:
+    """How far two rows are apart after the short runs, and one standard deviation of such a difference.
+
+    Of two means of `runs` runs each, that is: with RUNS it is the standard error of the table's difference, with 1 the deviation of a
+    difference of two single runs, twice as large.
+    """
     one, other = TABLE[first], TABLE[second]
-    return abs(one.short - other.short), math.hypot(one.deviation, other.deviation)
+    return abs(one.short - other.short), math.sqrt((one.deviation**2 + other.deviation**2) / runs)
 
 
-def table(steps: int = 65_536, first: str = "ReLU", second: str = "GELU") -> Picture:
-    """Shazeer's table as points on a line, lower is better, error bars of two standard deviations where one was published; two are compared."""
-    if steps not in STEPS:
-        raise ValueError(f"steps must be {STEPS[0]:,} or {STEPS[1]:,}, not {steps}")
+def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str = "GELU") -> Picture:
+    """Shazeer's table as points on a line, lower is better, two of its rows compared. `reading`: which numbers, and as what, of READINGS.
+
+    The bars are two standard errors, or two standard deviations, each way; for the longer runs none was published.
+    """
+    if reading not in READINGS:
+        raise ValueError(f"reading must be one of {', '.join(map(repr, READINGS))}, not {reading!r}")
+    steps, runs = READINGS[reading]
     for name in (first, second):
         if name not in TABLE:
             raise ValueError(f"{name!r} is not in the table: {', '.join(TABLE)}")
@@ -271,16 +285,20 @@ def table(steps: int = 65_536, first: str = "ReLU", second: str = "GELU") -> Pic
         title = f"{first}: {values[first]:.3f} after {steps:,} steps"
         sentence = f"{said}: this is one and the same row. Choose another one to compare it with."
     elif short:
-        gap, deviation = apart(first, second)
-        title = f"{first}, {second}: {distance:.3f} apart, {gap / deviation:.2f} deviations"
+        gap, deviation = apart(first, second, runs)
+        errors = "standard errors" if runs > 1 else "standard deviations"
+        of = (
+            f"The standard error of a difference of two means of {runs} runs"
+            if runs > 1
+            else "The standard deviation of a difference of two single runs"
+        )
+        title = f"{first}, {second}: {distance:.3f} apart, {gap / deviation:.2f} {errors}"
         inside = (
             "less than two of these"
             if gap < 2 * deviation
             else "more than two of these, beyond what chance usually does,"
         )
-        sentence = (
-            f"{said}. One standard deviation of such a difference is {deviation:.4f}, so they are {inside} apart."
-        )
+        sentence = f"{said}. {of} is {deviation:.4f}, so they are {inside} apart."
     else:
         title = f"{first}, {second}: {distance:.3f} apart, no deviation published"
         times = distance / (WIDEST * math.sqrt(2))
@@ -310,11 +328,12 @@ def table(steps: int = 65_536, first: str = "ReLU", second: str = "GELU") -> Pic
             )
         )
         if short:
-            ends = x(value - 2 * row.deviation), x(value + 2 * row.deviation)
+            reach = 2 * row.deviation / math.sqrt(runs)
+            ends = x(value - reach), x(value + reach)
             shapes.append(svg.line(ends[0], y, ends[1], y, stroke=colour, width=2))
             shapes += [svg.line(end, y - 5, end, y + 5, stroke=colour, width=2) for end in ends]
-        runs = f"standard deviation {row.deviation:.3f}, 4 runs" if short else "one run"
-        tip = f"{name}: {value:.3f}, {runs}"
+        spread = f"standard deviation {row.deviation:.3f}, {RUNS} runs" if short else "one run"
+        tip = f"{name}: {value:.3f}, {spread}"
         if name in PLAIN:
             shapes.append(
                 svg.rect(
@@ -335,7 +354,8 @@ def table(steps: int = 65_536, first: str = "ReLU", second: str = "GELU") -> Pic
                 )
             )
     shapes.append(svg.axis(left, base, right - left, [(x(tick) - left, f"{tick:.2f}") for tick in ticks]))
-    note = "bars: two standard deviations each way" if short else "hollow: one run, no spread published"
+    measure = "standard errors of the mean" if runs > 1 else "standard deviations"
+    note = f"bars: two {measure} each way" if short else "hollow: one run, no spread published"
     words = f"squares: plain, d_ff 3072 · circles: gated, d_ff 2048 · {note}"
     shapes.append(svg.text(svg.MARGIN, base + 40, words, size=12, fill=style.MUTED))
     return Picture(title, sentence, svg.card(base + 56, title, sentence, *shapes))

@@ -26,7 +26,9 @@ def name(fact: int) -> str:
     return "".join(SYLLABLES[fact // 8**place % 8] for place in (2, 1, 0)).capitalize()
 
 
-PEOPLE = [(name(fact), fact) for fact in range(69, 392, 46)]  # for a slider; 2 to 13 neurons put their answers ahead
+PEOPLE = [
+    (name(fact), fact) for fact in (40, 85, 98, 113, 145, 204, 214, 484)
+]  # for a slider; as mixed as all facts are
 
 
 def _inside(what: str, value: int, low: int, high: int) -> None:
@@ -52,7 +54,7 @@ def _bar(x: float, y: float, value: float, scale: float, tall: float = 14) -> st
 
 
 def neuron(j: int = 0) -> Picture:
-    """Neuron j of the store: its key, the facts that it answers to most, and the answers that its value pushes most."""
+    """Neuron j of the store: its key, the facts that it responds to most, and the answers that its value pushes most."""
     _inside("the neuron", j, 0, NEURONS - 1)
     given, store = fact_stores.store()
     h = _hidden()[:, j]
@@ -63,7 +65,7 @@ def neuron(j: int = 0) -> Picture:
     helped = sum(int(given.y[fact]) in answers for fact in top)
     title = f"Neuron {j} fires for {fires} of {STORED} facts"
     sentence = (
-        f"Neuron {j} answers most strongly to {name(top[0])} and pushes “{LIKES[answers[0]]}” most. Of the 8 facts on the "
+        f"Neuron {j} responds most strongly to {name(top[0])} and pushes “{LIKES[answers[0]]}” most. Of the 8 facts on the "
         f"left, {helped} {'has' if helped == 1 else 'have'} an answer that is among the 8 on the right."
     )
     head, row = 92.0, 26.0
@@ -140,13 +142,13 @@ def growing(fact: int = 0, count: int = 4) -> Picture:
         f"{name(fact)} likes {LIKES[right]}. With {count} of {NEURONS} neurons the right answer is {svg.label(abs(margin), 1)} "
         f"{ahead} the best other one, so the fact is {'known' if known else 'not known'}."
     )
-    return _answers(title, sentence, logits, logits, right)
+    return _answers(title, sentence, logits, None, right)
 
 
 def _answers(
-    title: str, sentence: str, logits: torch.Tensor, before: torch.Tensor, right: int, below: str = ""
+    title: str, sentence: str, logits: torch.Tensor, before: torch.Tensor | None, right: int, below: str = ""
 ) -> Picture:
-    """Bars of the right answer and the five best others, `before` behind them; more shapes may stand below."""
+    """Bars of the right answer and the five best others, in front of those of `before`, if given; more shapes may follow below."""
     others = [c for c in logits.argsort(descending=True).tolist() if c != right][:5]
     zero, scale, head, row = 250.0, 4.0, 70.0, 28.0
     shapes = [
@@ -154,9 +156,12 @@ def _answers(
         svg.line(zero, head - 4, zero, head + 6 * row, stroke=style.NEUTRAL),
     ]
     for n, answer in enumerate([right, *others]):
-        y, now, then = head + row * n, float(logits[answer]), float(before[answer])
+        y, now = head + row * n, float(logits[answer])
         shapes.append(svg.text(LEFT + 84, y + 16, LIKES[answer], size=13, anchor="end", bold=n == 0))
-        for value, fill, tall in ((then, style.GHOST, 22.0), (now, style.POSITIVE if n == 0 else style.NEGATIVE, 12.0)):
+        bars = [(now, style.POSITIVE if n == 0 else style.NEGATIVE, 12.0)]
+        if before is not None:
+            bars.insert(0, (float(before[answer]), style.GHOST, 22.0))
+        for value, fill, tall in bars:
             length = min(abs(value) * scale, 330 if value > 0 else 140)
             x = zero if value >= 0 else zero - length
             shapes.append(
@@ -175,16 +180,17 @@ def capacity(count: int = 256, width: int = 16) -> Picture:
     mean = sum(found) / len(found)
     title = f"{count} facts, d_ff = {width}: {round(100 * mean)} % known"
     fit = max((n for n in FACTS if min(fact_stores.accuracy(n, width)) >= 0.99), default=0)
+    bits = fact_stores.bits_per_weight(count, width, mean)
     sentence = (
-        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training (three seeds: "
-        f"{round(100 * min(found))} to {round(100 * max(found))} %). "
+        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training ({len(found)} seeds: "
+        f"{round(100 * min(found))} to {round(100 * max(found))} %): {round(mean * count)} facts, {bits:.1f} bits for each weight. "
         + (
             f"The most that this width knows completely here is {fit}."
             if fit
             else "This width knows none of these sets completely."
         )
     )
-    left, top, wide, tall = 130.0, 92.0, 78.0, 40.0
+    left, top, wide, tall = 96.0, 92.0, 74.0, 36.0
     shapes = [
         svg.text(left + wide * len(WIDTHS) / 2, top - 32, "d_ff", size=13, bold=True, anchor="middle"),
         svg.text(left - 14, top - 12, "facts", size=13, bold=True, anchor="end"),
@@ -193,7 +199,7 @@ def capacity(count: int = 256, width: int = 16) -> Picture:
         shapes.append(svg.text(left + wide * (c + 0.5), top - 12, str(f), size=13, anchor="middle", fill=style.MUTED))
     for r, n in enumerate(FACTS):
         y = top + tall * r
-        shapes.append(svg.text(left - 14, y + 25, str(n), size=13, anchor="end", fill=style.MUTED))
+        shapes.append(svg.text(left - 14, y + 23, str(n), size=13, anchor="end", fill=style.MUTED))
         for c, f in enumerate(WIDTHS):
             shares = fact_stores.accuracy(n, f)
             share = sum(shares) / len(shares)
@@ -209,7 +215,7 @@ def capacity(count: int = 256, width: int = 16) -> Picture:
                     tip=f"{n} facts, d_ff {f}: {svg.label(share, 3)}",
                 ),
                 svg.text(
-                    left + wide * (c + 0.5) - 1, y + 25, f"{round(100 * share)} %", size=13, anchor="middle", fill=ink
+                    left + wide * (c + 0.5) - 1, y + 23, f"{round(100 * share)} %", size=13, anchor="middle", fill=ink
                 ),
             ]
     x, y = left + wide * WIDTHS.index(width), top + tall * FACTS.index(count)

@@ -144,9 +144,9 @@ def explore(
     """
     if d_model % heads:
         raise ValueError(f"{heads} heads can't share d_model = {d_model} evenly")
-    kv = min(kv, heads)
-    model = atlas.Model("yours", d_model, round(ratio * d_model), layers, heads, vocab, n_kv=kv, gated=gated, tied=True)
-    one, ffn = atlas.attention_per_layer(model), atlas.ffn_per_layer(model)
+    asked, kv = kv, min(kv, heads)
+    d_ff = round(ratio * d_model)
+    one, ffn = 2 * d_model * (d_model + kv * (d_model // heads)), (3 if gated else 2) * d_model * d_ff
     attention = one * (2 if decoder else 1)
     layer, table = attention + ffn, vocab * d_model
     total = layers * layer + table
@@ -155,9 +155,10 @@ def explore(
         f"{heads} query heads and {kv} for keys and values" if kv < heads else f"{heads} head{'s' if heads > 1 else ''}"
     )
     sentence = (
-        f"With d_ff {model.d_ff:,}{' gated' if gated else ''} and {grouped} a layer has {_short(attention)} in "
+        f"With d_ff {d_ff:,}{' gated' if gated else ''} and {grouped} a layer has {_short(attention)} in "
         f"{'two attentions' if decoder else 'attention'}, {_short(ffn)} in the FFN; "
         f"{layers} layer{'s' if layers > 1 else ''} and embeddings make {_short(total)}."
+        f"{f' Of the {asked} heads for keys and values {kv} count: there are no more query heads.' if asked > kv else ''}"
     )
     bar, tall = RIGHT - LEFT, 54.0
     in_layer = [("attention", one, ATTENTION), ("FFN", ffn, FFN)]

@@ -23,6 +23,19 @@ STEPS = (
     ("Mixture of Experts II: balance and capacity", 85),
     ("Capstone: one block, four kinds of feed-forward", 45),
 )  # title and minutes of notebook 00, 01, …
+LATER = (
+    0,
+    10,
+    10,
+    15,
+    15,
+    10,
+    10,
+    15,
+    15,
+    10,
+    25,
+)  # more minutes of each, for its quiz and its questions in one's own words
 SENTENCES = (TOKENS, OTHER_TOKENS)
 REACH = 2.5  # no number of an embedding is larger: with mean 0 and mean square 1, six numbers reach √5 at most
 
@@ -130,11 +143,12 @@ def course_map(here: int = 0) -> Picture:
     if not 0 <= here < len(STEPS):
         raise ValueError(f"here must be a notebook from 0 to {len(STEPS) - 1}, not {here}")
     total = sum(minutes for _, minutes in STEPS)
-    title = f"Eleven notebooks, about {round(total / 60)} hours"
+    more = sum(LATER)
+    title = f"Eleven notebooks, about {round((total + more) / 60)} hours with quizzes"
     name, minutes = STEPS[here]
     words = (
-        f"The notebooks run from 00, {STEPS[0][0]}, to 10, {STEPS[-1][0]}, and take {total} minutes in all; "
-        f"you are at {here:02d}, {name}, {minutes} minutes."
+        f"The notebooks run from 00 to {len(STEPS) - 1:02d} and take {total} minutes in all, and {more} more for quizzes and questions; you are at "
+        f"{here:02d}, {name}, {minutes} minutes."
     )
     top, pitch, rail, longest = 66.0, 34.0, 40.0, 130.0
     scale = longest / max(minutes for _, minutes in STEPS)
