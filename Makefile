@@ -14,11 +14,12 @@ OTTER := .venv/otter/bin/otter
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.
 define SYSTEM_PACKAGES
 bubblewrap|bwrap|grading in the jail, and its tests
+uidmap|newuidmap|grading as another user than root
 chromium|chromium|the tests in a browser
 postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
 endef
 
-.PHONY: help setup system lab grade test build matrix bench soak handout
+.PHONY: help setup system lab grade test quick build matrix luck bench soak handout
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -32,11 +33,17 @@ grade: setup ## grade grading/submitted; while that is empty, a sample class
 test: setup ## run every check: ruff, mypy, pytest, and the solutions through nbval
 	@$(run_tests)
 
+quick: setup ## before a commit, in two minutes: ruff, mypy, and the tests nearest to what has changed
+	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/pytest -q --nearest 60 $(ARGS)
+
 build: setup ## make notebooks and shipped answers again where their source changed
 	@$(BIN)/autograder build $(ARGS)
 
 matrix: setup ## print exercise × answer → points and message
 	@$(BIN)/autograder matrix $(ARGS)
+
+luck: setup ## grade every kept answer on twenty secrets, where a key has changed, and record what it gets
+	@$(BIN)/autograder luck $(ARGS)
 
 soak: setup ## kill graders at random, many times over, and grade a large class (half an hour)
 	@AUTOGRADER_SOAK=25 $(BIN)/pytest -q tests/test_survival.py tests/test_soak.py $(ARGS)
