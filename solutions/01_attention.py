@@ -104,8 +104,8 @@ recheck("attention_output", attention_output)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Does no blend ever leave the hull?** The cell blends the 14 tokens of the sentence below, 13 words and the full stop, with random weights, a thousand
-# times. A blend is in the hull if in **no** direction it lies further out than all of the values. So for each blend it tries a thousand random directions, and
-# also those from each value to the blend. Then it does the same with weights that may be negative.
+# times. Their hull has flat faces, each through six tokens, with all the others on one side. A blend is outside if it is beyond one of them. So the cell finds
+# all faces and tries them all. Then it does the same with weights that may be negative.
 #
 # *The creek was cold and the spunky dog wanted to jump over it.*
 
@@ -113,16 +113,18 @@ recheck("attention_output", attention_output)
 torch.manual_seed(0)
 V = figures.embeddings(dtype=torch.float64)  # [14, 6]: the sentence, 6 numbers per token
 scores = 4 * torch.randn(1000, 14, dtype=torch.float64)
-directions = torch.randn(1000, 6, dtype=torch.float64)
+middle = V.mean(dim=0)
+points = (V - middle).unique(dim=0)  # [13, 6]: seen from their middle; `The` and `the` are one point
+six = points[torch.combinations(torch.arange(len(points)), 6)]  # [1716, 6, 6]: six tokens at a time
+planes = torch.linalg.solve(six, torch.ones(len(six), 6, dtype=torch.float64))  # plane · point = 1 for these six
+faces = planes[(planes @ points.T < 1 + 1e-9).all(dim=1)]  # those that no token is beyond
+print(f"the hull has {len(faces)} faces")
 for name, A in (
     ("softmax", torch.softmax(scores, dim=-1)),
     ("scores / sum", scores / scores.sum(dim=-1, keepdim=True)),
 ):
-    outside = 0
-    for out in A @ V:
-        tried = torch.cat([directions, out - V])  # [1014, 6]
-        outside += bool((tried @ out > (tried @ V.T).amax(dim=1) + 1e-9).any())
-    print(f"{name:13} {outside / 1000:4.0%} of 1000 outputs are outside of the hull")
+    beyond = ((A @ V - middle) @ faces.T > 1 + 1e-9).any(dim=1)
+    print(f"{name:13} {beyond.double().mean():4.0%} of 1000 outputs are outside of the hull")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "five-steps", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · Where the weights come from
@@ -281,8 +283,8 @@ except NotImplementedError:
 # | X, for a single token | linear: one score, and the softmax of one number is always 1 |
 # | X | **not** linear |
 #
-# A block has three non-linear things (this course says that they *bend*): softmax, normalisation, and the activation of the FFN. Norm and activation work on each
-# token alone; only the activation comes in any width.
+# Four things in a block are not linear (this course says that they *bend*): attention's products of X with X, softmax, normalisation, and the activation of the
+# FFN. Norm and activation work on each token alone; only the activation comes in any width.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · What one token can't do
@@ -493,8 +495,8 @@ controls.show(
 #   attention alone has 2·10⁻⁶. A norm buys one layer.
 # - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share: what is left is 0.1 after 12
 #   layers, a few thousandths after 24, a millionth after 48, and 10⁻¹³ after 96.
-# - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.15. The stream of vectors grows, the norm keeps what each layer adds at one
-#   size, and so each layer's push counts for less. With the FFN as well it is 0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.
+# - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.15. The stream of vectors grows, the norm keeps what each layer adds from
+#   growing with it, and so each layer's push counts for less. With the FFN as well it is 0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.
 #
 # How can an FFN pull tokens together, which it never sees side by side? Its ReLU cuts off what is negative, so all tokens get a common part. Here are FFNs
 # alone, one after the other, without attention and without skips:
@@ -697,7 +699,7 @@ print("f(-1,1) + f(1,-1) =", round(outputs[-1, 1] + outputs[1, -1], 2))
 # | does | averages values; who counts how much is decided by products of features | bends each token's vector, with as many bends as it has neurons |
 # | linear? | in the values, yes; in X, no | no |
 # | its parameters | $W_Q, W_K, W_V, W_O$ | $W_1, b_1, W_2, b_2$ |
-# | in one picture | gathers: “who talks to whom” | works on what was gathered: “what each position makes of it” |
+# | in one picture | gathers: who talks to whom | works on what was gathered: what each position makes of it |
 # | in another picture | feature engineering | a simple model on top of the features |
 #
 # The last two lines are pictures, not mechanisms: attention computes as well, and an FFN can also copy. The block holds the two together with the skip, which
@@ -808,7 +810,7 @@ recheck("quiz_xor", quiz_xor)
 #
 # **Rubric.** One point each:
 #
-# - (1) A (or the weights) held fixed, and then linear in X or in V. Half a point for “linear in V” without saying that the weights must stand still.
+# - (1) A (or the weights) held fixed, and then linear in X or in V. Half a point for “linear in V” without saying that the weights are held fixed.
 # - (2) not linear in X because A depends on X, **and** an experiment: doubling, superposition, or XOR with two tokens. Half a point without the experiment. No
 #   point for “because of the softmax” alone, if A is not said to depend on X.
 # - (3) with T = 1 the weight is always 1, so the map is linear, and the FFN is what works on a token by itself. Half a point without the consequence.

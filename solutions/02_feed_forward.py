@@ -700,7 +700,7 @@ print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
 # Two matrices and two biases: 2 · 512 · 2048 + 2048 + 512 = 2,099,712. The activation and dropout own nothing. The published number counts each matrix
 # twice, and its remainder, 3,072, is not the sum of the biases, 2,560. The tutorial's own code gives the right one. Notebook 05 audits such numbers.
 #
-# **C.** “Without it the whole model would collapse to a single linear layer.” So the page with the bars of section 3, about GELU. A linear map doubles its output
+# **C.** “Without it the whole model would collapse to a single linear layer.” So says the page with the bars of section 3, about GELU. A linear map doubles its output
 # when you double its input. The cell tries that, with an FFN without GELU and with attention. It leaves out the FFN's biases: they add a constant, which
 # does not double, so even a straight FFN would fail the test. (Strictly, it is *affine*: linear plus a constant.)
 

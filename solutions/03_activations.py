@@ -788,11 +788,11 @@ for bias in (1.0, 0.0, -1.28, -2.0):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-universal", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The share depends on b/σ alone, and can be anything. 50 % is what random weights without bias give; two trained ReLU Transformers, T5-Base and
-# ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small networks of section 6 stay near 50 %.
+# ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small ReLU networks of section 6 stay near 50 %, unless a penalty asks for more.
 #
 # **D.** A blog explains what ReLU can do by “the universal approximation theorem (Cybenko 1989, Hornik 1991), which states that a feed-forward neural
 # network with a single hidden layer can approximate any continuous function within a closed and bounded domain”. The statement is right. Do the two
-# theorems cover ReLU as their authors state them? And a tutorial says of SiLU: “Used by: LLaMA, GPT-NeoX”. One of the two is wrong.
+# theorems cover ReLU as their authors state them? And a tutorial says of SiLU: “Used by: LLaMA, GPT-NeoX”. One of these two models does not belong there.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-universal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.tensor([-1000.0, 1000.0])
@@ -924,7 +924,7 @@ recheck("quiz_dead", quiz_dead)
 # weighted sum of those, plus b2, is again a·x² + b·x + c: **polynomials of degree 2 are closed under sums**, so width adds nothing beyond these
 # three numbers. In several inputs it is a quadratic form, likewise. (More layers raise the degree, to 4, 8, …, but a fixed depth always means a
 # fixed degree.) A function such as |x| or sin 3x on an interval stays at a fixed distance from all of them. (3) **Leshno et al. 1993**: one hidden
-# layer is universal if and only if the activation is **not a polynomial**. x² is one. For ReLU the theorem promises that good networks exist, for
+# layer is universal if and only if the activation is **not a polynomial** (and not too wild). x² is one. For ReLU the theorem promises that good networks exist, for
 # continuous functions on a bounded and closed set; it does not say how many units are needed, that training finds the weights, or anything outside
 # of the set.
 #

@@ -191,7 +191,7 @@ print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] 
 
 # %% nbgrader={"grade": false, "grade_id": "longer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def target(x):
-    return torch.sin(2 * x) * x.roll(1, -1)  # what each token is to become; it never looks at another one
+    return torch.sin(2 * x) * x.roll(1, -1)  # what each token must become; it never looks at another one
 
 
 for seed in range(3):
@@ -597,8 +597,8 @@ with torch.no_grad():
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Post-norm resets the size after every sum. In pre-norm every layer adds to the path of x, and nothing brings it back to size: here it
-# grows block by block, to about five times its size. Each block reads a normed x and adds about as much as the block before; beside a sum that grows, that
-# counts for less and less. Models with pre-norm, such as GPT-2 and LLaMA, have one more norm at their end.
+# grows block by block, to about five times its size. Each block reads a normed x, so what it adds does not grow with x: it levels off near 1 here. Beside a
+# sum that grows, that counts for less and less. Models with pre-norm, such as GPT-2 and LLaMA, have one more norm at their end.
 #
 # ## 7 · A bottleneck
 #
@@ -689,7 +689,7 @@ print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2,
 # tokens. What comes after the colon is right.
 #
 # **B.** A tutorial draws four boxes, one below the other: the input, attention (“Global mixing”), the FFN (“Local transformation”), the output. Two things
-# that every Transformer has are not in the picture. What happens to 8 blocks built after it? The cell measures how different the tokens still are:
+# that nearly every Transformer has are not in the picture. What happens to 8 blocks built after it? The cell measures how different the tokens still are:
 # ‖X − mean over tokens‖ / ‖X‖, which is 0 when all tokens are equal. It does so for FFNs alone as well, without any attention.
 
 
@@ -765,7 +765,7 @@ recheck("quiz_equivariant", quiz_equivariant)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_kernel-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_kernel`
 #
-# Two convolutions over the sequence, with the activation between them, are to compute what an FFN computes, whatever its weights. Choose the smallest
+# Two convolutions over the sequence, with the activation between them, must compute what an FFN computes, whatever its weights. Choose the smallest
 # kernel that does.
 #
 # - **A.** Two convolutions with kernel size 1.

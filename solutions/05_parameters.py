@@ -556,7 +556,8 @@ for ratio in (2, 4, 8):
 # Twice as many, at d_ff = 4·d_model. The four is the ratio of the widths, not of the parameters. In the explainer's own example FFN and attention are
 # equally large. For four times as many it would take d_ff = 8·d_model.
 #
-# **B.** A lesson counts as in section 1, 552 to 256, which is more than twice, and goes on: “This ratio holds at scale”.
+# **B.** A lesson counts as in section 1, 552 to 256, which is more than twice, and goes on: “This ratio holds at scale”, with GPT-3 as its example. There it
+# does. And in other models?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-holds-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 base"):

@@ -62,7 +62,7 @@ def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permu
         same = "stay the same" if gap < 1e-12 else f"change by {gap:.1e}"
         title = f"“{token}” moves from {position} to {place}, its vectors {same}"
         sentence = (
-            f"The sentence is shuffled and “{token}” stands at position {place} instead of {position}; "
+            f"The sentence is shuffled and “{token}” is now at position {place} instead of {position}; "
             f"its {d_ff} numbers before {activation}, {d_ff} after it and {D_MODEL} outputs {same}: "
             f"an FFN does not see positions."
         )
