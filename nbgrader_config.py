@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from autograder import handed_in, shown
+from autograder.desk import handed_in, shown
 
 c = get_config()  # noqa: F821 - traitlets puts get_config here before it runs this file
 

@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autograder.grade import grade_answer
-    from autograder.rechecking import recheck
+    from autograder.engine.grade import grade_answer
+    from autograder.marking.rechecking import recheck
 
 __all__ = ["grade_answer", "recheck"]
 __version__ = "0.2.0"
@@ -20,11 +20,11 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 def __getattr__(name: str) -> Any:
     """`recheck` and `grade_answer` load what they need when first asked for."""
     if name == "recheck":
-        from autograder.rechecking import recheck
+        from autograder.marking.rechecking import recheck
 
         return recheck
     if name == "grade_answer":
-        from autograder.grade import grade_answer
+        from autograder.engine.grade import grade_answer
 
         return grade_answer
     raise AttributeError(f"module 'autograder' has no attribute {name!r}")

@@ -29,7 +29,8 @@ from autograder.house import Class, UserError, alone, assignments, importing, kn
 from autograder.jail.limits import Limits
 
 if TYPE_CHECKING:
-    from autograder import classroom, pool
+    from autograder.desk import classroom
+    from autograder.engine import pool
     from autograder.jail.sandbox import Mode
 
 app = typer.Typer(
@@ -81,12 +82,13 @@ def grade(
     ] = False,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
-    from autograder import forkserver
+    from autograder.engine import forkserver
 
     if not scheduler:
         forkserver.start()
     with importing():
-        from autograder import classroom, pool
+        from autograder.desk import classroom
+        from autograder.engine import pool
         from autograder.jail.sandbox import Mode
 
     console = _console()
@@ -102,7 +104,7 @@ def grade(
     if school.is_empty() and grading is None:
         school = Class(root() / "grading" / "sample", db_url)
         if school.is_empty():
-            from autograder import sample
+            from autograder.authoring import sample
 
             with alone(school):
                 sample.make(school, students)
@@ -185,7 +187,7 @@ def _grade(
     force: bool,
     anew: bool,
 ) -> None:
-    from autograder import classroom
+    from autograder.desk import classroom
 
     with _bar(console) as progress:
         task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
@@ -200,7 +202,7 @@ def _grade(
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
             raise typer.Exit(130) from None
-    from autograder import gradebook, log, report
+    from autograder.desk import gradebook, log, report
 
     with gradebook.Book(school) as book:
         report.of_class(console, assignment, book.latest(assignment, student))
@@ -227,7 +229,7 @@ def answer(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Grade one answer to one exercise, in the jail."""
-    from autograder.grade import grade_answer
+    from autograder.engine.grade import grade_answer
 
     result = grade_answer(exercise, _source(file))
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _line(result))
@@ -240,7 +242,7 @@ def answers(
     workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
-    from autograder.grade import grade_answer
+    from autograder.engine.grade import grade_answer
     from autograder.jail.sandbox import Jail
     from ffnlab import exercises
 
@@ -278,7 +280,7 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
 ) -> None:
     """Make solution notebooks, student notebooks and shipped answers again: only what changed."""
-    from autograder import build as builder
+    from autograder.authoring import build as builder
 
     for name in assignment or assignments():
         if name not in assignments():
@@ -295,9 +297,11 @@ def matrix(
     """Print exercise × kept answer → points and message, on public and on hidden draws. Exit status 1 where one is not as it must be."""
     import torch
 
-    from autograder import build as builder
-    from autograder import draws, judge, keys, report
-    from autograder import matrix as matrices
+    from autograder import keys
+    from autograder.authoring import build as builder
+    from autograder.desk import report
+    from autograder.marking import draws, judge
+    from autograder.marking import matrix as matrices
     from ffnlab import exercises
 
     torch.set_num_threads(1)  # the tensors are small
@@ -341,7 +345,7 @@ def luck(
 ) -> None:
     """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then nothing is recorded."""
     with importing():
-        from autograder import luck as lucks
+        from autograder.authoring import luck as lucks
 
     def try_out(title: str, names: list[str]) -> list[lucks.Unsteady]:
         with _bar(console) as progress:
@@ -374,7 +378,7 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed gives the same class.")] = 1,
 ) -> None:
     """Make a sample class from the marking guide."""
-    from autograder import sample as samples
+    from autograder.authoring import sample as samples
 
     usual = root() / "grading" / "sample"
     school = Class(grading or usual)
@@ -394,7 +398,7 @@ def handout(
     target: Annotated[Path, typer.Argument(help="The zip file.")] = Path("dist/course.zip"),
 ) -> None:
     """Zip course/ for students."""
-    from autograder import build as builder
+    from autograder.authoring import build as builder
 
     typer.echo(f"{_shown(builder.handout(target))}")
 
@@ -402,7 +406,7 @@ def handout(
 @app.command()
 def doctor() -> None:
     """Try every layer that grading rests on. Exit status 1 where one is missing."""
-    from autograder import doctor as doctors
+    from autograder.engine import doctor as doctors
 
     if not doctors.examine(typer.echo):
         raise typer.Exit(1)
@@ -423,7 +427,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure: plain nbgrader, and otter-grader, against this engine; same class, same machine, one run."""
-    from autograder import bench as benches
+    from autograder.authoring import bench as benches
 
     known(assignment)
     if otter is not None and not otter.is_file():
@@ -493,7 +497,7 @@ def _mendable(error: Exception) -> str:
     if type(error).__name__ == "OperationalError":  # SQLAlchemy's, whom not every command has imported
         return "the gradebook can't be written: " + str(getattr(error, "orig", error)).splitlines()[0]
     from autograder.jail.sandbox import JailBroken
-    from autograder.key import KeyProblem
+    from autograder.keys.key import KeyProblem
 
     return str(error) if isinstance(error, (JailBroken, KeyProblem)) else ""
 

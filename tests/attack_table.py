@@ -19,11 +19,12 @@ from attacks import EXERCISE, NARROW, START
 from conftest import ROOT
 from rich.progress import track
 
-from autograder import draws, stock
-from autograder.grade import grade_submission
+from autograder.authoring import stock
+from autograder.engine.grade import grade_submission
 from autograder.house import Class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
+from autograder.marking import draws
 
 TARGET = ROOT / "docs" / "attacks.md"
 HEAD = """<!-- made by tests/attack_table.py -->

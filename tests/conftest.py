@@ -10,7 +10,7 @@ import psutil
 import pytest
 import torch
 
-from autograder import pool
+from autograder.engine import pool
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograder import judge, keys
+from autograder import keys
+from autograder.marking import judge
 from ffnlab import exercises
 from ffnlab.verdict import judge as verdict_on
 from ffnlab.verdict import marking_of

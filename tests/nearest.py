@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder import depends
 from autograder.house import root
+from autograder.marking import depends
 from ffnlab import exercises
 
 FAR = 99

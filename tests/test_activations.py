@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 from drawings import SVG, Net, a_race, numbers, parabola
 
-from autograder import judge, keys
+from autograder import keys
+from autograder.marking import judge
 from ffnlab import train
 from ffnlab.exercises import activations as exercises
 from ffnlab.figures import activations as figures

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from torch import nn
 
-from autograder import atlas as formulas
+from autograder.authoring import atlas as formulas
 from ffnlab import atlas
 
 # name | attention per layer | FFN per layer | total | active | (active d_ff) / d_model | FFN of all, of attention + FFN, of active
@@ -208,7 +208,7 @@ def test_the_formulas_count_what_torch_counts() -> None:
 
 
 def test_what_the_atlas_holds_is_what_the_formulas_say() -> None:
-    assert atlas.COUNTED.read_text(encoding="utf-8") == formulas.written(), "run: python -m autograder.atlas"
+    assert atlas.COUNTED.read_text(encoding="utf-8") == formulas.written(), "run: python -m autograder.authoring.atlas"
 
 
 def test_a_handout_counts_no_model_of_your_own() -> None:

@@ -15,15 +15,16 @@ import pytest
 from attacks import EXERCISE, NARROW, START, Attack
 from conftest import ROOT, needs_bubblewrap, outliving
 from nbconvert import HTMLExporter
-from test_inbox import answered
+from test_rebuild import answered
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import classroom, feedback, log, outputs, pool
-from autograder.grade import Graded, grade_submission
+from autograder.desk import classroom, feedback, log
+from autograder.engine import outputs, pool
+from autograder.engine.grade import Graded, grade_submission
 from autograder.house import Class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
-from autograder.judge import hidden_seeds
+from autograder.marking.judge import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 

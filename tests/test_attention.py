@@ -11,7 +11,8 @@ import pytest
 import torch
 from drawings import numbers, tips
 
-from autograder import judge, keys
+from autograder import keys
+from autograder.marking import judge
 from ffnlab.figures import attention, shared
 
 

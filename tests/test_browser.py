@@ -16,7 +16,7 @@ from conftest import needs_chromium
 from lab import PATIENCE, Lab, browser, server
 from playwright.sync_api import Locator
 
-from autograder.build import solution_answer
+from autograder.authoring.build import solution_answer
 from autograder.house import assignments, release
 from ffnlab.exercises import of_notebook
 

@@ -15,8 +15,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import build, depends, house, judge, keys
+from autograder import house, keys
+from autograder.authoring import build
 from autograder.house import UserError
+from autograder.marking import depends, judge
 from ffnlab import answers, exercises
 from ffnlab.figures.start_here import STEPS
 
@@ -173,7 +175,7 @@ def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypa
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
     tasks = ROOT / "course" / "ffnlab" / "tasks.py"
-    made_of = {name: depends.files(Path(str(module.__file__))) for name, module in keys.MODULES.items()}
+    made_of = {name: depends.files(Path(str(keys.module(name).__file__))) for name in exercises.NOTEBOOKS}
     assert [name for name in NAMES if tasks in made_of[name]] == ["10_capstone"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.build import solution_answer
+from autograder.authoring.build import solution_answer
 from ffnlab.experiments import capstone as experiment
 from ffnlab.figures import capstone as figures
 from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs

@@ -23,14 +23,16 @@ from jinja2 import Environment
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from test_cleaning import ANY_TEXT
-from test_inbox import ANSWER, MOST, answered
+from test_rebuild import ANSWER, MOST, answered
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import classroom, draws, feedback, gradebook, handed_in, inbox, ledger, log, pool, shown
-from autograder.grade import Graded
+from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, shown
+from autograder.engine import pool, rebuild
+from autograder.engine.grade import Graded
 from autograder.house import Class, UserError, alone
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
+from autograder.marking import draws
 from ffnlab import exercises
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
 
@@ -54,8 +56,8 @@ def earned() -> dict[str, Verdict]:
 def rebuilt(data: bytes, verdicts: dict[str, Verdict] | None = None) -> Graded:
     """What a worker gives back, without one: the notebook is rebuilt here, and nothing in it is run."""
     try:
-        found = inbox.rebuild(START, data, MOST)
-    except inbox.Unreadable as error:
+        found = rebuild.rebuild(START, data, MOST)
+    except rebuild.Unreadable as error:
         return Graded(
             START,
             {e.name: not_earned(e, f"The submission could not be read: {error}.") for e in LISTED},
@@ -331,7 +333,7 @@ def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
         "attachments": {"a.png": picture},
     }
     notebook["cells"] = [cell]
-    (found,) = inbox.parse(json.dumps(notebook).encode(), MOST)
+    (found,) = rebuild.parse(json.dumps(notebook).encode(), MOST)
     assert found["source"] == "![x](data:image/png;base64,AAAA)" + "![x](attachment:a.png)" * 2
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, needs_bubblewrap
 from rich.console import Console
-from test_inbox import ANSWER, answered
+from test_rebuild import ANSWER, answered
 
-from autograder import report
-from autograder.gradebook import Attempt
+from autograder.desk import report
+from autograder.desk.gradebook import Attempt
 from ffnlab import exercises
 
 START = "00_start_here"

@@ -11,7 +11,9 @@ import pytest
 import torch
 from drawings import LAST_TOKEN, numbers, tips
 
-from autograder import grade, judge, keys
+from autograder import keys
+from autograder.engine import grade
+from autograder.marking import judge
 from ffnlab.exercise import Draw, asked
 from ffnlab.exercises import every_position as exercises
 from ffnlab.figures import every_position as figures

@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from attacks import EXERCISE, START, Notebook
 from conftest import needs_bubblewrap
-from test_inbox import ANSWER as RIGHT
-from test_inbox import answered, place
+from test_rebuild import ANSWER as RIGHT
+from test_rebuild import answered, place
 
-from autograder.grade import grade_submission
+from autograder.engine.grade import grade_submission
 from autograder.jail.sandbox import Jail
-from autograder.judge import hidden_seeds
+from autograder.marking.judge import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 

@@ -12,8 +12,9 @@ import torch
 from drawings import SVG, numbers, texts
 from torch import nn
 
-from autograder import judge, keys
+from autograder import keys
 from autograder.house import source
+from autograder.marking import judge
 from ffnlab import exercises, style
 from ffnlab.figures import feed_forward, shared, start_here
 from ffnlab.picture import Picture

@@ -18,8 +18,9 @@ from conftest import ROOT, needs_chromium
 from lab import PATIENCE, browser, server
 from playwright.sync_api import Page
 
-from autograder import feedback, gradebook, inbox
-from autograder.grade import Graded
+from autograder.desk import feedback, gradebook
+from autograder.engine import rebuild
+from autograder.engine.grade import Graded
 from autograder.house import Class, release
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
@@ -76,11 +77,11 @@ def hostile() -> Graded:
             cell["source"] = ANSWER
     extra = {"cell_type": "code", "source": f"# {EVIL}", "metadata": {}, "outputs": []}
     notebook["cells"].insert(2, extra)
-    rebuilt = inbox.rebuild(NOTEBOOK, json.dumps(notebook).encode(), 10 * 2**20)
+    rebuilt = rebuild.rebuild(NOTEBOOK, json.dumps(notebook).encode(), 10 * 2**20)
     verdicts = {
         e.name: not_earned(e, f"Your code raised ValueError: {EVIL}", EVIL) for e in exercises.of_notebook(NOTEBOOK)
     }
-    ours = {cell.id: OUTPUTS for cell in rebuilt.cells if cell.kind is inbox.Kind.EXTRA}
+    ours = {cell.id: OUTPUTS for cell in rebuilt.cells if cell.kind is rebuild.Kind.EXTRA}
     printed = dict.fromkeys(verdicts, EVIL)
     return Graded(NOTEBOOK, verdicts, rebuilt.cells, ours, printed, [EVIL])  # type: ignore[arg-type]
 

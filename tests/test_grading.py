@@ -10,15 +10,18 @@ from typing import Any
 import nbformat
 import pytest
 from conftest import needs_bubblewrap
-from test_inbox import ANSWER as RIGHT
-from test_inbox import answered, blank, place
+from test_rebuild import ANSWER as RIGHT
+from test_rebuild import answered, blank, place
 
-from autograder import classroom, feedback, gradebook, keys, log, pool, sample, stock
-from autograder.grade import Graded, grade_answer, grade_submission
+from autograder import keys
+from autograder.authoring import sample, stock
+from autograder.desk import classroom, feedback, gradebook, log
+from autograder.engine import pool
+from autograder.engine.grade import Graded, grade_answer, grade_submission
 from autograder.house import Class, UserError, release
 from autograder.jail.sandbox import Jail
-from autograder.judge import hidden_seeds
-from autograder.key import Answer, Key
+from autograder.keys.key import Answer, Key
+from autograder.marking.judge import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 

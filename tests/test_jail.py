@@ -12,7 +12,7 @@ import pytest
 import torch
 from conftest import outliving, sleeping
 
-from autograder import doctor
+from autograder.engine import doctor
 from autograder.jail import mounts, users, wire
 from autograder.jail.errors import JailRefuses
 from autograder.jail.limits import Limits

@@ -18,9 +18,10 @@ import psutil
 import pytest
 import torch
 
-from autograder import draws, judge, judging, outputs
+from autograder.engine import judging, outputs
 from autograder.jail import wire
 from autograder.jail.limits import MIB, Limits
+from autograder.marking import draws, judge
 from ffnlab import exercises, plain, verdict
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure, Malformed, Opaque, Size
@@ -153,7 +154,8 @@ def test_judges_end_with_whoever_started_them_even_while_they_spin() -> None:
     """Killed as `kill -9` does, a grader leaves nothing that computes on."""
     source = """
 import os, re, sys, threading
-from autograder import draws, judging
+from autograder.engine import judging
+from autograder.marking import draws
 from autograder.jail.limits import Limits
 from ffnlab import plain, verdict
 verdict.judge = lambda *_: re.match(r"(a|a)*b", "a" * 60)

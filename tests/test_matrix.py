@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from autograder import build, draws, judge, keys, luck, matrix
-from autograder.key import Key, KeyProblem
+from autograder import keys
+from autograder.authoring import build, luck
+from autograder.keys.key import Key, KeyProblem
+from autograder.marking import draws, judge, matrix
 from ffnlab import answers, exercises
 from ffnlab.check import examine
 from ffnlab.exercise import Exercise, public_seed

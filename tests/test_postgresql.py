@@ -15,9 +15,11 @@ from attacks import START
 from conftest import needs_bubblewrap
 from test_survival import assert_graded_once, class_of, lines_of
 
-from autograder import classroom, pool, stock
-from autograder.grade import Graded
-from autograder.gradebook import Book
+from autograder.authoring import stock
+from autograder.desk import classroom
+from autograder.desk.gradebook import Book
+from autograder.engine import pool
+from autograder.engine.grade import Graded
 from autograder.house import Class, UserError
 from ffnlab import exercises
 from ffnlab.verdict import not_earned

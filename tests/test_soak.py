@@ -13,7 +13,8 @@ from attacks import START
 from conftest import needs_bubblewrap
 from test_survival import PROGRAM, assert_graded_once, class_of, lines_of
 
-from autograder import classroom, pool
+from autograder.desk import classroom
+from autograder.engine import pool
 from autograder.jail.limits import MIB, Limits
 
 pytestmark = [

@@ -23,13 +23,16 @@ import pytest
 import sqlalchemy as sa
 from attacks import START
 from conftest import needs_bubblewrap
-from test_inbox import ANSWER as RIGHT
-from test_inbox import answered
+from test_rebuild import ANSWER as RIGHT
+from test_rebuild import answered
 
-from autograder import bench, classroom, draws, log, pool
-from autograder.gradebook import ATTEMPTS, Book
+from autograder.authoring import bench
+from autograder.desk import classroom, log
+from autograder.desk.gradebook import ATTEMPTS, Book
+from autograder.engine import pool
 from autograder.house import Class
 from autograder.jail.limits import Limits
+from autograder.marking import draws
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 
@@ -162,7 +165,7 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
 
 STUCK = """
 import re
-from autograder import pool
+from autograder.engine import pool
 with pool._deadlines.of(600), pool._deadlines.of(0.5), pool._deadlines.of(600):
     re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter
 """

@@ -10,11 +10,13 @@ from attacks import START
 from hypothesis import example, given
 from hypothesis import strategies as st
 from test_class import LISTED, rebuilt
-from test_inbox import ANSWER, answered
+from test_rebuild import ANSWER, answered
 
-from autograder import draws, feedback, keys
-from autograder.judge import judge_here
-from autograder.withheld import rough, withheld
+from autograder import keys
+from autograder.desk import feedback
+from autograder.marking import draws
+from autograder.marking.judge import judge_here
+from autograder.marking.withheld import rough, withheld
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
 

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 
-from autograder.key import Key, KeyProblem
-from autograder.keys import (
-    activations,
-    attention,
-    balance,
-    capstone,
-    every_position,
-    experts,
-    feed_forward,
-    gated,
-    memory,
-    parameters,
-    start_here,
-)
+from autograder.keys.key import Key, KeyProblem
 from ffnlab import exercises
 
-MODULES: dict[str, ModuleType] = {
-    "00_start_here": start_here,
-    "01_attention": attention,
-    "02_feed_forward": feed_forward,
-    "03_activations": activations,
-    "04_every_position": every_position,
-    "05_parameters": parameters,
-    "06_memory": memory,
-    "07_gated": gated,
-    "08_experts": experts,
-    "09_balance": balance,
-    "10_capstone": capstone,
-}
+
+def module(notebook: str) -> ModuleType:
+    """The module with the keys of a notebook, called as the one with its exercises; imported when it is first asked for."""
+    return importlib.import_module(f"{__name__}.{exercises.NOTEBOOKS[notebook].__name__.rpartition('.')[2]}")
 
 
 def of_notebook(notebook: str) -> list[Key]:
@@ -41,7 +20,7 @@ def of_notebook(notebook: str) -> list[Key]:
     Raises:
         KeyProblem: an exercise has no key, or more than one.
     """
-    keys = [value for value in vars(MODULES[notebook]).values() if isinstance(value, Key)]
+    keys = [value for value in vars(module(notebook)).values() if isinstance(value, Key)]
     found = {key.exercise.name: key for key in keys}
     listed = exercises.of_notebook(notebook)
     missing = [exercise.name for exercise in listed if exercise.name not in found]

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.key import Key, question
+from autograder.keys.key import Key, question
 from ffnlab.exercises import attention as exercises
 
 # attention_output

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.key import Key, question
+from autograder.keys.key import Key, question
 from ffnlab.exercises import capstone as exercises
 from ffnlab.tasks import FFN, MoE, SwiGLU
 

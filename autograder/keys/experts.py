@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.key import Key, question
+from autograder.keys.key import Key, question
 from ffnlab.exercises import experts as exercises
 
 # route

@@ -11,7 +11,7 @@ from fractions import Fraction
 import torch
 from torch import nn
 
-from autograder.key import Key, question
+from autograder.keys.key import Key, question
 from ffnlab.exercises import parameters as exercises
 
 # count_ffn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.key import Key, question
+from autograder.keys.key import Key, question
 from ffnlab.exercises import start_here as exercises
 
 hello_shape = Key(exercises.hello_shape)

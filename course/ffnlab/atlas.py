@@ -1,6 +1,6 @@
 """The atlas: published Transformers by their configurations, and their counts.
 
-Used by notebooks and figures from 05 on. The counts are in atlas.json beside this file: `python -m autograder.atlas` computed them from
+Used by notebooks and figures from 05 on. The counts are in atlas.json beside this file: `python -m autograder.authoring.atlas` computed them from
 these configurations, and those of checkpoints come out exactly. The formulas are what notebook 05 asks for, so they are not here.
 
 The configurations stand in the models' own repositories (openai/gpt-2, google-research/bert, EleutherAI/gpt-neox, google/gemma_pytorch,

@@ -1,6 +1,6 @@
 """Makes its check worth a thousand points, unlocks it, and turns it into a solution cell."""
 
-from test_inbox import place
+from test_rebuild import place
 
 from attacks import Attack, Notebook
 

@@ -2,7 +2,7 @@
 
 import copy
 
-from test_inbox import place
+from test_rebuild import place
 
 from attacks import Attack, Notebook
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder import inbox
+from autograder.engine import rebuild
+from autograder.engine.rebuild import Kind
 from autograder.house import release
-from autograder.inbox import Kind
 
 NAME = "00_start_here"
 MOST = 10 * 2**20
@@ -39,11 +39,11 @@ def answered(source: str = ANSWER) -> dict[str, Any]:
     return notebook
 
 
-def rebuilt(notebook: object) -> inbox.Rebuilt:
-    return inbox.rebuild(NAME, json.dumps(notebook).encode(), MOST)
+def rebuilt(notebook: object) -> rebuild.Rebuilt:
+    return rebuild.rebuild(NAME, json.dumps(notebook).encode(), MOST)
 
 
-def running(found: inbox.Rebuilt) -> list[str]:
+def running(found: rebuild.Rebuilt) -> list[str]:
     """The sources that will run, in order, with a mark where the judge asks."""
     kinds = (Kind.OURS, Kind.EXTRA, Kind.SOLUTION)
     return [
@@ -159,13 +159,13 @@ def test_demonstrations_do_not_run() -> None:
     ],
 )
 def test_what_is_not_a_notebook_is_refused_with_one_line(data: bytes, words: str) -> None:
-    with pytest.raises(inbox.Unreadable, match=words):
-        inbox.rebuild(NAME, data, MOST)
+    with pytest.raises(rebuild.Unreadable, match=words):
+        rebuild.rebuild(NAME, data, MOST)
 
 
 def test_a_notebook_beyond_the_limit_is_refused() -> None:
-    with pytest.raises(inbox.Unreadable, match="too large"):
-        inbox.rebuild(NAME, b"x" * 101, 100)
+    with pytest.raises(rebuild.Unreadable, match="too large"):
+        rebuild.rebuild(NAME, b"x" * 101, 100)
 
 
 JSON = st.recursive(
@@ -190,12 +190,12 @@ CELLS = st.lists(
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # no test depends on a time
 @given(CELLS)
 def test_no_cells_can_make_rebuilding_raise(cells: list[dict[str, Any]]) -> None:
-    found = inbox.rebuild(NAME, json.dumps({"cells": cells}).encode(), MOST)
+    found = rebuild.rebuild(NAME, json.dumps({"cells": cells}).encode(), MOST)
     assert "? hello_shape" in running(found)
 
 
 def test_every_way_in_which_the_sample_class_is_odd_keeps_the_checks() -> None:
-    from autograder.sample import ODD
+    from autograder.authoring.sample import ODD
 
     change: Callable[[dict[str, Any]], dict[str, Any]]
     for change in ODD:

@@ -24,9 +24,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from autograder import classroom, draws, gradebook, markings, sample, stock
+from autograder.authoring import sample, stock
+from autograder.desk import classroom, gradebook
 from autograder.house import Class, UserError
 from autograder.jail.limits import MIB
+from autograder.marking import draws, markings
 from ffnlab import exercises
 
 SAMPLE_SECONDS = 0.5

@@ -9,8 +9,8 @@ import os
 
 from IPython.display import display
 
-from autograder import draws, judge
-from autograder.withheld import withheld
+from autograder.marking import draws, judge
+from autograder.marking.withheld import withheld
 from ffnlab import exercises, panel
 from ffnlab.check import NotEarned, Points, examine
 from ffnlab.verdict import Outcome

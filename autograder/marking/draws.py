@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder import depends, judge, matrix
 from autograder.house import UserError, keep
-from autograder.key import Key
+from autograder.keys.key import Key
+from autograder.marking import depends, judge, matrix
 from ffnlab import exercises, verdict
 
 Seeds = dict[str, tuple[int, ...]]
 FILE = "hidden_draws.json"
 ATTEMPTS = 20
-KEYS = Path(__file__).parent / "keys"  # one module a notebook, each called as the one with its exercises
+KEYS = Path(__file__).parents[1] / "keys"  # one module a notebook, each called as the one with its exercises
 DEVELOPMENT = b"draws for building and validating, where no class is graded"
 
 

@@ -19,6 +19,7 @@ import nh3
 from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
+from autograder.engine.rebuild import PICTURE
 from ffnlab.cleaning import clean, in_a_line
 
 # Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text. Rendering Markdown can take a time that
@@ -27,7 +28,6 @@ MAX_CELL = {"markdown": 10_000, "code": 20_000, "ansi": 100_000}
 MAX_PAGE = {"markdown": 100_000, "code": 100_000, "ansi": 1_000_000}
 MAX_ESCAPES = 1_000  # of a terminal, that colour one output
 
-PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]+")
 PHOTOS = ("image/png", "image/jpeg")
 LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 # Formulas that do more than set type: links, styles, names for other parts of the page, extensions loaded from elsewhere.

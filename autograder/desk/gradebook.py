@@ -21,12 +21,12 @@ from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCell
 from sqlalchemy.orm import Session
 
 import autograder
-from autograder import ledger, shown
-from autograder.draws import key_version
-from autograder.grade import Graded
+from autograder.desk import ledger, shown
+from autograder.engine.grade import Graded
+from autograder.engine.rebuild import Kind, template
 from autograder.house import Class, UserError, make_folder, release, solution
-from autograder.inbox import Kind, template
-from autograder.withheld import withheld
+from autograder.marking.draws import key_version
+from autograder.marking.withheld import withheld
 from ffnlab.verdict import Outcome, Verdict, from_dict
 
 _metadata = sa.MetaData()

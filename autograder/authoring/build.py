@@ -22,9 +22,10 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import depends, judge, keys
+from autograder import keys
 from autograder.house import UserError, release, replace, root, solution, source
-from autograder.key import Answer
+from autograder.keys.key import Answer
+from autograder.marking import depends, judge
 from ffnlab import answers, exercises, plain
 from ffnlab.verdict import difference
 
@@ -72,7 +73,7 @@ def solution_answer(exercise: str) -> Answer:
 
 def stamp(assignment: str) -> str:
     """A hash of all that the executed notebook depends on: what its source imports, and the key, by which `recheck` judges in it."""
-    return depends.version(source(assignment), Path(str(keys.MODULES[assignment].__file__)))[:16]
+    return depends.version(source(assignment), Path(str(keys.module(assignment).__file__)))[:16]
 
 
 def is_current(assignment: str) -> bool:

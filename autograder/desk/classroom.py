@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import draws, feedback, handed_in, ledger, log, markings, pool
-from autograder.grade import Graded
+from autograder.desk import feedback, handed_in, ledger, log
+from autograder.engine import pool
+from autograder.engine.grade import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
+from autograder.marking import draws, markings
 from ffnlab import exercises
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome, Verdict, not_earned
@@ -152,7 +154,7 @@ def grade(
         seeds = draws.hidden(assignment, school.draws)
         marked = markings.kept(school, assignment, seeds)
         with importing():
-            from autograder import gradebook  # nbgrader takes seconds; the workers start meanwhile
+            from autograder.desk import gradebook  # nbgrader takes seconds; the workers start meanwhile
 
         key, version = draws.key_version(assignment), gradebook.version(assignment)
         book = stack.enter_context(gradebook.Book(school, anew))

@@ -10,12 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder import draws, inbox, judge, judging, outputs
+from autograder.engine import judging, outputs, rebuild
+from autograder.engine.outputs import Outputs
+from autograder.engine.rebuild import Cell, Kind
 from autograder.house import UserError, release
-from autograder.inbox import Cell, Kind
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
-from autograder.outputs import Outputs
+from autograder.marking import draws, judge
 from ffnlab import exercises
 from ffnlab.exercise import Exercise, asked
 from ffnlab.plain import Failure
@@ -63,8 +64,8 @@ def grade_submission(
     listed = [e for e in exercises.of_notebook(assignment) if not only or e.name in only]
     names = {exercise.name for exercise in listed}
     try:
-        rebuilt = inbox.rebuild(assignment, data, jail.limits.notebook)
-    except inbox.Unreadable as error:
+        rebuilt = rebuild.rebuild(assignment, data, jail.limits.notebook)
+    except rebuild.Unreadable as error:
         reason = f"The submission could not be read: {error}."
         return Graded(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
     graded = Graded(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
@@ -200,10 +201,10 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None) -> dict[s
     except LookupError as error:
         raise UserError(str(error.args[0])) from None
     notebook = exercises.notebook_of(exercise)
-    imports = next(cell for cell in inbox.template(release(notebook)) if cell.name == "imports")
+    imports = next(cell for cell in rebuild.template(release(notebook)) if cell.name == "imports")
     untouched = any(
-        inbox.squeezed(cell.source) == inbox.squeezed(source)
-        for cell in inbox.template(release(notebook))
+        rebuild.squeezed(cell.source) == rebuild.squeezed(source)
+        for cell in rebuild.template(release(notebook))
         if cell.kind is Kind.SOLUTION and cell.name == exercise
     )
     cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched)

@@ -17,8 +17,8 @@ from ffnlab.cleaning import in_a_line
 from ffnlab.exercise import Exercise
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook import Attempt
-    from autograder.matrix import Row
+    from autograder.desk.gradebook import Attempt
+    from autograder.marking.matrix import Row
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}

@@ -31,11 +31,12 @@ from pathlib import Path
 from typing import Any
 
 import ffnlab
-from autograder import draws, judge, markings, outputs
+from autograder.engine import outputs
 from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.watch import PATIENCE
-from autograder.key import KeyProblem
+from autograder.keys.key import KeyProblem
+from autograder.marking import draws, judge, markings
 from ffnlab import exercises, plain, verdict
 from ffnlab.cleaning import clean
 from ffnlab.exercise import Aspect
@@ -207,7 +208,7 @@ class Judges:
                 if os.fork() == 0:
                     _forked(inside)
             else:
-                roots = [str(Path(__file__).resolve().parents[1]), str(Path(ffnlab.__file__).resolve().parents[1])]
+                roots = [str(Path(__file__).resolve().parents[2]), str(Path(ffnlab.__file__).resolve().parents[1])]
                 self._process = subprocess.Popen(
                     [sys.executable, "-I", "-c", PROGRAM, *roots, str(inside.fileno())],
                     pass_fds=[inside.fileno()],
@@ -288,7 +289,9 @@ def one(limits: Limits) -> Iterator[Judge]:
 
 # The warm process, and the judges that it forks.
 
-PROGRAM = "import sys; sys.path[:0] = sys.argv[1:3]; from autograder import judging; judging.main(int(sys.argv[3]))"
+PROGRAM = (
+    "import sys; sys.path[:0] = sys.argv[1:3]; from autograder.engine import judging; judging.main(int(sys.argv[3]))"
+)
 
 
 def main(control: int) -> None:

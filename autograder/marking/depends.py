@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ffnlab
 
-HOMES = {"ffnlab": Path(ffnlab.__file__).resolve().parent, "autograder": Path(__file__).resolve().parent}
+HOMES = {"ffnlab": Path(ffnlab.__file__).resolve().parent, "autograder": Path(__file__).resolve().parents[1]}
 
 
 def version(*starts: Path) -> str:

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autograder import draws, gradebook
+from autograder.desk import gradebook
 from autograder.house import Class, UserError, root
+from autograder.marking import draws
 
 
 def autograde(school: Class, assignment: str, student: str | None = None) -> str:

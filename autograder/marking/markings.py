@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from autograder import draws, judge
 from autograder.house import Class, keep, make_folder
+from autograder.marking import draws, judge
 from ffnlab import answers, plain
 
 FOLDER = ".markings"

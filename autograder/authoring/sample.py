@@ -11,9 +11,10 @@ from typing import Any
 
 import nbformat
 
-from autograder import keys, log
+from autograder import keys
+from autograder.desk import log
 from autograder.house import Class, UserError, assignments, release
-from autograder.key import Key
+from autograder.keys.key import Key
 
 FIRST = [
     "Ada",

@@ -26,14 +26,15 @@ from typing import Generic, TypeVar
 
 import torch
 
-from autograder import draws, forkserver, judging
-from autograder.grade import Graded, grade_submission
+from autograder.engine import forkserver, judging
+from autograder.engine.grade import Graded, grade_submission
 from autograder.house import UserError
 from autograder.jail.errors import JailRefuses
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
 from autograder.jail.watch import PATIENCE
-from autograder.key import KeyProblem
+from autograder.keys.key import KeyProblem
+from autograder.marking import draws
 from ffnlab import exercises
 from ffnlab.verdict import not_graded
 

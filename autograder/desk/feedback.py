@@ -10,11 +10,11 @@ from typing import Any
 
 import jinja2
 
-from autograder import handed_in, shown
-from autograder.grade import Graded
+from autograder.desk import handed_in, shown
+from autograder.engine.grade import Graded
+from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, keep, release
-from autograder.inbox import Cell, Kind, template
-from autograder.withheld import withheld
+from autograder.marking.withheld import withheld
 from ffnlab import exercises, panel
 from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict
@@ -84,7 +84,7 @@ def _panel(graded: Graded, name: str) -> panel.Panel:
 
 @cache
 def _template() -> jinja2.Template:
-    text = resources.files("autograder").joinpath("templates/feedback.html").read_text(encoding="utf-8")
+    text = resources.files("autograder.desk").joinpath("templates/feedback.html").read_text(encoding="utf-8")
     return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autograder import judge
-from autograder.key import Answer, Key
+from autograder.keys.key import Answer, Key
+from autograder.marking import judge
 from ffnlab.verdict import Outcome, Verdict
 from ffnlab.verdict import judge as verdict_on
 

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import threading
 
-from autograder.key import Answer, Key, KeyProblem
+from autograder.keys.key import Answer, Key, KeyProblem
 from ffnlab.check import captured, examine
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.plain import Failure

@@ -1,0 +1,1 @@
+"""What instructors use: a class's folders, gradebook, feedback, report and log."""

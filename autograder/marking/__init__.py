@@ -1,0 +1,1 @@
+"""From keys and seeds to markings, and from what was observed to a verdict."""
