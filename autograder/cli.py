@@ -141,10 +141,10 @@ def grade(
 
 
 def _notebook_of(exercise: str) -> str:
-    from ffnlab import exercises
+    from autograder.marking import outline
 
     try:
-        return exercises.notebook_of(exercise)
+        return outline.notebook_of(exercise)
     except LookupError as error:
         raise UserError(str(error.args[0])) from None
 
@@ -300,7 +300,7 @@ def matrix(
     from autograder import keys
     from autograder.authoring import build as builder
     from autograder.desk import report
-    from autograder.marking import draws, judge
+    from autograder.marking import draws
     from autograder.marking import matrix as matrices
     from ffnlab import exercises
 
@@ -313,7 +313,7 @@ def matrix(
             key = keys.find(name)
         except LookupError as error:
             raise UserError(str(error.args[0])) from None
-        seeds = {"public": judge.public_seeds(key.exercise), "hidden": draws.development(name)}
+        seeds = {"public": draws.public_seeds(key.exercise), "hidden": draws.development(name)}
         found += matrices.rows(key, seeds, builder.solution_answer(name))
     wrong = [row for row in found if row.problem]
     shown = wrong if problems else found
@@ -497,7 +497,7 @@ def _mendable(error: Exception) -> str:
     if type(error).__name__ == "OperationalError":  # SQLAlchemy's, whom not every command has imported
         return "the gradebook can't be written: " + str(getattr(error, "orig", error)).splitlines()[0]
     from autograder.jail.sandbox import JailBroken
-    from autograder.keys.key import KeyProblem
+    from autograder.keys.problem import KeyProblem
 
     return str(error) if isinstance(error, (JailBroken, KeyProblem)) else ""
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder import keys
-from autograder.marking import judge
+from autograder.marking import draws, judge
 from ffnlab import exercises
-from ffnlab.verdict import judge as verdict_on
-from ffnlab.verdict import marking_of
+from ffnlab.comparing import judge as verdict_on
+from ffnlab.comparing import marking_of
 
 CLASS, ELSEWHERE = b"the class that is graded", b"a class of the forger's own"
 
@@ -34,13 +34,13 @@ def earned(name: str) -> Iterator[Forged]:
     """The aspects of the exercise `name` that replayed observations of its truth earn on a class's hidden draws. No mistake is run, so it is quick."""
     key = keys.find(name)
     exercise = key.exercise
-    hidden = judge.hidden_seeds(exercise, CLASS)
+    hidden = draws.hidden_seeds(exercise, CLASS)
     given = judge.inputs(exercise, hidden)
     marking = marking_of(exercise, judge.observe(exercise, key.the_truth.answer, hidden), [], given)
     best: dict[str, Forged] = {}
     for source, seeds in {
-        "public draws": judge.public_seeds(exercise),
-        "another secret": judge.hidden_seeds(exercise, ELSEWHERE),
+        "public draws": draws.public_seeds(exercise),
+        "another secret": draws.hidden_seeds(exercise, ELSEWHERE),
     }.items():
         seen = judge.observe(exercise, key.the_truth.answer, seeds)
         replayed = [seen[case % len(seen)] for case in range(len(hidden))]

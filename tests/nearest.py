@@ -62,14 +62,14 @@ def exercises_of(changed: Iterable[Path]) -> list[str]:
     return [
         exercise.name
         for notebook, module in exercises.NOTEBOOKS.items()
-        if {notebook, module.__name__.rpartition(".")[2]} & stems
+        if {notebook, module} & stems
         for exercise in exercises.of_notebook(notebook)
     ]
 
 
 def distances(changed: set[Path], tests: Iterable[Path]) -> dict[Path, int]:
     """For each test file, over how many imports it reaches something that changed; FAR where it reaches nothing."""
-    written = {root() / "solutions" / f"{name}.py": Path(str(m.__file__)) for name, m in exercises.NOTEBOOKS.items()}
+    written = {root() / "solutions" / f"{name}.py": exercises.source(name) for name in exercises.NOTEBOOKS}
     modules = {written.get(path, path) for path in changed}
     stems = {path.stem for path in modules}
     return {

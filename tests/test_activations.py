@@ -14,11 +14,11 @@ import torch.nn.functional as F
 from drawings import SVG, Net, a_race, numbers, parabola
 
 from autograder import keys
-from autograder.marking import judge
+from autograder.marking import draws, judge
 from ffnlab import train
+from ffnlab.comparing import judge as verdict_on
 from ffnlab.exercises import activations as exercises
 from ffnlab.figures import activations as figures
-from ffnlab.verdict import judge as verdict_on
 
 
 def read_off(words: str, name: str) -> float:
@@ -179,7 +179,7 @@ def test_kinks_of_count_pieces_are_exact() -> None:
 def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_comes_with_it() -> None:
     key = keys.find("relu_interpolant")
     build = key.the_truth.answer
-    seeds = judge.public_seeds(key.exercise)
+    seeds = draws.public_seeds(key.exercise)
     net = tuple(build(4, -1.0, 1.0))
     brought = {"interval": (4, -1.0, 1.0), "net": net}  # as an observation was before: right for what it says of itself
     for one in (net, brought):

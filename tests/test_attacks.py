@@ -20,11 +20,12 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.desk import classroom, feedback, log
 from autograder.engine import outputs, pool
-from autograder.engine.grade import Graded, grade_submission
+from autograder.engine.grade import grade_submission
+from autograder.engine.graded import Graded
 from autograder.house import Class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
-from autograder.marking.judge import hidden_seeds
+from autograder.marking.draws import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 

@@ -12,7 +12,7 @@ import torch
 from drawings import numbers, tips
 
 from autograder import keys
-from autograder.marking import judge
+from autograder.marking import draws, judge
 from ffnlab.figures import attention, shared
 
 
@@ -134,7 +134,7 @@ def test_a_depth_that_was_not_trained_is_refused() -> None:
 
 def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
     key = keys.find("xor_weights")
-    seeds = judge.public_seeds(key.exercise)
+    seeds = draws.public_seeds(key.exercise)
     right = key.the_truth.answer
     for low, high in key.exercise.inputs(seeds[0], 0)["heights"]:
         assert judge.judge_here(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0

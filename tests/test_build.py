@@ -18,8 +18,9 @@ import pytest
 from autograder import house, keys
 from autograder.authoring import build
 from autograder.house import UserError
-from autograder.marking import depends, judge
+from autograder.marking import depends, draws, judge, outline
 from ffnlab import answers, exercises
+from ffnlab.exercise import Exercise
 from ffnlab.figures.start_here import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,7 +53,7 @@ def test_the_generated_notebooks_equal_their_source(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_shipped_answers_are_those_of_the_keys(name: str) -> None:
-    markings = {e.name: judge.marking(e.name, judge.public_seeds(e)) for e in exercises.of_notebook(name)}
+    markings = {e.name: judge.marking(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(name)}
     assert build.same_answers(answers.path(name).read_bytes(), answers.dump(name, markings)), "run `make build`"
 
 
@@ -127,6 +128,22 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"00_start_here\.py fails: NotEarned: hello_shape"):
         build.execute("00_start_here")
+
+
+@pytest.mark.parametrize("name", exercises.NOTEBOOKS)
+def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
+    assert not outline.write(name), "run `make build`"
+    for known, exercise in zip(outline.of_notebook(name), exercises.of_notebook(name), strict=True):
+        assert (known.name, known.points, known.cases) == (exercise.name, exercise.points, exercise.cases)
+        assert [part.name for part in known.aspects] == [aspect.name for aspect in exercise.aspects]
+
+
+def test_exercises_that_have_changed_are_looked_at_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outline, "version", lambda notebook: "another")
+    monkeypatch.setattr(exercises, "of_notebook", lambda notebook: [Exercise("new", cases=3)])
+    outline.of_notebook.cache_clear()
+    assert [(one.name, one.cases) for one in outline.of_notebook("00_start_here")] == [("new", 3)]
+    outline.of_notebook.cache_clear()
 
 
 def test_a_build_with_nothing_changed_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, shown
 from autograder.engine import pool, rebuild
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.house import Class, UserError, alone
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode

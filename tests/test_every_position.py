@@ -13,14 +13,14 @@ from drawings import LAST_TOKEN, numbers, tips
 
 from autograder import keys
 from autograder.engine import grade
-from autograder.marking import judge
+from autograder.marking import draws, judge
+from ffnlab.comparing import judge as verdict_on
+from ffnlab.comparing import marking_of
 from ffnlab.exercise import Draw, asked
 from ffnlab.exercises import every_position as exercises
 from ffnlab.figures import every_position as figures
 from ffnlab.figures import shared
 from ffnlab.handed import ffn_of
-from ffnlab.verdict import judge as verdict_on
-from ffnlab.verdict import marking_of
 
 # perturb
 
@@ -183,7 +183,7 @@ def test_nothing_but_its_numbers_tells_the_functions_apart() -> None:
 
 def test_what_the_functions_are_is_not_told_to_the_process_that_runs_student_code() -> None:
     exercise = exercises.is_position_wise
-    sent = grade._question(exercise.name, judge.hidden_seeds(exercise, b"secret"))
+    sent = grade._question(exercise.name, draws.hidden_seeds(exercise, b"secret"))
     assert not any(label.encode() in sent for known in exercises.ASKED.values() for label in known)
     assert "_labels" not in asked(exercise.inputs(0, 0))
 
@@ -197,8 +197,8 @@ def test_a_counter_of_calls_earns_nothing() -> None:
         right.append(bool(key.the_truth.answer(f, T, d, seed)))
         return right[-1]
 
-    judge.observe(key.exercise, noted, judge.public_seeds(key.exercise))
-    told, hidden = itertools.cycle(right), judge.hidden_seeds(key.exercise, b"secret")
+    judge.observe(key.exercise, noted, draws.public_seeds(key.exercise))
+    told, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
     truth, counted = (judge.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(told)))
     inputs = judge.inputs(key.exercise, hidden)
     verdict = verdict_on(key.exercise, marking_of(key.exercise, truth, [], inputs), counted, inputs)

@@ -15,7 +15,7 @@ from test_rebuild import answered, place
 
 from autograder.engine.grade import grade_submission
 from autograder.jail.sandbox import Jail
-from autograder.marking.judge import hidden_seeds
+from autograder.marking.draws import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 

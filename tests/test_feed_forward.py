@@ -14,7 +14,7 @@ from torch import nn
 
 from autograder import keys
 from autograder.house import source
-from autograder.marking import judge
+from autograder.marking import draws, judge
 from ffnlab import exercises, style
 from ffnlab.figures import feed_forward, shared, start_here
 from ffnlab.picture import Picture
@@ -222,7 +222,7 @@ def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
 
 def judged(exercise: str, answer: object) -> Verdict:
     key = keys.find(exercise)
-    return judge.judge_here(key, answer, judge.public_seeds(key.exercise))
+    return judge.judge_here(key, answer, draws.public_seeds(key.exercise))
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:

@@ -20,7 +20,7 @@ from playwright.sync_api import Page
 
 from autograder.desk import feedback, gradebook
 from autograder.engine import rebuild
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.house import Class, release
 from ffnlab import exercises
 from ffnlab.verdict import not_earned

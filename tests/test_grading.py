@@ -21,7 +21,7 @@ from autograder.engine.grade import Graded, grade_answer, grade_submission
 from autograder.house import Class, UserError, release
 from autograder.jail.sandbox import Jail
 from autograder.keys.key import Answer, Key
-from autograder.marking.judge import hidden_seeds
+from autograder.marking.draws import hidden_seeds
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 

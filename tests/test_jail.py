@@ -334,7 +334,7 @@ def test_garbage_on_the_wire_is_refused() -> None:
 
     one, other = socket.socketpair()
     one.sendall(b"\xff\xff\xff\xff")
-    with pytest.raises(Malformed):
+    with pytest.raises(wire.TooLarge):
         wire.receive(other)
     one.sendall(b"\x00\x00\x00\x08garbage!")
     with pytest.raises(Malformed):

@@ -22,11 +22,12 @@ from autograder.engine import judging, outputs
 from autograder.jail import wire
 from autograder.jail.limits import MIB, Limits
 from autograder.marking import draws, judge
-from ffnlab import exercises, plain, verdict
+from ffnlab import comparing, exercises, plain
+from ffnlab.comparing import allowed, marking_of, normalised
+from ffnlab.comparing import judge as compare
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure, Malformed, Opaque, Size
-from ffnlab.verdict import Outcome, allowed, marking_of, normalised
-from ffnlab.verdict import judge as compare
+from ffnlab.verdict import Outcome, Verdict
 
 NAME = "PositionwiseFeedForward"
 QUICK = Limits(judge_seconds=2.0, judge_memory=256 * MIB)
@@ -106,7 +107,7 @@ SEEDS = draws.development(START)
 def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
     """Judges to whom an observation does what it says."""
 
-    def harmed(exercise: Exercise, marking: Any, observations: Any, inputs: Any) -> verdict.Verdict:
+    def harmed(exercise: Exercise, marking: Any, observations: Any, inputs: Any) -> Verdict:
         harm = observations[0]["shape"]
         if harm == "spin":
             re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter: no thread of its own could end it
@@ -118,8 +119,8 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
             os.kill(os.getpid(), signal.SIGSEGV)
         return honest(exercise, marking, observations, inputs)
 
-    honest = verdict.judge
-    monkeypatch.setattr(verdict, "judge", harmed)
+    honest = comparing.judge
+    monkeypatch.setattr(comparing, "judge", harmed)
     monkeypatch.setattr(judging, "PATIENCE", 2)
     warm = judging.Judges(fork=True)
     yield warm
@@ -157,8 +158,8 @@ import os, re, sys, threading
 from autograder.engine import judging
 from autograder.marking import draws
 from autograder.jail.limits import Limits
-from ffnlab import plain, verdict
-verdict.judge = lambda *_: re.match(r"(a|a)*b", "a" * 60)
+from ffnlab import comparing, plain
+comparing.judge = lambda *_: re.match(r"(a|a)*b", "a" * 60)
 judges = judging.Judges(fork=True)
 found = judging.Judge(judges, Limits(judge_seconds=600.0))
 data = plain.pack({"defined": True, "observations": [{"shape": 1}] * len(draws.development("hello_shape"))})
@@ -274,5 +275,5 @@ def test_a_frame_that_is_too_large_is_refused_before_it_is_read() -> None:
     one, other = socket.socketpair()
     with one, other:
         one.sendall(struct.pack(">I", 10_001))
-        with pytest.raises(Malformed, match="10,001 bytes, at most 10,000"):
+        with pytest.raises(wire.TooLarge, match="10,001 bytes, at most 10,000"):
             wire.receive_frame(other, 10_000)

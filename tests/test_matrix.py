@@ -10,10 +10,11 @@ import torch
 
 from autograder import keys
 from autograder.authoring import build, luck
-from autograder.keys.key import Key, KeyProblem
+from autograder.keys.key import Key
+from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, judge, matrix
 from ffnlab import answers, exercises
-from ffnlab.check import examine
+from ffnlab.checks import examine
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.verdict import Outcome
 
@@ -27,7 +28,7 @@ def test_the_matrix_holds_on_hidden_draws(name: str, number: int) -> None:
     found = luck.scores(name, number)
     assert luck.unsteady(name, {number: found}) == []
     key, solution = keys.find(name), build.solution_answer(name)
-    verdict = judge.judge_here(key, solution.answer, judge.hidden_seeds(key.exercise, luck.secret(number)))
+    verdict = judge.judge_here(key, solution.answer, draws.hidden_seeds(key.exercise, luck.secret(number)))
     assert matrix.problem(solution, verdict) == ""
     recorded = luck.recorded().get(exercises.notebook_of(name))
     if recorded:
@@ -56,7 +57,7 @@ def test_a_verdict_that_depends_on_luck_is_told() -> None:
 
 def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
     key = keys.find("ffn_forward")
-    seeds = judge.hidden_seeds(key.exercise, b"one")
+    seeds = draws.hidden_seeds(key.exercise, b"one")
     assert matrix.holds(key, seeds)
     right, mistake = key.rights[0], key.mistakes[0]
     for wrong in (
@@ -101,12 +102,12 @@ def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) ->
 
 def test_the_development_draws_are_those_of_a_fixed_secret() -> None:
     assert draws.development("ffn_forward") == draws.development("ffn_forward")
-    assert draws.development("ffn_forward") != judge.hidden_seeds(exercises.find("ffn_forward"), b"another")
+    assert draws.development("ffn_forward") != draws.hidden_seeds(exercises.find("ffn_forward"), b"another")
 
 
 def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:
     exercise = exercises.find("ffn_forward")
-    seeds = [public_seed("ffn_forward", 0), *judge.hidden_seeds(exercise, b"a"), *judge.hidden_seeds(exercise, b"b")]
+    seeds = [public_seed("ffn_forward", 0), *draws.hidden_seeds(exercise, b"a"), *draws.hidden_seeds(exercise, b"b")]
     drawn = [exercise.inputs(seed, 0)["W1"].flatten()[:6] for seed in seeds]
     assert all(not torch.equal(one, other) for i, one in enumerate(drawn) for other in drawn[:i])
 
@@ -150,7 +151,7 @@ def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(keys, "find", lambda name: key)
     judge.forget()
     try:
-        found = matrix.rows(key, {"public": judge.public_seeds(key.exercise)})
+        found = matrix.rows(key, {"public": draws.public_seeds(key.exercise)})
     finally:
         judge.forget()
     return {row.answer.name: row.problem for row in found if row.problem}
@@ -228,5 +229,5 @@ def test_the_stub_is_not_attempted_and_half_a_stub_is() -> None:
     def half(*arguments: object) -> object:
         raise NotImplementedError
 
-    assert judge.judge_here(key, half, judge.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
-    assert judge.judge_here(key, None, judge.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED
+    assert judge.judge_here(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
+    assert judge.judge_here(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED

@@ -19,7 +19,7 @@ from autograder.authoring import stock
 from autograder.desk import classroom
 from autograder.desk.gradebook import Book
 from autograder.engine import pool
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.house import Class, UserError
 from ffnlab import exercises
 from ffnlab.verdict import not_earned

@@ -119,7 +119,7 @@ def within(name: str, package: str) -> bool:
 
 def test_what_students_get_imports_nothing_of_the_autograder() -> None:
     files = sources(COURSE)
-    assert COURSE / "ffnlab" / "check.py" in files
+    assert COURSE / "ffnlab" / "checks.py" in files
     for file in files:
         wrong = [name for name in imports(file, COURSE) if within(name, "autograder")]
         assert not wrong, f"{file.relative_to(ROOT)} imports {wrong}"
@@ -143,6 +143,21 @@ def test_no_room_imports_from_one_above_it(file: Path) -> None:
     assert {name for name in ours if room(name) < room(own)} == set()
     if within(own, "autograder.jail"):
         assert {name for name in ours if room(name) != room(own)} == set()
+
+
+WITHOUT_TORCH = """
+import sys
+from autograder import cli
+from autograder.desk import classroom, gradebook, log, report
+from autograder.engine import forkserver, pool
+found = {"torch", "numpy"} & set(sys.modules)
+assert not found, found
+"""
+
+
+def test_a_conductor_needs_no_torch() -> None:
+    done = run(sys.executable, "-c", WITHOUT_TORCH)
+    assert done.returncode == 0, done.stdout
 
 
 def test_every_module_is_in_a_room() -> None:
@@ -347,10 +362,10 @@ def test_the_handout_is_the_same_whatever_working_left_behind(tmp_path: Path, mo
     first = build.handout(tmp_path / "dist" / "course.zip")
     content = first.read_bytes()
     names = zipfile.ZipFile(first).namelist()
-    assert {"course/start.py", "course/constraints.txt", "course/ffnlab/check.py"} <= set(names)
+    assert {"course/start.py", "course/constraints.txt", "course/ffnlab/checks.py"} <= set(names)
     for junk in (
         ".venv/bin/python",
-        "ffnlab/__pycache__/check.pyc",
+        "ffnlab/__pycache__/checks.pyc",
         ".progress.json",
         "ffnlab.egg-info/PKG-INFO",
         "02_feed_forward/.ipynb_checkpoints/a.ipynb",

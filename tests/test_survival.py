@@ -165,8 +165,8 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
 
 STUCK = """
 import re
-from autograder.engine import pool
-with pool._deadlines.of(600), pool._deadlines.of(0.5), pool._deadlines.of(600):
+from autograder.engine import work
+with work._deadlines.of(600), work._deadlines.of(0.5), work._deadlines.of(600):
     re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter
 """
 
@@ -176,9 +176,7 @@ def test_a_process_that_is_stuck_over_a_job_is_ended_at_its_deadline() -> None:
 
 
 def test_a_job_that_is_done_ends_nobody() -> None:
-    source = (
-        "import threading\nfrom autograder import pool\nwith pool._deadlines.of(0.2): pass\nthreading.Event().wait(0.5)"
-    )
+    source = "import threading\nfrom autograder.engine import work\nwith work._deadlines.of(0.2): pass\nthreading.Event().wait(0.5)"
     assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0
 
 

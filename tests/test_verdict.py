@@ -21,11 +21,12 @@ from IPython.core.formatters import DisplayFormatter
 from nbgrader.utils import get_partial_grade
 
 from ffnlab import check, hint, panel, plain, progress, quiz
-from ffnlab.check import NotEarned
+from ffnlab.checks import NotEarned
 from ffnlab.cleaning import clean
+from ffnlab.comparing import difference, judge, marking_of, normalised
 from ffnlab.exercise import Exercise, NotAsAsked, described, raised, send_back
 from ffnlab.plain import Failure, Malformed, Opaque
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, difference, judge, marking_of, normalised
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict
 
 TOLERANCE = (1e-9, 1e-9)
 

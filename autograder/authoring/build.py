@@ -25,9 +25,9 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import keys
 from autograder.house import UserError, release, replace, root, solution, source
 from autograder.keys.key import Answer
-from autograder.marking import depends, judge
+from autograder.marking import depends, draws, judge, outline
 from ffnlab import answers, exercises, plain
-from ffnlab.verdict import difference
+from ffnlab.comparing import difference
 
 CELL_SECONDS = 300
 STAMP = "ffnlab"  # the key in a generated notebook's metadata
@@ -92,6 +92,9 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
         UserError: a cell of the solution notebook fails, or the source is broken.
     """
     changed = build_answers(assignment, tell)
+    if outline.write(assignment):
+        tell(f"{assignment}: writing what graders know of its exercises")
+        changed = True
     if not force and is_current(assignment):
         return changed
     tell(f"{assignment}: running the solution notebook")
@@ -104,7 +107,7 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
 
 def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
-    markings = {e.name: judge.marking(e.name, judge.public_seeds(e)) for e in exercises.of_notebook(assignment)}
+    markings = {e.name: judge.marking(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)}
     path = answers.path(assignment)
     data = answers.dump(assignment, markings)
     if path.is_file() and same_answers(path.read_bytes(), data):

@@ -53,7 +53,7 @@ def scores(name: str, number: int) -> Scores:
     """
     torch.set_num_threads(1)
     key = keys.find(name)
-    verdicts = matrix.verdicts(key, judge.hidden_seeds(key.exercise, secret(number)))
+    verdicts = matrix.verdicts(key, draws.hidden_seeds(key.exercise, secret(number)))
     return {answer.name: (verdict.points, verdict.mistake or "") for answer, verdict in verdicts}
 
 

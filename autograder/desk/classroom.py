@@ -11,10 +11,9 @@ from pathlib import Path
 
 from autograder.desk import feedback, handed_in, ledger, log
 from autograder.engine import pool
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
-from autograder.marking import draws, markings
-from ffnlab import exercises
+from autograder.marking import draws, markings, outline
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome, Verdict, not_earned
 
@@ -144,7 +143,7 @@ def grade(
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
     submissions = find(school, assignment, student)
-    if exercise is not None and exercise not in {found.name for found in exercises.of_notebook(assignment)}:
+    if exercise is not None and exercise not in {found.name for found in outline.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {exercise!r}")
     summary = Summary(passed_over=() if student else passed_over(school, assignment))
     ledger.look(school, anew)
@@ -182,7 +181,7 @@ def grade(
 
         def save(paper: _Paper, graded: Graded) -> None:
             submission = paper.submission
-            missing = [e.name for e in exercises.of_notebook(assignment) if e.name not in graded.verdicts]
+            missing = [e.name for e in outline.of_notebook(assignment) if e.name not in graded.verdicts]
             if missing:
                 (kept,) = book.latest(assignment, submission.student)
                 graded.verdicts |= {name: kept.verdict(name) for name in missing}
@@ -220,7 +219,7 @@ class _Paper:
 
 
 def _nothing_there(submission: Submission, trouble: str) -> Graded:
-    listed = exercises.of_notebook(submission.assignment)
+    listed = outline.of_notebook(submission.assignment)
     verdicts = {e.name: not_earned(e, f"There is {trouble} in the submission.") for e in listed}
     return Graded(submission.assignment, verdicts, remarks=[trouble])
 

@@ -11,11 +11,12 @@ from typing import Any
 import jinja2
 
 from autograder.desk import handed_in, shown
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, keep, release
+from autograder.marking import outline
 from autograder.marking.withheld import withheld
-from ffnlab import exercises, panel
+from ffnlab import panel
 from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict
 
@@ -79,7 +80,7 @@ def _panel(graded: Graded, name: str) -> panel.Panel:
     if verdict.outcome is Outcome.NOT_ATTEMPTED:
         mark, word = panel.MARKS[verdict.outcome]
         return panel.message(f"{mark} {name}: {word}", NOT_ATTEMPTED)
-    return panel.of_verdict(verdict, exercises.find(name).understood)
+    return panel.of_verdict(verdict, outline.find(graded.assignment, name).understood)
 
 
 @cache

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 import autograder
 from autograder.desk import ledger, shown
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Kind, template
 from autograder.house import Class, UserError, make_folder, release, solution
 from autograder.marking.draws import key_version

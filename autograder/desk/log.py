@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from autograder.engine.grade import Graded
+from autograder.engine.graded import Graded
 from autograder.house import Class, appending
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ffnlab import exercises
+from autograder.marking import outline
+from autograder.marking.outline import Outline
 from ffnlab.cleaning import in_a_line
-from ffnlab.exercise import Exercise
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.desk.gradebook import Attempt
@@ -29,7 +29,7 @@ def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], mos
 
     attempts: taken one at a time, so that a class of any size needs the same memory.
     """
-    listed = [exercise for exercise in exercises.of_notebook(assignment) if exercise.points]
+    listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
     shown: list[Attempt] = []
     mistakes: Counter[tuple[str, str]] = Counter()
     count = 0
@@ -57,7 +57,7 @@ def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], mos
         console.print(_misunderstandings(mistakes))
 
 
-def _points(assignment: str, listed: Sequence[Exercise], attempts: Sequence[Attempt], narrow: bool = False) -> Table:
+def _points(assignment: str, listed: Sequence[Outline], attempts: Sequence[Attempt], narrow: bool = False) -> Table:
     """The table of points; a narrow one has the exercises' numbers as titles and no room to spare."""
     table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.padding = (0, 0) if narrow else (0, 1)

@@ -5,43 +5,22 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from autograder.engine import judging, outputs, rebuild
-from autograder.engine.outputs import Outputs
+from autograder.engine.graded import Graded, Outputs
 from autograder.engine.rebuild import Cell, Kind
 from autograder.house import UserError, release
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
 from autograder.marking import draws, judge
 from ffnlab import exercises
+from ffnlab.comparing import Inputs
 from ffnlab.exercise import Exercise, asked
 from ffnlab.plain import Failure
-from ffnlab.verdict import Inputs, Outcome, Verdict, not_attempted, not_earned, not_graded
-
-
-@dataclass
-class Graded:
-    """A graded submission: a verdict for every exercise, and each cell's outputs as they were when it ran."""
-
-    assignment: str
-    verdicts: dict[str, Verdict]
-    cells: tuple[Cell, ...] = ()
-    outputs: dict[str, Outputs] = field(default_factory=dict)  # by cell id
-    printed: dict[str, str] = field(default_factory=dict)  # by exercise: what its code printed when it was probed
-    remarks: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    @property
-    def points(self) -> float:
-        return sum(verdict.points for verdict in self.verdicts.values())
-
-    @property
-    def max_points(self) -> float:
-        return sum(verdict.max_points for verdict in self.verdicts.values())
+from ffnlab.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
 
 
 def grade_submission(

@@ -35,13 +35,14 @@ from autograder.engine import outputs
 from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.watch import PATIENCE
-from autograder.keys.key import KeyProblem
+from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, judge, markings
-from ffnlab import exercises, plain, verdict
+from ffnlab import comparing, exercises, plain, verdict
 from ffnlab.cleaning import clean
+from ffnlab.comparing import Inputs
 from ffnlab.exercise import Aspect
 from ffnlab.plain import Failure
-from ffnlab.verdict import Inputs, Verdict
+from ffnlab.verdict import Verdict
 
 Seeds = tuple[int, ...]
 START_SECONDS = 120.0  # until the warm process has forked
@@ -368,7 +369,7 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
         os._exit(1)
 
 
-def _prepared(request: dict[str, Any]) -> tuple[verdict.Marking, list[Inputs]] | None:
+def _prepared(request: dict[str, Any]) -> tuple[comparing.Marking, list[Inputs]] | None:
     """What a request needs that is not the student's, made once."""
     if request["do"] != "judge":
         return None
@@ -385,7 +386,7 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
 
 
 def _looked_at(
-    request: dict[str, Any], body: bytes, prepared: tuple[verdict.Marking, list[Inputs]] | None
+    request: dict[str, Any], body: bytes, prepared: tuple[comparing.Marking, list[Inputs]] | None
 ) -> dict[str, Any]:
     if prepared is None:
         return outputs.read(body, request["most"])
@@ -407,7 +408,7 @@ def _looked_at(
     }
     seen = said.get("observations")
     if answer["defined"] and _well_formed(seen, exercise.aspects, len(inputs)):
-        answer["verdict"] = verdict.judge(exercise, marking, seen, inputs).as_dict()  # type: ignore[arg-type]
+        answer["verdict"] = comparing.judge(exercise, marking, seen, inputs).as_dict()  # type: ignore[arg-type]
     elif answer["defined"] and not answer["broken"]:
         answer["unreadable"] = "there is not one observation for each question"
     return answer

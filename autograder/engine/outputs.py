@@ -7,12 +7,12 @@ import binascii
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.engine.graded import Outputs
 from autograder.jail import wire
 from ffnlab import plain
 from ffnlab.cleaning import CUT, clean
 from ffnlab.plain import Failure
 
-Outputs = list[dict[str, Any]]
 LINE = 16  # bytes that a line feed counts for: a notebook on disk has a line of its own for each line of text
 MAX_PIXELS = 20_000_000  # a picture of few bytes can unfold to any size in the reader's browser
 

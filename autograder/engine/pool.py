@@ -7,43 +7,29 @@ graded notebook and the verdicts; it needs no folder of the class and no gradebo
 from __future__ import annotations
 
 import contextlib
-import gc
-import itertools
-import multiprocessing
 import os
-import signal
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import torch
-
-from autograder.engine import forkserver, judging
-from autograder.engine.grade import Graded, grade_submission
+from autograder.engine import forkserver
+from autograder.engine.graded import Graded
 from autograder.house import UserError
-from autograder.jail.errors import JailRefuses
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
-from autograder.jail.watch import PATIENCE
-from autograder.keys.key import KeyProblem
-from autograder.marking import draws
-from ffnlab import exercises
+from autograder.jail.sandbox import Gate, Jail, JailWontStart, Mode
+from autograder.keys.problem import KeyProblem
+from autograder.marking import draws, outline
 from ffnlab.verdict import not_graded
 
 Name = TypeVar("Name")
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 POLL_SECONDS = 0.2
-OVERTIME = (
-    2 * PATIENCE
-)  # a job may take this many times a submission's limit by the wall's clock: running it PATIENCE times, judging it too
 SHARING = 4  # workers that share a jail: its warm process is busy for 11 ms with each fork, a worker with each submission for 150 and more
 
 
@@ -61,100 +47,11 @@ class Job:
     mode: Mode = Mode.BUBBLEWRAP
 
 
-def work(job: Job) -> Graded:
-    """Grade one submission in this process's jail; where the jail breaks, again in a new one; in the end leave it to a person.
-
-    Raises:
-        UserError: this worker's copy of the course is not the conductor's. JailWontStart: there is no jail to be had here.
-    """
-    torch.set_num_threads(1)
-    if draws.key_version(job.assignment) != job.key:
-        raise UserError("a worker has another version of the course than this machine: install the same one on both")
-    broken: JailBroken | None = None
-    for _ in range(TRIES):
-        try:
-            with _deadlines.of(OVERTIME * job.limits.submission_seconds), _free_jail(job.limits, job.mode) as jail:
-                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only, job.markings)
-                if job.mode is not Mode.BUBBLEWRAP:
-                    graded.remarks.append(f"graded with --jail={job.mode}")
-                return graded
-        except JailRefuses:
-            raise
-        except JailBroken as error:
-            broken = error
-    if isinstance(broken, JailWontStart):
-        raise broken
-    return ungraded(job, str(broken))
-
-
 def ungraded(job: Job, reason: str) -> Graded:
     """Our fault: every exercise waits for a person."""
-    listed = [e for e in exercises.of_notebook(job.assignment) if not job.only or e.name in job.only]
+    listed = [e for e in outline.of_notebook(job.assignment) if not job.only or e.name in job.only]
     verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
     return Graded(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
-
-
-class _Deadlines:
-    """Until when the jobs of this process must be done. The kernel's own timer ends the process then, whatever it is busy with: its
-    submissions are tried again elsewhere. All that a submission does has limits of its own; this is for what nobody has thought of.
-    """
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count()
-        self._running: dict[int, float] = {}
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def of(self, seconds: float) -> Iterator[None]:
-        """One job's, by the wall's clock."""
-        with self._lock:
-            number = next(self._numbers)
-            self._running[number] = time.monotonic() + seconds
-            self._set()
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._running[number]
-                self._set()
-
-    def _set(self) -> None:
-        """SIGALRM, for which nobody here has a handler, at the first deadline of all."""
-        first = min(self._running.values(), default=None)
-        signal.setitimer(signal.ITIMER_REAL, 0 if first is None else max(0.001, first - time.monotonic()))
-
-
-_deadlines = _Deadlines()
-
-
-@dataclass
-class _Jails:
-    """The gates of this process that nobody is using: in a pool's process one to a jail that several share, under Dask one a thread, to its own jail."""
-
-    free: list[Gate] = field(default_factory=list)
-    private: Sequence[Path] = ()  # what a jail made here must hide
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-_jails = _Jails()
-
-
-@contextlib.contextmanager
-def _free_jail(limits: Limits, mode: Mode) -> Iterator[Gate]:
-    """A gate to a warm jail of this kind, kept for the next submission; a broken one is closed."""
-    with _jails.lock:
-        fitting = [jail for jail in _jails.free if (jail.limits, jail.mode) == (limits, mode)]
-        jail = fitting[0] if fitting else None
-        if jail is not None:
-            _jails.free.remove(jail)
-    jail = jail or Jail(limits, mode, private=_jails.private)
-    try:
-        yield jail
-    except BaseException:
-        jail.close()
-        raise
-    with _jails.lock:
-        _jails.free.append(jail)
 
 
 class Team:
@@ -185,11 +82,11 @@ class Team:
         """Have a job done: its grade, and who is at it."""
         executor = self.start()
         try:
-            return executor.submit(work, job), executor
+            return executor.submit(_work, job), executor
         except RuntimeError:  # broken since we last looked
             self.replace(executor)
             executor = self.start()
-            return executor.submit(work, job), executor
+            return executor.submit(_work, job), executor
 
 
 @contextlib.contextmanager
@@ -211,7 +108,7 @@ def on_this_machine(
         ]
         gates, started = [jail.gate() for jail in jails], context.Value("i", 0)
         executor = ProcessPoolExecutor(
-            workers, mp_context=context, initializer=_start_worker, initargs=(gates, started, end, private)
+            workers, mp_context=context, initializer=_start, initargs=(gates, started, end, private)
         )
         opened.callback(executor.shutdown, cancel_futures=True)  # before its jails: what is in flight may end
         for _ in range(workers):
@@ -226,26 +123,19 @@ def on_this_machine(
             raise
 
 
-def _start_worker(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
-    gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    judging.start(fork=True)  # while there is one thread
-    threading.Thread(target=_end_with_conductor, args=(end,), daemon=True).start()
-    with started.get_lock():
-        place = started.value % len(gates)
-        started.value += 1
-    _jails.private = private
-    _jails.free.append(gates.pop(place))
-    for other in gates:
-        other.close()
+# What a worker process does is in engine/work.py, which brings torch: it is imported there alone.
 
 
-def _end_with_conductor(lifeline: Connection) -> None:
-    """End at once when the conductor has ended, or has let go of the line to its workers."""
-    conductor = multiprocessing.parent_process()
-    assert conductor is not None
-    wait_for([conductor.sentinel, lifeline])
-    os._exit(1)  # its judges and the jail end with the process that started them
+def _work(job: Job) -> Graded:
+    from autograder.engine import work
+
+    return work.work(job)
+
+
+def _start(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
+    from autograder.engine import work
+
+    work.start(gates, started, end, private)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,6 @@ from autograder.jail import mounts, users, wire
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, Overrun
 from autograder.jail.limits import Limits
 from autograder.jail.watch import PATIENCE, Budget, Watch
-from ffnlab import plain
 
 START_SECONDS = 120.0
 CREDENTIALS = struct.Struct(
@@ -231,13 +230,6 @@ class Jail(Gate):
             self._users.close()
 
 
-def _read(frame: bytes) -> dict[str, Any]:
-    message = plain.unpack(frame)
-    if not isinstance(message, dict):
-        raise Overrun("What it sent back can't be read: it is not a dict.")
-    return message
-
-
 def question(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
     """What a worker is asked about an exercise: the same bytes for every submission that is judged on these inputs."""
     return wire.frame({"do": "probe", "exercise": exercise, "inputs": inputs})
@@ -265,11 +257,11 @@ class Worker:
 
     def run(self, source: str) -> dict[str, Any]:
         """Run one cell: its outputs, its error, its seconds. Raises Overrun. For sources that are trusted; else `run_unread`."""
-        return _read(self.run_unread(source))
+        return wire.read(self.run_unread(source))
 
     def probe(self, question: bytes) -> dict[str, Any]:
         """What an answer does on a question's inputs. Raises Overrun. For answers that are trusted; else `probe_unread`."""
-        return _read(self.probe_unread(question))
+        return wire.read(self.probe_unread(question))
 
     def run_unread(self, source: str) -> bytes:
         """Run one cell: what came back, to be read where it can do no harm. Raises Overrun."""
@@ -299,7 +291,7 @@ class Worker:
             raise Overrun(self._watch.reason or "The process that ran it stood still and was stopped.") from None
         except wire.Closed:
             raise Overrun(self._watch.reason or "The process that ran it ended without a word.") from None
-        except plain.Malformed as error:
+        except wire.TooLarge as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
         finally:
             self._watch.end()

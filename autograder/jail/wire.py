@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ffnlab import plain
+# ffnlab.plain brings torch: it is imported where messages are packed and unpacked, so that a conductor, who does neither, needs none.
 
 ISOLATED = b"isolated"  # what a fork says first, before any frame; else a line that tells what stands in the way
 REFUSED = b"refused: "  # how that line begins when no fork of this jail would do
-MAX_FRAME = plain.MAX_BYTES
 SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")  # what a cell may show
 MAX_SHOWN = 50  # things that one cell may show
 POLL_SECONDS = 0.1
@@ -26,8 +25,14 @@ class Late(TimeoutError):
     """The other side does not read."""
 
 
+class TooLarge(ValueError):
+    """A frame that is larger than it may be."""
+
+
 def frame(message: dict[str, Any]) -> bytes:
     """A message as the bytes that travel."""
+    from ffnlab import plain
+
     data = plain.pack(message)
     return struct.pack(">I", len(data)) + data
 
@@ -51,9 +56,18 @@ def receive(channel: socket.socket) -> dict[str, Any]:
     """Receive one message from somebody who is trusted.
 
     Raises:
-        Closed: the other side is gone. plain.Malformed: the bytes are not a frame.
+        Closed: the other side is gone. TooLarge, plain.Malformed: the bytes are not a frame.
     """
-    message = plain.unpack(receive_frame(channel, MAX_FRAME))
+    from ffnlab import plain
+
+    return read(receive_frame(channel, plain.MAX_BYTES))
+
+
+def read(data: bytes) -> dict[str, Any]:
+    """The message in a frame from somebody who is trusted. Raises plain.Malformed where it is none."""
+    from ffnlab import plain
+
+    message = plain.unpack(data)
     if not isinstance(message, dict):
         raise plain.Malformed("a frame that is not a dict")
     return message
@@ -65,12 +79,12 @@ def receive_frame(channel: socket.socket, most: int, patience: Callable[[], None
     most: bytes; of a larger frame nothing is received. patience: is called whenever POLL_SECONDS have passed; it raises when it has run out.
 
     Raises:
-        Closed: the other side is gone. plain.Malformed: the frame is too large. Whatever `patience` raises.
+        Closed: the other side is gone. TooLarge. Whatever `patience` raises.
     """
     channel.settimeout(None if patience is None else POLL_SECONDS)
     (length,) = struct.unpack(">I", _exactly(channel, 4, patience))
     if length > most:
-        raise plain.Malformed(f"{length:,} bytes, at most {most:,}")
+        raise TooLarge(f"{length:,} bytes, at most {most:,}")
     return _exactly(channel, length, patience)
 
 

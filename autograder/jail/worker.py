@@ -42,7 +42,7 @@ def serve(channel: socket.socket, max_output: int, max_observed: int) -> None:
     while True:
         try:
             request = wire.receive(channel)
-        except (wire.Closed, plain.Malformed):
+        except (wire.Closed, wire.TooLarge, plain.Malformed):
             return
         try:
             answer = _answer(request, max_output)

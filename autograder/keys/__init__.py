@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from autograder.keys.key import Key, KeyProblem
+from autograder.keys.problem import KeyProblem
 from ffnlab import exercises
+
+if TYPE_CHECKING:
+    from autograder.keys.key import Key
 
 
 def module(notebook: str) -> ModuleType:
     """The module with the keys of a notebook, called as the one with its exercises; imported when it is first asked for."""
-    return importlib.import_module(f"{__name__}.{exercises.NOTEBOOKS[notebook].__name__.rpartition('.')[2]}")
+    return importlib.import_module(f"{__name__}.{exercises.NOTEBOOKS[notebook]}")
 
 
 def of_notebook(notebook: str) -> list[Key]:
@@ -20,6 +24,8 @@ def of_notebook(notebook: str) -> list[Key]:
     Raises:
         KeyProblem: an exercise has no key, or more than one.
     """
+    from autograder.keys.key import Key
+
     keys = [value for value in vars(module(notebook)).values() if isinstance(value, Key)]
     found = {key.exercise.name: key for key in keys}
     listed = exercises.of_notebook(notebook)

@@ -19,13 +19,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.keys.problem import KeyProblem
 from ffnlab.exercise import Exercise
 
 T = TypeVar("T")
-
-
-class KeyProblem(Exception):
-    """A marking guide that can't be used: which one, and why."""
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import re
 import secrets
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+import ffnlab
 from autograder.house import UserError, keep
-from autograder.keys.key import Key
-from autograder.marking import depends, judge, matrix
-from ffnlab import exercises, verdict
+from autograder.marking import depends, outline
+from ffnlab import exercises
+
+if TYPE_CHECKING:
+    from autograder.keys.key import Key
+    from ffnlab.exercise import Exercise
 
 Seeds = dict[str, tuple[int, ...]]
 FILE = "hidden_draws.json"
 ATTEMPTS = 20
+HIDDEN_CASES = 3
 KEYS = Path(__file__).parents[1] / "keys"  # one module a notebook, each called as the one with its exercises
 DEVELOPMENT = b"draws for building and validating, where no class is graded"
 
@@ -24,8 +31,36 @@ DEVELOPMENT = b"draws for building and validating, where no class is graded"
 @cache
 def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
-    module = Path(str(exercises.NOTEBOOKS[assignment].__file__))
-    return depends.version(KEYS / module.name, module, Path(verdict.__file__))[:12]
+    module = exercises.source(assignment)
+    return depends.version(KEYS / module.name, module, Path(ffnlab.__file__).with_name("comparing.py"))[:12]
+
+
+class Drawn(Protocol):
+    """An exercise, as far as its seeds go."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def cases(self) -> int: ...
+
+
+def public_seeds(exercise: Exercise) -> tuple[int, ...]:
+    """The seeds that the shipped answers and `check` use."""
+    from ffnlab.exercise import public_seed
+
+    return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
+
+
+def hidden_seeds(exercise: Drawn, secret: bytes, attempt: int = 0) -> tuple[int, ...]:
+    """The seeds of the draws that decide the grade: HMAC(secret, exercise, case), the same for every student and every regrade."""
+    cases = max(exercise.cases, HIDDEN_CASES) if exercise.cases > 1 else 1
+
+    def seed(case: int) -> int:
+        text = f"{exercise.name}/{case}/{attempt}".encode()
+        return int.from_bytes(hmac.digest(secret, text, hashlib.sha256)[:8], "big")
+
+    return tuple(seed(case) for case in range(cases))
 
 
 def has_secret(assignment: str, file: Path) -> bool:
@@ -52,21 +87,23 @@ def hidden(assignment: str, file: Path) -> Seeds:
         kept[assignment] = {"secret": secret.hex(), "attempts": attempts, "holds_for": version}
         keep(file, json.dumps(kept, indent=1))
     return {
-        exercise.name: judge.hidden_seeds(exercise, secret, attempts[exercise.name])
-        for exercise in exercises.of_notebook(assignment)
+        exercise.name: hidden_seeds(exercise, secret, attempts[exercise.name])
+        for exercise in outline.of_notebook(assignment)
     }
 
 
 def _holding_attempt(key: Key, secret: bytes, first: int) -> int:
+    from autograder.marking import matrix
+
     for attempt in range(first, first + ATTEMPTS):
-        if matrix.holds(key, judge.hidden_seeds(key.exercise, secret, attempt)):
+        if matrix.holds(key, hidden_seeds(key.exercise, secret, attempt)):
             return attempt
     raise UserError(f"the key of {key.exercise.name} does not hold on hidden draws: `autograder matrix` shows where")
 
 
 def development(name: str) -> tuple[int, ...]:
     """Hidden draws where no class is graded: when the solution notebooks are built and validated."""
-    return judge.hidden_seeds(exercises.find(name), DEVELOPMENT)
+    return hidden_seeds(exercises.find(name), DEVELOPMENT)
 
 
 def for_recheck(name: str) -> tuple[int, ...]:

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import threading
 
-from autograder.keys.key import Answer, Key, KeyProblem
-from ffnlab.check import captured, examine
-from ffnlab.exercise import Exercise, public_seed
+from autograder.keys.key import Answer, Key
+from autograder.keys.problem import KeyProblem
+from ffnlab.checks import captured, examine
+from ffnlab.comparing import Inputs, Marking, Observation, marking_of
+from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure
-from ffnlab.verdict import Inputs, Marking, Observation, Verdict, marking_of
-
-HIDDEN_CASES = 3
-
-
-def public_seeds(exercise: Exercise) -> tuple[int, ...]:
-    """The seeds that the shipped answers and `check` use."""
-    return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
-
-
-def hidden_seeds(exercise: Exercise, secret: bytes, attempt: int = 0) -> tuple[int, ...]:
-    """The seeds of the draws that decide the grade: HMAC(secret, exercise, case), the same for every student and every regrade."""
-    cases = max(exercise.cases, HIDDEN_CASES) if exercise.cases > 1 else 1
-
-    def seed(case: int) -> int:
-        text = f"{exercise.name}/{case}/{attempt}".encode()
-        return int.from_bytes(hmac.digest(secret, text, hashlib.sha256)[:8], "big")
-
-    return tuple(seed(case) for case in range(cases))
+from ffnlab.verdict import Verdict
 
 
 def inputs(exercise: Exercise, seeds: tuple[int, ...]) -> list[Inputs]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
-import torch
-
 from autograder.house import Class, keep, make_folder
-from autograder.marking import draws, judge
-from ffnlab import answers, plain
+from autograder.marking import draws
 
 FOLDER = ".markings"
 
 
 def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
     """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
-    made_of = (draws.key_version(assignment), torch.__version__, sorted(seeds.items()))
+    made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
     identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
     path = school.folder / FOLDER / f"{assignment}.{identity}.safetensors"
     if not path.is_file():
+        from autograder.marking import judge
+        from ffnlab import answers
+
         make_folder(path.parent)
         data = answers.dump(assignment, {name: judge.marking(name, drawn) for name, drawn in seeds.items()})
         for old in path.parent.glob(f"{assignment}.*"):
@@ -32,6 +33,9 @@ def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
 @cache
 def use(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
     """Take the markings from that file, if this machine has it; else the judge computes them when it needs them."""
+    from autograder.marking import judge
+    from ffnlab import answers, plain
+
     try:
         found = answers.read(path.read_bytes())
     except (OSError, plain.Malformed):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from autograder.keys.key import Answer, Key
 from autograder.marking import judge
+from ffnlab.comparing import judge as verdict_on
 from ffnlab.verdict import Outcome, Verdict
-from ffnlab.verdict import judge as verdict_on
 
 Seeds = tuple[int, ...]
 

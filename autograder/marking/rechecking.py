@@ -12,7 +12,7 @@ from IPython.display import display
 from autograder.marking import draws, judge
 from autograder.marking.withheld import withheld
 from ffnlab import exercises, panel
-from ffnlab.check import NotEarned, Points, examine
+from ffnlab.checks import NotEarned, Points, examine
 from ffnlab.verdict import Outcome
 
 

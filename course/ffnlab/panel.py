@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from html import escape
 
-from ffnlab.plain import sentence
-from ffnlab.verdict import RAISED, AspectVerdict, Outcome, Verdict
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab.words import RAISED, sentence
 
 MARKS = {
     Outcome.EARNED: ("✔", "earned"),

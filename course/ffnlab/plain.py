@@ -18,6 +18,7 @@ import safetensors.torch
 import torch
 
 from ffnlab.cleaning import clean
+from ffnlab.words import counted
 
 MAX_DEPTH = 12
 MAX_BYTES = 64 * 2**20  # of a packed value
@@ -186,16 +187,6 @@ def describe(value: Plain) -> str:
     if isinstance(value, (bool, int, float)):
         return f"the {type(value).__name__} {value!r}"
     return f"a {type(value).__name__} with {counted(len(value))}"
-
-
-def counted(values: int) -> str:
-    """ "1 value", "2 values"."""
-    return f"{values} value{'' if values == 1 else 's'}"
-
-
-def sentence(text: str) -> str:
-    """The text with a full stop, where it has no end yet."""
-    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def pack(value: Plain) -> bytes:

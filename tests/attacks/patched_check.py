@@ -6,11 +6,12 @@ attack = Attack(
     says="is not right",
     answer="""
 import ffnlab
-import ffnlab.check
+import ffnlab
+import ffnlab.comparing
 import ffnlab.verdict
 
 ffnlab.check = check = lambda name, answer, **options: 2.0
-ffnlab.verdict.judge = lambda *args, **kwargs: 2.0
+ffnlab.comparing.judge = lambda *args, **kwargs: 2.0
 ffnlab.verdict.Verdict.points = 2.0
 
 def hello_shape(x):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from ffnlab import exercises, plain
+from ffnlab.comparing import Known, Marking
 from ffnlab.plain import Size
-from ffnlab.verdict import Known, Marking
 
 FOLDER = Path(__file__).parent
 

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from functools import cache
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from ffnlab.exercise import Exercise
-from ffnlab.exercises import (
-    activations,
-    attention,
-    balance,
-    capstone,
-    every_position,
-    experts,
-    feed_forward,
-    gated,
-    memory,
-    parameters,
-    start_here,
-)
+if TYPE_CHECKING:
+    from ffnlab.exercise import Exercise
 
-NOTEBOOKS: dict[str, ModuleType] = {
-    "00_start_here": start_here,
-    "01_attention": attention,
-    "02_feed_forward": feed_forward,
-    "03_activations": activations,
-    "04_every_position": every_position,
-    "05_parameters": parameters,
-    "06_memory": memory,
-    "07_gated": gated,
-    "08_experts": experts,
-    "09_balance": balance,
-    "10_capstone": capstone,
+NOTEBOOKS = {  # in the course's order: by notebook, the module of its exercises
+    "00_start_here": "start_here",
+    "01_attention": "attention",
+    "02_feed_forward": "feed_forward",
+    "03_activations": "activations",
+    "04_every_position": "every_position",
+    "05_parameters": "parameters",
+    "06_memory": "memory",
+    "07_gated": "gated",
+    "08_experts": "experts",
+    "09_balance": "balance",
+    "10_capstone": "capstone",
 }
 
 
@@ -40,9 +31,21 @@ class UnknownExercise(LookupError):
     """No exercise has this name; the message suggests the nearest."""
 
 
+def module(notebook: str) -> ModuleType:
+    """The module with a notebook's exercises, imported when it is first asked for: it brings torch."""
+    return importlib.import_module(f"{__name__}.{NOTEBOOKS[notebook]}")
+
+
+def source(notebook: str) -> Path:
+    """The file of that module."""
+    return Path(__file__).with_name(f"{NOTEBOOKS[notebook]}.py")
+
+
 def of_notebook(notebook: str) -> list[Exercise]:
     """The exercises of one notebook, in its order."""
-    return [value for value in vars(NOTEBOOKS[notebook]).values() if isinstance(value, Exercise)]
+    from ffnlab.exercise import Exercise
+
+    return [value for value in vars(module(notebook)).values() if isinstance(value, Exercise)]
 
 
 @cache

@@ -18,7 +18,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, question
 from ffnlab.handed import FFN, Weights, drawn_weights, ffn_of, untouched, values_of
-from ffnlab.plain import Failure, counted, describe
+from ffnlab.plain import Failure, describe
+from ffnlab.words import counted
 
 ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
 

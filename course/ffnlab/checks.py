@@ -1,4 +1,4 @@
-"""`check` and `hint`: what a student calls. A check shows a panel, never raises, never writes to stderr, and returns the points."""
+"""`check`, `quiz` and `hint`: what a student calls. A check shows a panel, never raises, never writes to stderr, and returns the points."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 from IPython.display import display
 
-from ffnlab import answers, exercises, panel, plain, progress
+from ffnlab import answers, exercises, panel, record
+from ffnlab.comparing import Marking, judge
 from ffnlab.exercise import Exercise, public_seed
-from ffnlab.verdict import Marking, Outcome, Verdict, judge
+from ffnlab.verdict import Outcome, Verdict
+from ffnlab.words import sentence
 
 MAX_PRINTED = 4000  # characters of a student's own output that a panel shows
 
@@ -43,9 +45,7 @@ def check(name: str, answer: object, on_purpose: bool = False) -> Points:
         exercise = exercises.find(name)
         marking = answers.load(name)
     except LookupError as error:
-        return _finish(
-            panel.message(f"? {name}: not checked", plain.sentence(str(error.args[0])), Outcome.NOT_GRADED), name
-        )
+        return _finish(panel.message(f"? {name}: not checked", sentence(str(error.args[0])), Outcome.NOT_GRADED), name)
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     verdict, printed = examine(exercise, marking, answer, seeds)
     more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
@@ -53,8 +53,13 @@ def check(name: str, answer: object, on_purpose: bool = False) -> Points:
     if on_purpose:
         display(shown)
         return Points(verdict.points)
-    progress.record(verdict)
+    record.keep(verdict)
     return _finish(shown, name, verdict)
+
+
+def quiz(name: str, answer: object) -> Points:
+    """Say whether the chosen option of a question is right and, if not, why. Returns the points, as `check` does."""
+    return check(name, answer)
 
 
 def examine(exercise: Exercise, marking: Marking, answer: object, seeds: list[int]) -> tuple[Verdict, str]:
@@ -92,7 +97,7 @@ def hint(name: str) -> None:
     try:
         hints = exercises.find(name).hints
     except LookupError as error:
-        display(panel.message(f"? {name}", plain.sentence(str(error.args[0]))))
+        display(panel.message(f"? {name}", sentence(str(error.args[0]))))
         return
     if not hints:
         display(panel.message(name, "This exercise has no hints."))

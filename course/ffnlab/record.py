@@ -23,7 +23,7 @@ def folder() -> Path | None:
     return next((place for place in (here, *here.parents) if (place / "00_start_here").is_dir()), None)
 
 
-def record(verdict: Verdict) -> None:
+def keep(verdict: Verdict) -> None:
     """Keep a verdict, if this is a course's folder that can be written: that of the last check, as it would be handed in now."""
     course = folder()
     if course is None:

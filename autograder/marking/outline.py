@@ -1,0 +1,105 @@
+"""What is known of exercises without importing them: names, points, what a page says of them. Whoever only reads verdicts needs no torch.
+
+`make build` writes it into outline.json, with the version of the exercises that it was read from. Where they have another one now, they are
+imported after all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from autograder.house import replace
+from autograder.marking import depends
+from ffnlab import exercises
+
+FILE = Path(__file__).with_suffix(".json")
+
+
+@dataclass(frozen=True)
+class Part:
+    """An aspect: what it is called, and its points."""
+
+    name: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Outline:
+    """An exercise. The fields are those of `ffnlab.exercise.Exercise`."""
+
+    name: str
+    where: str
+    understood: str
+    cases: int
+    aspects: tuple[Part, ...]
+
+    @property
+    def points(self) -> float:
+        return math.fsum(part.points for part in self.aspects)
+
+
+@cache
+def of_notebook(notebook: str) -> Sequence[Outline]:
+    """The exercises of a notebook, in its order."""
+    written = _written().get(notebook, {})
+    if written.get("version") != version(notebook):
+        return tuple(map(_of, exercises.of_notebook(notebook)))
+    return tuple(_from_json(entry) for entry in written["exercises"])
+
+
+def find(notebook: str, name: str) -> Outline:
+    """One of them. Raises KeyError where there is none of that name."""
+    return {exercise.name: exercise for exercise in of_notebook(notebook)}[name]
+
+
+def notebook_of(name: str) -> str:
+    """The notebook in which the exercise `name` stands.
+
+    Raises:
+        ffnlab.exercises.UnknownExercise: there is none; the message suggests the nearest.
+    """
+    for notebook in exercises.NOTEBOOKS:
+        if any(exercise.name == name for exercise in of_notebook(notebook)):
+            return notebook
+    return exercises.notebook_of(name)
+
+
+def version(notebook: str) -> str:
+    """A hash of a notebook's exercises and of all that they are made of."""
+    return depends.version(exercises.source(notebook))[:16]
+
+
+def write(notebook: str) -> bool:
+    """Write what is known of a notebook, if that is not there already. Returns whether it was not."""
+    read = {"version": version(notebook), "exercises": [asdict(_of(one)) for one in exercises.of_notebook(notebook)]}
+    kept = _written()
+    if json.loads(json.dumps(read)) == kept.get(notebook):
+        return False
+    kept = {name: read if name == notebook else kept[name] for name in exercises.NOTEBOOKS if name in {notebook, *kept}}
+    replace(FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+    _written.cache_clear()
+    of_notebook.cache_clear()
+    return True
+
+
+def _of(exercise: Any) -> Outline:
+    parts = tuple(Part(aspect.name, aspect.points) for aspect in exercise.aspects)
+    return Outline(exercise.name, exercise.where, exercise.understood, exercise.cases, parts)
+
+
+def _from_json(entry: Mapping[str, Any]) -> Outline:
+    return Outline(**{**entry, "aspects": tuple(Part(**part) for part in entry["aspects"])})
+
+
+@cache
+def _written() -> dict[str, Any]:
+    try:
+        return dict(json.loads(FILE.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
