@@ -474,7 +474,8 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 # Each layer of attention replaces tokens by averages. What happens to averages of averages of averages?
 #
 # The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. It shows how much the tokens differ: the part of X that is left when their
-# mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”.
+# mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”. The coloured lines
+# are five seeds, each with its own tokens and weights; the grey ones show four settings of the first.
 #
 # **Predict** what stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of them? Then tick one at a time,
 # and go all the way to 96 layers: GPT-3 has as many.
@@ -491,18 +492,18 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Nothing stops it.
 #
-# - **Without a skip it is a crash.** Attention alone melts all tokens into one within four layers. An FFN makes it worse: 3·10⁻⁸ after three layers, where
-#   attention alone has 2·10⁻⁶. A norm buys one layer.
-# - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share: what is left is 0.1 after 12
-#   layers, a few thousandths after 24, a millionth after 48, and 10⁻¹³ after 96.
-# - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.15. The stream of vectors grows, the norm keeps what each layer adds from
+# - **Without a skip it is a crash.** Attention alone melts all tokens into one within four layers. An FFN makes it worse: 5·10⁻⁹ to 3·10⁻⁸ after three layers, where
+#   attention alone has 10⁻⁷ to 3·10⁻⁶ (five seeds). A norm buys one layer.
+# - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share: what is left is about 0.1 to 0.2 after 12
+#   layers, a few thousandths after 24, about a millionth after 48, and less than 10⁻¹² after 96.
+# - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.13. The stream of vectors grows, the norm keeps what each layer adds from
 #   growing with it, and so each layer's push counts for less. With the FFN as well it is 0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.
 #
 # How can an FFN pull tokens together, which it never sees side by side? Its ReLU cuts off what is negative, so all tokens get a common part. Here are FFNs
 # alone, one after the other, without attention and without skips:
 
 # %% nbgrader={"grade": false, "grade_id": "ffn-alone", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-for seed in range(3):
+for seed in range(5):
     rng = torch.Generator().manual_seed(seed)
     X = torch.randn(14, 64, generator=rng, dtype=torch.float64)
     apart = []
@@ -519,10 +520,11 @@ for seed in range(3):
 # rests alone, and can go on.
 
 # %% nbgrader={"grade": false, "grade_id": "cubed", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-found = figures.cubed(layers=6)
-for layer, exponent in enumerate(found):
-    tripled = f"   {exponent / found[layer - 1]:.2f} times the exponent before" if layer > 2 else ""
-    print(f"after layer {layer}: 10^{exponent:z.1f}{tripled}")
+runs = [figures.cubed(layers=6, seed=seed) for seed in range(5)]
+for layer, exponents in enumerate(zip(*runs, strict=True)):
+    print(f"after layer {layer}: 10^{max(exponents):z.1f} to 10^{min(exponents):z.1f}", end="")
+    ratios = [run[layer] / run[layer - 1] for run in runs]
+    print(f"   {min(ratios):.2f} to {max(ratios):.2f} times the exponent before" if layer > 2 else "")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "cubed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Let us measure it with your own code. What we call **rank one** here means: every row of X is the same vector.
@@ -618,7 +620,7 @@ for dtype in (torch.float64, torch.float32):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "float32-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # float32 keeps about seven digits. Below 1e-7 it shows its own rounding, not the tokens. float64 does the same below 1e-16.
 #
-# **Is it the seed?** Three stacks each, with other random tokens and weights. The columns are the layers 0 to 3.
+# **Is it the seed?** Five stacks each, with other random tokens and weights: the smallest and the largest number after each layer.
 
 # %% nbgrader={"grade": false, "grade_id": "seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name, parts in {
@@ -627,16 +629,16 @@ for name, parts in {
     "with skip": {"skip": True},
     "with skip, FFN, norm": {"skip": True, "ffn": True, "norm": True},
 }.items():
-    for seed in range(3):
-        found = figures.residuals(depth=3, seed=seed, **parts)
-        print(f"{name if seed == 0 else '':21}", "  ".join(f"{value:8.1e}" for value in found))
+    runs = [figures.residuals(depth=3, seed=seed, **parts) for seed in range(5)]
+    spans = [f"{min(layer):.1e} to {max(layer):.1e}" for layer in zip(*runs, strict=True)]
+    print(f"{name:21}", "   ".join(f"{n}: {span}" for n, span in enumerate(spans)))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "seeds-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Does the skip save it?** Ask your own function: 96 layers, with skip.
 
 # %% nbgrader={"grade": false, "grade_id": "slide", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 try:
-    for seed in range(3):
+    for seed in range(5):
         rng = torch.Generator().manual_seed(seed)
         X0 = torch.randn(14, 64, generator=rng, dtype=torch.float64)
         layers = [

@@ -93,7 +93,8 @@ controls.show(
 # | `Wu`, up | [d_model, d_ff] | column j: what unit j lets through |
 # | `Wd`, down | [d_ff, d_model] | row j: where unit j writes it |
 #
-# ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases.
+# ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases. In the words of notebook 06: unit j writes
+# (key₁ · x) · (key₂ · x) · value, with column j of `Wg` and of `Wu` as its two keys and row j of `Wd` as its value.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bilinear_square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `bilinear_square`
@@ -306,7 +307,7 @@ for kind, names in sorted(rows.items()):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "models-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # SiLU in the gate, that is SwiGLU, has become the default: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
 # SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. In this
-# list the plain ones are the older ones, GPT-NeoX among them. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) has a plain FFN with squared ReLU.
+# list no plain one is younger than GPT-NeoX of 2022. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) has a plain FFN with squared ReLU.
 #
 # Hugging Face's code for LLaMA, Mistral, Qwen and Gemma calls the three matrices `gate_proj`, `up_proj` and `down_proj`. None of the three has a bias.
 
@@ -557,7 +558,7 @@ print(f"gated ahead of plain in {wins} of {len(GATES) * len(plain) * 5} comparis
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** Among the plain ones the order is that of notebook 03: ReLU, GELU, SiLU know 56 %, 62 % and 69 % on average, with standard deviations of 3
-# to 5 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
+# or 4 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
 # the same facts: the gated one is ahead, in all 75 comparisons (the linear `identity` does not count). It has a third fewer units. And it does not even need an activation: on this task the
 # product does what the bend does, and more.
 #

@@ -175,23 +175,23 @@ for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
 #
 # ## 3 · Equal what?
 #
-# A comparison needs more pairs, several seeds, and a decision about what is to be equal.
+# A comparison needs more pairs, several seeds, and a decision about what must be equal.
 #
 # - **Equal total parameters**: what has to be stored. About 2,030 in each FFN here.
 # - **Equal active parameters**: what one token meets, and so about the work. A mixture of 4 experts in which a token visits 2 may then have about twice the total.
 # - For the block without FFN there is a fair rival of equal size: **three blocks** of attention alone, 3 · 4·d² = 12·d², as much as attention with an FFN of 8·d².
 #
-# The runs behind the figure took about three CPU minutes, so they were made ahead: three seeds for each model and size, 300 steps of Adam over all pairs. You
+# The runs behind the figure took about four CPU minutes, so they were made ahead: five seeds for each model and size, 300 steps of Adam over all pairs. You
 # can run them again with `python -m ffnlab.experiments.capstone`.
 #
-# **Predict**, for 40² = 1,600 pairs: which model knows most at equal total? What changes when the switch is at equal active?
+# **Predict**, before you move the slider to 40² = 1,600 pairs: which model knows most of them at equal total? What changes when the switch is at equal active?
 
 # %% nbgrader={"grade": false, "grade_id": "dashboard", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.dashboard,
     measure=controls.choice("measure", figures.MEASURES, "accuracy"),
     equal=controls.choice("equal", figures.EQUAL, figures.EQUAL[0]),
-    words=controls.steps("pairs", figures.PAIRS, 40),
+    words=controls.steps("pairs", figures.PAIRS, 24),
 )
 
 # %% nbgrader={"grade": false, "grade_id": "numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -202,13 +202,13 @@ for name, count in stored["counts"].items():
     print(f"{name:17} total {count['total']:>5,}  active {count['active']:>5,}  FLOPs {count['flops']:>6,}  {spread}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "numbers-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** At 1,600 pairs the error bars are small beside the gaps: neighbours in the ranking are more than two standard deviations of their difference
-# apart, the rule of notebook 07. So the figure does say something:
+# **What you saw.** At 1,600 pairs the error bars are small beside the gaps: neighbours in the ranking are more than two standard deviations of a difference of
+# single runs apart, the cautious reading of notebook 07. (The standard error of a difference of two means of five is smaller by √5.) So the figure does say something:
 #
 # - One block **without FFN** knows about a third of the pairs. With three times the blocks it knows far more: much of what looked like “needs an FFN” was “needs parameters”.
 # - At **equal total**, the FFNs still beat the three attention blocks, and the gated one beats the plain one. The mixture, whose tokens meet only half of their FFN's parameters, lies between.
 # - At **equal active**, the mixture has about 4,100 parameters in its FFN instead of 2,030, and comes out first. It isn't better *for the same memory*; it has more.
-# - At 24² pairs all but the single block without FFN know 99 % or more. The same rule calls them level, and names no winner.
+# - At 24² pairs all but the single block without FFN know 99 % or more. The same reading calls them level, and names no winner.
 #
 # Both switches are honest, if one says which it was. “The mixture wins” without it is not.
 
@@ -221,7 +221,7 @@ for name, count in stored["counts"].items():
 #   at predicting text.
 # - **One size, one recipe.** d_model = 16, one learning rate for all, 300 steps. With another learning rate or more steps the gaps change, and near 100 % they
 #   vanish (move the slider to 24²).
-# - **Three seeds** give a rough idea of the spread. They don't settle a gap of the size of the bars.
+# - **Five seeds** give a rough idea of the spread. They don't settle a gap of the size of the bars.
 # - **Time is that of small matrices on one CPU thread.** Here the overhead costs more than the arithmetic, above all for the mixture. FLOPs don't show that, and
 #   neither says what happens on a GPU.
 # - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, and has no mixture in it.
@@ -429,22 +429,24 @@ recheck("quiz_seeds", quiz_seeds)
 # Write a report of half a page on the comparison in section 3: a reader who has not seen it should be able to judge your claim.
 #
 # 1. What was compared, on what, with how many **seeds**, and **equal in what**? Why did you choose that?
-# 2. **One claim**, with mean and error bar of both sides, and whether the gap is outside the spread (the rule of notebook 07).
+# 2. **One claim**, with mean and error bar of both sides, and whether the gap is outside the spread (notebook 07; say whether you use the standard deviation of
+#    single runs or the standard error of the means).
 # 3. One thing that this experiment **can't show**, and an experiment that could.
 #
 # Double-click the cell below to write.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "M10", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # <!-- ### BEGIN SOLUTION -->
-# **A full answer.** *One pre-norm block of width 16 learned 1,600 random pairs by heart, 300 steps of Adam with one learning rate, three seeds each. SwiGLU and the ReLU FFN
+# **A full answer.** *One pre-norm block of width 16 learned 1,600 random pairs by heart, 300 steps of Adam with one learning rate, five seeds each. SwiGLU and the ReLU FFN
 # have equally many parameters (2,016 and 2,029 in the FFN), total and active, which is why they can be compared without a choice; for the mixture we took equal total, since memory was our limit.
-# SwiGLU knows 92.4 ± 1.5 % of the pairs, the ReLU FFN 75.1 ± 1.6 % (mean ± standard deviation); the gap is about eight standard deviations of their difference. The experiment measures memory at one size and one recipe.
+# SwiGLU knows 92.4 ± 2.6 % of the pairs, the ReLU FFN 74.7 ± 1.3 % (mean ± standard deviation of single runs). The gap of 17.7 points is about six standard deviations of a difference of single runs (2.9),
+# and between 13 and 14 standard errors of the difference of the two means (1.3). The experiment measures memory at one size and one recipe.
 # It can't show which one predicts text better: for that, both would have to be trained on text at several sizes, with a tuned learning rate each, and be compared on held-out text.*
 #
 # **Rubric.** One point each:
 #
 # - seeds are named, and **equal what**, with a reason. Half a point for one of the two.
-# - **one claim with error bars** on both sides, and a statement about gap against spread. Any claim that the figure supports is fine, also “no difference can be seen at 576 pairs”. A ranking without spread gets nothing.
+# - **one claim with error bars** on both sides, and a statement about gap against spread that says which of the two it uses. Either is fine: SwiGLU is about 6 deviations of single runs ahead of the ReLU FFN, or between 13 and 14 standard errors of means. Half a point if it is not said, or if the two are mixed up. Any claim that the figure supports is fine, also “no difference can be seen at 576 pairs”. A ranking without spread gets nothing.
 # - a limit that really holds (memory not generalisation, one size, one recipe, few seeds, CPU time), and an experiment that would address it. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 

@@ -127,6 +127,14 @@ def test_collapse_draws_the_residuals_it_exports() -> None:
         assert found == pytest.approx([right[n] for n in (0, *attention.DEPTHS)], rel=0.01)
 
 
+def test_collapse_says_how_far_five_seeds_are_apart() -> None:
+    for depth, setting in ((3, (False, True, False)), (24, (True, False, False)), (96, (True, True, True))):
+        drawn = attention.collapse(depth, *setting)
+        ends = [attention.residuals(depth, *setting, seed=seed)[-1] for seed in SEEDS]
+        assert numbers(drawn.title.split(": ")[1])[:2] == pytest.approx([min(ends), max(ends)], rel=0.05)
+        assert "(5 seeds; " in drawn.sentence
+
+
 def test_a_depth_that_was_not_trained_is_refused() -> None:
     with pytest.raises(ValueError, match="must be"):
         attention.residuals(97)

@@ -180,6 +180,15 @@ def test_the_bias_moves_the_choice_and_not_the_weights(step: int) -> None:
         )
 
 
+def test_scores_are_sigmoids_of_their_own_and_a_bias_of_a_tenth_is_enough() -> None:
+    """What section 5 says: they need not sum to 1, expert 4 is third, 0.05 is too little and 0.1 brings it in."""
+    assert sum(figures.SCORES) != pytest.approx(1) and all(0 < score < 1 for score in figures.SCORES)
+    assert sorted(figures.SCORES)[-3] == figures.SCORES[figures.BIASED]
+    found = {bias: figures.selection(bias).title for bias in (0.0, 0.05, 0.1, 0.3)}
+    assert found[0.0] == found[0.05] == "Chosen: 0 and 2, weights 0.54 and 0.46"
+    assert found[0.1] == found[0.3] == "Chosen: 0 and 4, weights 0.62 and 0.38"
+
+
 # The draws
 
 

@@ -79,6 +79,12 @@ def test_a_knock_out_loses_what_the_loops_lose(fact: int, m: int) -> None:
     assert numbers(drawn.title) == [m, len([n for n in wrong if n != fact])]
 
 
+def test_one_neuron_is_spoken_of_as_one() -> None:
+    assert "Without its strongest neuron the store says" in figures.knocked(0, 1).sentence
+    assert "Without one neuron that fires for it, chosen at random, the" in figures.knocked(0, 1, True).sentence
+    assert "Without 4 of its strongest neurons the store says" in figures.knocked(0, 4).sentence
+
+
 @pytest.mark.parametrize("count", [0, 1, 4, figures.NEURONS])
 def test_the_growing_sum_says_what_the_loops_say(count: int) -> None:
     scores = scores_by_loops(64, set(strongest(64)[count:]))

@@ -353,6 +353,7 @@ def _cut(corners: list[tuple[float, float]], heights: list[float]) -> list[tuple
 
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 DEPTH, WIDTH, HEADS, LENGTH = DEPTHS[-1], 64, 4, 14
+SEEDS = range(5)
 FLOOR = -17  # the lowest power of ten drawn
 
 Setting = tuple[bool, bool, bool]  # skip, FFN, norm
@@ -464,26 +465,33 @@ NAMED: dict[
 
 
 def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False) -> Picture:
-    """The residuals of `residuals` for the ticked parts, up to `depth` layers; four settings are drawn pale behind."""
+    """The residuals of `residuals` for the ticked parts, up to `depth` layers, of five seeds, the first with its points; four settings of
+    the first seed are drawn pale behind."""
     if not 1 <= depth <= DEPTH:
         raise ValueError(f"depth must be from 1 to {DEPTH}, not {depth}")
-    every = _residuals(tuple(SETTINGS), DEPTH, 0, np.dtype("float64"))
-    values = every[skip, ffn, norm][: depth + 1]
-    last = values[-1]
+    every, *others = (_residuals(tuple(SETTINGS), DEPTH, seed, np.dtype("float64")) for seed in SEEDS)
+    runs = [found[skip, ffn, norm][: depth + 1] for found in (every, *others)]
+    values = runs[0]
+    last = _range([run[-1] for run in runs])
     parts = [name for name, on in (("skip", skip), ("FFN", ffn), ("norm", norm)) if on]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
     named = f"Attention with {listed}" if parts else "Attention alone"
-    title = f"{named}: {_power(last)} after {depth} layer{'s' * (depth > 1)}"
-    fate = next((layer for layer, value in enumerate(values) if value < 1e-6), None)
+    short = f"With {listed}" if parts else named  # a title has one line
+    title = f"{short}: {last} after {depth} layer{'s' * (depth > 1)}"
+    fates = [next((layer for layer, value in enumerate(run) if value < 1e-6), None) for run in runs]
+    fallen = sorted(fate for fate in fates if fate is not None)
     sentence = (
-        f"{named}: the tokens' distance from being one vector goes from {_power(values[0])} to {_power(last)} in "
-        f"{depth} layer{'s' * (depth > 1)}; "
-        + (
-            f"it is below one millionth from layer {fate} on."
-            if fate is not None
-            else "it has not fallen below one millionth."
-        )
+        f"{named}: after {depth} layer{'s' * (depth > 1)} the tokens' distance from being one vector is {last} "
+        f"({len(runs)} seeds; {_range([run[0] for run in runs])} at the start); "
     )
+    if not fallen:
+        sentence += "it has not fallen below one millionth."
+    elif len(fallen) < len(runs):
+        sentence += f"it has fallen below one millionth in {len(fallen)} of them."
+    elif fallen[0] == fallen[-1]:
+        sentence += f"it is below one millionth from layer {fallen[0]} on."
+    else:
+        sentence += f"it falls below one millionth at layer {fallen[0]} to {fallen[-1]}."
 
     left, right, top, bottom = 76.0, RIGHT - 10, 66.0, 356.0
     across, up = (right - left) / math.log(1 + DEPTH), (bottom - top) / -FLOOR
@@ -505,6 +513,7 @@ def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool =
         shapes.append(svg.path(placed(every[setting]), stroke=style.GHOST, width=1.6))
     chosen = placed(values)
     colour = style.POSITIVE if skip else style.NEGATIVE
+    shapes += [svg.path(placed(run), stroke=colour, width=0.9) for run in runs[1:]]
     shapes.append(svg.path(chosen, stroke=colour, width=2.8, dash="" if skip else "6 4"))
     shapes += [
         svg.circle(
@@ -538,6 +547,11 @@ def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool =
 
 def _tick(power: int) -> str:
     return "1" if power == 0 else f"1e−{-power}"
+
+
+def _range(values: list[float]) -> str:
+    low, high = _power(min(values)), _power(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _power(value: float) -> str:

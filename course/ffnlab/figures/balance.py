@@ -311,7 +311,7 @@ def _legend(y: float, k: int) -> list[str]:
 
 # selection
 
-SCORES = (0.31, 0.08, 0.26, 0.05, 0.19, 0.11)  # of one token, after the softmax
+SCORES = (0.31, 0.18, 0.26, 0.05, 0.19, 0.11)  # of one token: each expert's for itself, a sigmoid
 BIASED = 4  # the expert whose bias the slider moves
 
 

@@ -56,7 +56,8 @@ def _written(measure: str, number: float) -> str:
 
 
 def level(measure: str, listed: list[list[float]]) -> list[int]:
-    """The best, down to the last whose gap to it is no more than two standard deviations of their difference: level, as in notebook 07."""
+    """The best, down to the last whose gap to it is no more than two standard deviations of a difference of single runs: level, in the
+    cautious reading of notebook 07."""
     means = [statistics.fmean(found) for found in listed]
     spreads = [statistics.stdev(found) if len(found) > 1 else 0.0 for found in listed]
     best = (max if measure == "accuracy" else min)(range(len(listed)), key=lambda n: means[n])

@@ -250,8 +250,13 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False) -> Picture:
     neurons = "neuron" if m == 1 else "neurons"
     title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {others} {'other' if others == 1 else 'others'} lost"
     best = LIKES[int(after[fact].argmax())]
+    some = "one" if m == 1 else str(m)
+    if at_random:
+        gone = f"{some} {neurons} that {'fires' if m == 1 else 'fire'} for it, chosen at random,"
+    else:
+        gone = "its strongest neuron" if m == 1 else f"{m} of its strongest neurons"
     sentence = (
-        f"{name(fact)} likes {LIKES[right]}. Without {m} {'neurons that fire for it, chosen at random,' if at_random else 'of its strongest neurons'} "
+        f"{name(fact)} likes {LIKES[right]}. Without {gone} "
         f"the store says “{best}”; of the {STORED - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
     )
     top, side, columns = 262.0, 8.4, 64
