@@ -91,7 +91,7 @@ step() { name=$$1; shift; echo "── $$name"; \
 step "ruff check" $(BIN)/ruff check; \
 step "ruff format" $(BIN)/ruff format --check; \
 step "mypy" $(BIN)/mypy; \
-step "pytest" $(BIN)/pytest -n 2 --dist loadfile $(ARGS); \
+step "pytest" $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS); \
 step "nbval on the solutions" env FFNLAB_STRICT=1 $(BIN)/pytest -n 2 --dist loadfile --nbval-lax solutions; \
 echo "── run"; printf '%s' "$$summary"; \
 echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \

@@ -18,7 +18,28 @@ pytest_plugins = ["nearest"]
 torch.set_num_threads(1)  # the tensors are small, and tests run in two processes
 ROOT = Path(__file__).resolve().parent.parent
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+# The longest first, so that both processes end together; all else stays in its order behind them.
+LONGEST = (
+    "test_browser", "test_setup", "test_grading", "test_matrix", "test_formgrader", "test_survival", "test_cli", "test_attacks", "test_build",
+)  # fmt: skip
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What shares something costly (a file's fixtures, a notebook that was run in a browser) is run by one process, one after the other."""
+    groups = {item: _shared(item) for item in items}
+    for item, (file, notebook) in groups.items():
+        item.add_marker(pytest.mark.xdist_group(f"{file} {notebook}".strip()))
+    if config.getoption("--nearest") is None:
+        order = {file: place for place, file in enumerate(LONGEST)}
+        items.sort(key=lambda item: (order.get(groups[item][0], len(LONGEST)), groups[item]))
+
+
+def _shared(item: pytest.Item) -> tuple[str, str]:
+    """The file of a test, and the notebook that it works on in a browser."""
+    asked = getattr(item, "callspec", None)
+    in_browser = item.path.stem == "test_browser"
+    return item.path.stem, str(asked.params.get("name", "")) if in_browser and asked else "02_feed_forward" * in_browser
 
 
 def sleeping(seconds: str) -> list[psutil.Process]:

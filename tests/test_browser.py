@@ -117,7 +117,7 @@ def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
         control.select_option(index=(chosen + 1) % count)
     else:
         control.click()
-    for _ in range(40):
+    for _ in range(300):
         lab.page.wait_for_timeout(100)
         if _shown(cell) != before:
             break

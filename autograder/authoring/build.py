@@ -109,7 +109,7 @@ def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: No
     """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
     markings = {e.name: judge.marking(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)}
     path = answers.path(assignment)
-    data = answers.dump(assignment, markings)
+    data = answers.dump(markings)
     if path.is_file() and same_answers(path.read_bytes(), data):
         return False
     tell(f"{assignment}: making the shipped answers")

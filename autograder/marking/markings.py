@@ -23,7 +23,7 @@ def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
         from ffnlab import answers
 
         make_folder(path.parent)
-        data = answers.dump(assignment, {name: judge.marking(name, drawn) for name, drawn in seeds.items()})
+        data = answers.dump({name: judge.marking(name, drawn) for name, drawn in seeds.items()})
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
         keep(path, data)

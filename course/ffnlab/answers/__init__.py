@@ -33,8 +33,8 @@ def load(name: str) -> Marking:
     return found[name]
 
 
-def dump(notebook: str, markings: dict[str, Marking]) -> bytes:
-    """The bytes of one notebook's file."""
+def dump(markings: dict[str, Marking]) -> bytes:
+    """The bytes of a file with these markings, by exercise."""
     content = {
         name: {
             "cases": list(marking.cases),
