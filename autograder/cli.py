@@ -10,6 +10,7 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,6 +81,12 @@ def grade(
             "--start-anew", help="Make a new gradebook, or draw new hidden inputs, where the class's are gone."
         ),
     ] = False,
+    forget_manual: Annotated[
+        bool,
+        typer.Option(
+            "--forget-manual", help="Take back scores, extra credit and comments given by hand; they stay otherwise."
+        ),
+    ] = False,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
     from autograder.engine import forkserver
@@ -137,7 +144,7 @@ def grade(
             opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode, (school.folder,))
         with opened as team:
             for name in names:
-                _grade(console, school, name, team, student, exercise, force, start_anew)
+                _grade(console, school, name, team, student, exercise, force, start_anew, forget_manual)
 
 
 def _notebook_of(exercise: str) -> str:
@@ -186,6 +193,7 @@ def _grade(
     exercise: str | None,
     force: bool,
     anew: bool,
+    forget_manual: bool,
 ) -> None:
     from autograder.desk import classroom
 
@@ -202,10 +210,14 @@ def _grade(
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
             raise typer.Exit(130) from None
-    from autograder.desk import gradebook, log, report
+    from autograder.desk import feedback, gradebook, log, report
 
     with gradebook.Book(school) as book:
-        report.of_class(console, assignment, book.latest(assignment, student))
+        if forget_manual:
+            count = book.forget_manual(assignment, student)
+            console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
+            feedback.write_again(school, assignment, book, student)
+        report.of_class(console, assignment, book.latest(assignment, student), book.marks(assignment, student))
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
@@ -220,6 +232,37 @@ def _grade(
         console.print(
             Text(f"Not looked at in {_shown(school.submitted)}: {folders}\n", style="bold red"), soft_wrap=True
         )
+
+
+@app.command()
+def feedback(
+    assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all that were graded]")] = None,
+    grading: Grading = None,
+    student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
+    db_url: Annotated[str | None, typer.Option(envvar="AUTOGRADER_DB_URL", help="The gradebook.")] = None,
+) -> None:
+    """Make the feedback pages again, with what was scored and written by hand in formgrader since."""
+    with importing():
+        from autograder.desk import feedback as pages
+        from autograder.desk import gradebook
+
+    school, console = _class_or_sample(grading, db_url), _console()
+    with alone(school), gradebook.Book(school) as book:
+        names = [known(name) for name in assignment or []] or book.assignments()
+        if not names:
+            raise UserError(f"nothing has been graded in {school.folder}")
+        for name in names:
+            with _bar(console) as progress:
+                task = progress.add_task(name, total=None, rate="")
+                done = pages.write_again(school, name, book, student, partial(progress.advance, task))
+            console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
+            if done.left:
+                console.print(
+                    Text(
+                        f"left as they are, graded by an earlier version (`autograder grade --force` makes them): {', '.join(done.left)}"
+                    ),
+                    soft_wrap=True,
+                )
 
 
 @app.command()
@@ -452,6 +495,13 @@ def _class(folder: Path | None, db_url: str | None) -> Class:
     if folder is not None and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
     return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"), db_url)
+
+
+def _class_or_sample(folder: Path | None, db_url: str | None) -> Class:
+    """The class of that folder; without one the usual class, or the sample class while nobody has submitted anything."""
+    school = _class(folder, db_url)
+    sample = Class(root() / "grading" / "sample", db_url)
+    return sample if folder is None and school.is_empty() and not sample.is_empty() else school
 
 
 def _source(file: Path) -> str:

@@ -199,7 +199,8 @@ def grade(
         def keep(paper: _Paper, graded: Graded) -> None:
             submission = paper.submission
             submitted = handed_in.timestamp(submission.folder)
-            feedback.write(school, submission.student, graded, submitted)
+            given = book.marks(assignment, submission.student).get(submission.student, {})
+            feedback.write(school, submission.student, graded, submitted, given)
             book.enter(submission.student, graded, paper.digest, submitted)
             line(submission.student, graded)
 

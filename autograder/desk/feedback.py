@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from autograder.desk import handed_in, shown
+from autograder.desk.marks import Mark, Marks, total
 from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, keep, release
@@ -20,23 +23,37 @@ from ffnlab import panel
 from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict
 
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.desk.gradebook import Book, Written
+
+NO_MARKS: Marks = {}
 NOT_ATTEMPTED = (
     "There is no answer here: the cell is as it was handed out, empty or deleted, "
     "or a line `raise NotImplementedError` (or `...`) is still in it."
 )
 
 
-def write(school: Class, student: str, graded: Graded, submitted: datetime | None = None) -> None:
-    """Write the graded notebook and the feedback page, where nbgrader expects them. `submitted`: when, in UTC."""
+def write(
+    school: Class, student: str, graded: Graded, submitted: datetime | None = None, marks: Marks = NO_MARKS
+) -> None:
+    """Write the graded notebook and the feedback page, where nbgrader expects them.
+
+    submitted: when, in UTC. marks: what a person gave before; it stands.
+    """
     notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
     keep(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
-    page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
-    keep(page, feedback_page(student, graded))
+    write_page(school, student, graded, marks)
     stamp = notebook.parent / handed_in.TIMESTAMP
     if submitted:
         keep(stamp, f"{submitted:%Y-%m-%d %H:%M:%S.%f} UTC")
     else:
         stamp.unlink(missing_ok=True)
+
+
+def write_page(school: Class, student: str, graded: Graded, marks: Marks = NO_MARKS) -> None:
+    """Write the feedback page alone."""
+    page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
+    keep(page, feedback_page(student, graded, marks))
 
 
 def graded_notebook(graded: Graded) -> dict[str, Any]:
@@ -80,7 +97,7 @@ def _panel(graded: Graded, name: str) -> panel.Panel:
     if verdict.outcome is Outcome.NOT_ATTEMPTED:
         mark, word = panel.MARKS[verdict.outcome]
         return panel.message(f"{mark} {name}: {word}", NOT_ATTEMPTED)
-    return panel.of_verdict(verdict, outline.find(graded.assignment, name).understood)
+    return panel.of_verdict(verdict, outline.understood(graded.assignment, name))
 
 
 @cache
@@ -89,37 +106,99 @@ def _template() -> jinja2.Template:
     return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
 
 
-def feedback_page(student: str, graded: Graded) -> str:
-    """One student's page. All that came from the submission is escaped."""
-    typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
-    sources = {cell.name: clean(cell.source, len(cell.source)) for cell in typed}
-    manual = [
-        {"name": cell.name, "untouched": cell.untouched, "points": cell.metadata["nbgrader"]["points"]}
-        for cell in graded.cells
-        if cell.kind is Kind.MANUAL
-    ]
-    rows = [
-        {
-            "verdict": verdict,
-            "word": panel.MARKS[verdict.outcome][1],
-            "panel": _panel(graded, name).html,
-            "source": sources.get(name, ""),
-        }
-        for name, verdict in graded.verdicts.items()
-    ]
+@dataclass
+class Again:
+    """How many pages were written again, and whose were not: what they wrote was not kept when it was graded."""
+
+    written: int = 0
+    left: list[str] = field(default_factory=list)
+
+
+def write_again(
+    school: Class, assignment: str, book: Book, student: str | None = None, tell: Callable[[], None] = lambda: None
+) -> Again:
+    """Write the pages of an assignment's latest attempts again, with what a person has given since. `tell` is called after each."""
+    marks, done = book.marks(assignment, student), Again()
+    there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
+    for attempt in book.latest(assignment, student):
+        written = book.written(attempt.number)
+        if written is None:
+            done.left.append(attempt.student)
+        else:
+            verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
+            graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
+            write_page(school, attempt.student, graded, marks.get(attempt.student, {}))
+            done.written += 1
+        tell()
+    return done
+
+
+def _cells(assignment: str, written: Sequence[Written]) -> tuple[Cell, ...]:
+    """The cells of an assignment with what a student wrote in them."""
+    theirs = {cell.name: cell for cell in written}
+    return tuple(
+        replace(ours, source=its.source, missing=its.missing, untouched=its.untouched)
+        for ours in template(release(assignment))
+        if (its := theirs.get(ours.name)) and its.kind == ours.kind.value
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of a page's table: an exercise, or a question that a person reads."""
+
+    name: str
+    word: str
+    mark: Mark
+    panel: str = ""
+    source: str = ""
+
+    @property
+    def points(self) -> str:
+        return "–" if self.mark.waits else f"{self.mark.score:g}"
+
+
+def feedback_page(student: str, graded: Graded, marks: Marks = NO_MARKS) -> str:
+    """One student's page, with what a person gave. All that came from the submission is escaped."""
+    rows = [*_exercises(graded, marks), *_questions(graded, marks)]
     first = withheld(next(iter(graded.verdicts.values())))
     once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
     return _template().render(
         student=student,
         assignment=graded.assignment,
-        points=graded.points,
-        max_points=graded.max_points,
+        total=total({row.name: row.mark for row in rows}),
         earned=sum(1 for verdict in graded.verdicts.values() if _full(verdict)),
+        exercises=len(graded.verdicts),
         rows=rows,
         once=once,
-        manual=manual,
         remarks=[in_a_line(remark) for remark in graded.remarks],
     )
+
+
+def _exercises(graded: Graded, marks: Marks) -> Iterator[_Row]:
+    typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
+    sources = {cell.name: clean(cell.source, len(cell.source)) for cell in typed}
+    for name, verdict in graded.verdicts.items():
+        given, word = marks.get(name), panel.MARKS[verdict.outcome][1]
+        mark = Mark(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
+        if given:
+            score = given.score if given.by_hand else verdict.points + given.extra
+            mark = replace(given, score=score, max_score=verdict.max_points, waits=mark.waits and not given.by_hand)
+            word = "scored by your instructor" if given.by_hand else word
+        yield _Row(name, word, mark, _panel(graded, name).html, sources.get(name, ""))
+
+
+def _questions(graded: Graded, marks: Marks) -> Iterator[_Row]:
+    for cell in graded.cells:
+        if cell.kind is not Kind.MANUAL:
+            continue
+        points = float(cell.metadata["nbgrader"]["points"])
+        mark = marks.get(cell.name, Mark(cell.name, 0.0, points))
+        if mark.by_hand or cell.untouched:
+            word = "read by your instructor" if mark.by_hand else "not attempted"
+            yield _Row(cell.name, word, replace(mark, waits=False))
+        else:
+            yield _Row(cell.name, "your instructor reads it", replace(mark, waits=True))
 
 
 def _head(verdict: Verdict) -> str:

@@ -1,4 +1,7 @@
-"""The one writer: verdicts into nbgrader's own gradebook, and every attempt's history into a table of ours in the same database."""
+"""The one writer: verdicts into nbgrader's own gradebook, and every attempt's history into a table of ours in the same database.
+
+What a person gave in formgrader (a score, extra credit, a comment) stays whatever is graded again, until somebody asks for it to be forgotten.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import hashlib
 import json
 import logging
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,17 +20,31 @@ from typing import Any
 import nbformat
 import nbgrader.api
 import sqlalchemy as sa
-from nbgrader.api import Grade, Gradebook
+from nbgrader import utils as nbutils
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    SolutionCell,
+    SourceCell,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
 from sqlalchemy.orm import Session
 
 import autograder
 from autograder.desk import ledger, shown
+from autograder.desk.marks import Mark
 from autograder.engine.graded import Graded
-from autograder.engine.rebuild import Kind, template
+from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, UserError, make_folder, release, solution
 from autograder.marking.draws import key_version
 from autograder.marking.withheld import withheld
+from ffnlab.cleaning import clean
 from ffnlab.verdict import Outcome, Verdict, from_dict
 
 _metadata = sa.MetaData()
@@ -43,6 +61,7 @@ ATTEMPTS = sa.Table(
     sa.Column("points", sa.Float, nullable=False),
     sa.Column("max_points", sa.Float, nullable=False),
     sa.Column("record", sa.Text, nullable=False),  # JSON: verdicts, remarks
+    sa.Column("code", sa.LargeBinary),  # what the student wrote, packed; none in attempts of the first edition
 )
 
 
@@ -53,12 +72,41 @@ def _make_private(url: sa.URL) -> None:
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """The latest grading of one submission, as kept."""
+class Written:
+    """A cell as a student handed it in. kind: of rebuild.Kind, its value; what was not there, or is as it was handed out, is said to be."""
 
+    kind: str
+    name: str
+    source: str
+    missing: bool = False
+    untouched: bool = False
+
+
+def packed(cells: Sequence[Cell]) -> bytes:
+    """What a student wrote in a notebook, as it is kept."""
+    theirs = (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
+    written = [
+        (cell.kind.value, cell.name, clean(cell.source, len(cell.source)), cell.missing, cell.untouched)
+        for cell in cells
+        if cell.kind in theirs
+    ]
+    return zlib.compress(json.dumps(written).encode())
+
+
+def unpacked(data: bytes | None) -> tuple[Written, ...] | None:
+    """The other way round; None where nothing was kept."""
+    return tuple(Written(*cell) for cell in json.loads(zlib.decompress(data))) if data else None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The grading of one submission, as kept."""
+
+    number: int
     student: str
     submission: str
     version: str
+    graded_at: str
     seconds: float
     points: float
     max_points: float
@@ -103,6 +151,7 @@ class Book:
             self._gradebook = Gradebook(school.db_url)
             self._names: dict[str, dict[str, str]] = {}
             _metadata.create_all(self._gradebook.engine)
+            _complete(self._gradebook.engine)
         except (sa.exc.SQLAlchemyError, OSError) as error:
             raise ledger.refused(school, error) from None
 
@@ -120,12 +169,63 @@ class Book:
         self._names.pop(assignment, None)
         self._gradebook.update_or_create_assignment(assignment)
         notebook = nbformat.read(path, as_version=4)
+        self._fit(assignment, notebook)
         resources: dict[str, Any] = {
             "nbgrader": {"assignment": assignment, "notebook": assignment, "db_url": self._school.db_url}
         }
         for preprocessor in (CheckCellMetadata(), ComputeChecksums(), SaveCells()):
             notebook, resources = preprocessor.preprocess(notebook, resources)
         self._gradebook.db.expire_all()
+
+    def _fit(self, assignment: str, source: Any) -> None:
+        """Where exercises came or went since somebody was graded, change the cells that the gradebook knows: nbgrader would refuse to.
+
+        A cell that is gone takes with it what was scored and written for it. A new one waits until the submission is graded again.
+        """
+        try:
+            notebook = self._gradebook.find_notebook(assignment, assignment)
+        except nbgrader.api.MissingEntry:
+            return
+        if not notebook.submissions:
+            return
+        graded = [cell for cell in source.cells if cell.metadata.get("nbgrader")]
+        wanted: dict[type[Any], dict[str, Any]] = {
+            GradeCell: {cell.metadata.nbgrader.grade_id: cell for cell in graded if nbutils.is_grade(cell)},
+            SolutionCell: {cell.metadata.nbgrader.grade_id: cell for cell in graded if nbutils.is_solution(cell)},
+            SourceCell: {
+                cell.metadata.nbgrader.grade_id: cell
+                for cell in graded
+                if nbutils.is_grade(cell) or nbutils.is_solution(cell) or nbutils.is_locked(cell)
+            },
+        }
+        known = {
+            GradeCell: notebook.grade_cells,
+            SolutionCell: notebook.solution_cells,
+            SourceCell: notebook.source_cells,
+        }
+        with self._one_transaction() as session:
+            for kind, cells in known.items():
+                for cell in [cell for cell in cells if cell.name not in wanted[kind]]:
+                    for given in (*(getattr(cell, "grades", None) or ()), *(getattr(cell, "comments", None) or ())):
+                        session.delete(given)
+                    session.flush()
+                    session.delete(cell)
+                for name in wanted[kind].keys() - {cell.name for cell in cells}:
+                    self._add(session, kind, name, wanted[kind][name], notebook)
+
+    @staticmethod
+    def _add(session: Session, kind: type[Any], name: str, source: Any, notebook: Any) -> None:
+        if kind is SourceCell:
+            session.add(SourceCell(name=name, notebook=notebook, cell_type=source.cell_type))
+            return
+        if kind is GradeCell:
+            points = float(source.metadata.nbgrader.points)
+            cell = GradeCell(name=name, notebook=notebook, cell_type=source.cell_type, max_score=points)
+        else:
+            cell = SolutionCell(name=name, notebook=notebook)
+        session.add(cell)
+        for submission in notebook.submissions:
+            session.add((Grade if kind is GradeCell else Comment)(cell=cell, notebook=submission))
 
     def settled(self, assignment: str) -> dict[str, tuple[str, str]]:
         """By student: the hash and the version of the latest attempt. What was not graded, by our fault, is not settled: it is tried again."""
@@ -144,10 +244,90 @@ class Book:
         )
         if student is not None:
             newest = newest.where(ATTEMPTS.c.student == student)
-        query = sa.select(ATTEMPTS).where(ATTEMPTS.c.id.in_(newest)).order_by(ATTEMPTS.c.student)
+        columns = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
+        query = sa.select(*columns).where(ATTEMPTS.c.id.in_(newest)).order_by(ATTEMPTS.c.student)
         with self._gradebook.engine.connect() as connection:
             for row in connection.execution_options(yield_per=100).execute(query).mappings():
                 yield _attempt(row)
+
+    def attempts(self, assignment: str, student: str) -> Iterator[tuple[Attempt, tuple[Written, ...] | None]]:
+        """Every attempt of a student, oldest first, with what they wrote."""
+        query = (
+            sa.select(ATTEMPTS)
+            .where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
+            .order_by(ATTEMPTS.c.id)
+        )
+        with self._gradebook.engine.connect() as connection:
+            for row in connection.execute(query).mappings():
+                yield _attempt(row), unpacked(row["code"])
+
+    def written(self, number: int) -> tuple[Written, ...] | None:
+        """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
+        with self._gradebook.engine.connect() as connection:
+            return unpacked(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
+
+    def assignments(self) -> list[str]:
+        """The assignments of which something was graded."""
+        with self._gradebook.engine.connect() as connection:
+            found = connection.execute(sa.select(ATTEMPTS.c.assignment).distinct().order_by(ATTEMPTS.c.assignment))
+            return list(found.scalars())
+
+    def marks(self, assignment: str, student: str | None = None) -> dict[str, dict[str, Mark]]:
+        """What stands in the gradebook of each student, or of one: by student, for each cell with points, by its name; a check's is its exercise's."""
+        given: dict[tuple[str, str], str] = {
+            (who, name): text or ""
+            for who, name, text in self._of_cells(Comment, assignment, student, Comment.manual_comment)
+        }
+        found: dict[str, dict[str, Mark]] = {}
+        columns = (
+            Grade.auto_score,
+            Grade.manual_score,
+            Grade.extra_credit,
+            Grade.needs_manual_grade,
+            GradeCell.__table__.c.max_score,
+        )
+        for who, cell, auto, manual, extra, waits, most in self._of_cells(Grade, assignment, student, *columns):
+            name = cell.removeprefix("check-")
+            by_hand = manual is not None
+            score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
+            found.setdefault(who, {})[name] = Mark(
+                name, round(score, 6), most, extra or 0.0, given.get((who, name), ""), by_hand, bool(waits)
+            )
+        return found
+
+    def _of_cells(self, kind: Any, assignment: str, student: str | None, *columns: Any) -> Iterator[Any]:
+        """Of each cell's grade or comment: the student, the cell's name, and these columns."""
+        query = (
+            sa.select(SubmittedAssignment.student_id, BaseCell.__table__.c.name, *columns)
+            .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(BaseCell.__table__, BaseCell.__table__.c.id == kind.cell_id)
+            .where(Assignment.name == assignment)
+        )
+        if kind is Grade:
+            query = query.join(GradeCell.__table__, GradeCell.__table__.c.id == kind.cell_id)
+        if student is not None:
+            query = query.where(SubmittedAssignment.student_id == student)
+        with self._gradebook.engine.connect() as connection:
+            yield from connection.execute(query)
+
+    def forget_manual(self, assignment: str, student: str | None = None) -> int:
+        """Take back all that a person gave (scores, extra credit, comments) for an assignment, of one student or of all. Returns for how many cells."""
+        count = 0
+        with self._one_transaction():
+            for submission in self._gradebook.assignment_submissions(assignment):
+                if student not in (None, submission.student.id):
+                    continue
+                for notebook in submission.notebooks:
+                    for grade in notebook.grades:
+                        given = grade.manual_score is not None or bool(grade.extra_credit)
+                        count += given
+                        grade.manual_score, grade.extra_credit = None, None
+                        grade.needs_manual_grade = grade.auto_score is None
+                    for comment in notebook.comments:
+                        comment.manual_comment = None
+        return count
 
     def enter(self, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
         """One submission's scores, comments and history, in one transaction.
@@ -200,6 +380,7 @@ class Book:
                             "remarks": graded.remarks,
                         }
                     ),
+                    code=packed(graded.cells),
                 )
             )
 
@@ -239,6 +420,16 @@ class Book:
         }
 
 
+def _complete(engine: sa.Engine) -> None:
+    """Add to the table of an earlier version the columns that it lacks."""
+    there = {column["name"] for column in sa.inspect(engine).get_columns(ATTEMPTS.name)}
+    for column in ATTEMPTS.columns:
+        if column.name not in there:
+            kind = column.type.compile(engine.dialect)
+            with engine.begin() as connection:
+                connection.execute(sa.text(f"ALTER TABLE {ATTEMPTS.name} ADD COLUMN {column.name} {kind}"))
+
+
 def is_of_one_paper(error: Exception) -> bool:
     """Whether saving failed over what one paper holds; else it would fail over the next one too: the disk, the folder, the database, or our own code's user."""
     ours = (UserError, OSError, sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.PendingRollbackError)
@@ -254,9 +445,11 @@ def _score(grade: Grade, points: float | None) -> None:
 def _attempt(row: Any) -> Attempt:
     record = json.loads(row["record"])
     return Attempt(
+        row["id"],
         row["student"],
         row["submission"],
         row["version"],
+        row["graded_at"],
         row["seconds"],
         row["points"],
         row["max_points"],

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder.desk.marks import Marks, Total, total
 from autograder.marking import outline
 from autograder.marking.outline import Outline
 from ffnlab.cleaning import in_a_line
@@ -24,10 +25,12 @@ CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not grade
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
 
 
-def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], most: int = 100) -> None:
+def of_class(
+    console: Console, assignment: str, attempts: Iterable[Attempt], marks: Mapping[str, Marks], most: int = 100
+) -> None:
     """One line a student (points per exercise, total), remarks, and the mistakes most often named. Of a large class, the first `most` lines.
 
-    attempts: taken one at a time, so that a class of any size needs the same memory.
+    attempts: taken one at a time, so that a class of any size needs the same memory. marks: what stands in the gradebook, by student.
     """
     listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
     shown: list[Attempt] = []
@@ -39,9 +42,9 @@ def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], mos
         for name, verdict in attempt.verdicts.items():
             if verdict.get("mistake"):
                 mistakes[name, str(verdict["cause"])] += 1
-    table = _points(assignment, listed, shown)
+    table = _points(assignment, listed, shown, marks)
     if console.measure(table, options=console.options.update(max_width=10_000)).maximum > console.width:
-        table = _points(assignment, listed, shown, narrow=True)
+        table = _points(assignment, listed, shown, marks, narrow=True)
         console.print(table)
         legend = "   ".join(f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(listed, 1))
         console.print(Text(legend), style="dim")
@@ -55,10 +58,22 @@ def of_class(console: Console, assignment: str, attempts: Iterable[Attempt], mos
         console.print(_listing("Remarks", ("student", "remark"), remarks))
     if mistakes:
         console.print(_misunderstandings(mistakes))
+    waiting = sum(mark.waits for student in marks.values() for mark in student.values())
+    if waiting:
+        console.print(
+            Text(f"{waiting:,} answer{'s' * (waiting > 1)} wait{'s' * (waiting == 1)} for a person, in formgrader.\n"),
+            style="bold",
+        )
 
 
-def _points(assignment: str, listed: Sequence[Outline], attempts: Sequence[Attempt], narrow: bool = False) -> Table:
-    """The table of points; a narrow one has the exercises' numbers as titles and no room to spare."""
+def _points(
+    assignment: str,
+    listed: Sequence[Outline],
+    attempts: Sequence[Attempt],
+    marks: Mapping[str, Marks],
+    narrow: bool = False,
+) -> Table:
+    """The table of points; a narrow one has the exercises' numbers as titles and no room to spare. A total is the gradebook's."""
     table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.padding = (0, 0) if narrow else (0, 1)
     table.add_column("student", no_wrap=True)
@@ -68,8 +83,13 @@ def _points(assignment: str, listed: Sequence[Outline], attempts: Sequence[Attem
     table.add_column("total", justify="right", style="bold", no_wrap=True)
     for attempt in attempts:
         cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in listed]
-        table.add_row(Text(attempt.student), *cells, Text(f"{attempt.points:g}/{attempt.max_points:g}"))
+        table.add_row(Text(attempt.student), *cells, Text(_total(attempt, marks)))
     return table
+
+
+def _total(attempt: Attempt, marks: Mapping[str, Marks]) -> str:
+    kept = marks.get(attempt.student)
+    return str(total(kept) if kept else Total(attempt.points, attempt.max_points))
 
 
 def _cell(verdict: Mapping[str, Any], space: str) -> Text:

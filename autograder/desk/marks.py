@@ -1,0 +1,48 @@
+"""What stands in a gradebook for one cell, and what of it a person gave. Apart from gradebook.py, which brings nbgrader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The score of one cell. `score` is the one that counts, with `extra` credit in it.
+
+    by_hand: a person's score counts, for an answer that only a person reads or in place of the automatic one. waits: a person has to look.
+    comment: a person's.
+    """
+
+    name: str
+    score: float
+    max_score: float
+    extra: float = 0.0
+    comment: str = ""
+    by_hand: bool = False
+    waits: bool = False
+
+
+Marks = Mapping[str, Mark]  # of one submission, by the exercise's name or the cell's
+
+
+@dataclass(frozen=True)
+class Total:
+    """Of a submission: what it has, of what has been looked at, and how many points wait for a person."""
+
+    points: float
+    max_points: float
+    waiting: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.points:g}/{self.max_points:g}" + (f" + {self.waiting:g} to read" if self.waiting else "")
+
+
+def total(marks: Marks) -> Total:
+    """The sum of a submission's marks."""
+    settled = [mark for mark in marks.values() if not mark.waits]
+    return Total(
+        round(sum(mark.score for mark in settled), 6),
+        round(sum(mark.max_score for mark in settled), 6),
+        round(sum(mark.max_score for mark in marks.values() if mark.waits), 6),
+    )

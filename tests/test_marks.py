@@ -1,0 +1,200 @@
+"""What a person gives in formgrader: it stays whatever is graded again, it is in the total and on the page, and exercises may come and go."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import sqlalchemy as sa
+from nbgrader.api import Gradebook
+from rich.console import Console
+from test_rebuild import place
+
+from autograder.desk import feedback, gradebook, report
+from autograder.desk.marks import Mark, total
+from autograder.engine import rebuild
+from autograder.engine.graded import Graded
+from autograder.house import Class, release, solution
+from ffnlab import exercises
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned
+
+FFN = "02_feed_forward"
+LISTED = exercises.of_notebook(FFN)
+QUESTION, EXERCISE = "M2", "ffn_forward"
+
+
+def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -> Graded:
+    """A graded submission of notebook 02: every exercise right, or none; and the question that a person reads answered."""
+    notebook = json.loads(release(FFN).read_text(encoding="utf-8"))
+    notebook["cells"][place(notebook, QUESTION)]["source"] = answer
+    notebook["cells"][place(notebook, EXERCISE)]["source"] = "def ffn_forward(*all):\n    return 'my own code'"
+    cells = rebuild.rebuild(FFN, json.dumps(notebook).encode(), 10 * 2**20).cells
+    right = {e.name: Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),)) for e in LISTED}
+    return Graded(FFN, right if earned else {e.name: not_earned(e, "It is not right.") for e in LISTED}, cells)
+
+
+@pytest.fixture
+def school(tmp_path: Path) -> Class:
+    """A class in which zoe and yan have been graded once."""
+    found = Class(tmp_path)
+    with gradebook.Book(found) as book:
+        book.know(FFN)
+        for student in ("zoe", "yan"):
+            enter(found, book, student, paper())
+    return found
+
+
+def enter(school: Class, book: gradebook.Book, student: str, graded: Graded) -> None:
+    """As grading does it."""
+    given = book.marks(FFN, student).get(student, {})
+    feedback.write(school, student, graded, None, given)
+    book.enter(student, graded, "0" * 64, None)
+
+
+def give(school: Class, student: str, name: str, comment: str = "", **scores: Any) -> None:
+    """As formgrader does it."""
+    with Gradebook(school.db_url) as book:
+        cell = "check-" + name if name in {e.name for e in LISTED} else name
+        grade = book.find_grade(cell, FFN, FFN, student)
+        for what, number in scores.items():
+            setattr(grade, what, number)
+        grade.needs_manual_grade = False
+        book.find_comment(name, FFN, FFN, student).manual_comment = comment
+        book.db.commit()
+
+
+def page(school: Class, student: str = "zoe") -> str:
+    return (school.feedback / student / FFN / f"{FFN}.html").read_text(encoding="utf-8")
+
+
+def again(school: Class) -> feedback.Again:
+    with gradebook.Book(school) as book:
+        return feedback.write_again(school, FFN, book)
+
+
+FULL = sum(e.points for e in LISTED)
+
+
+def test_an_answer_waits_for_a_person_and_the_total_says_so(school: Class) -> None:
+    with gradebook.Book(school) as book:
+        marks = book.marks(FFN)
+        assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
+        console = Console(width=200, file=io.StringIO())
+        report.of_class(console, FFN, book.latest(FFN), marks)
+        said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"{FULL:g}/{FULL:g} + 3 to read" in said and "2 answers wait for a person" in said
+    assert f"{FULL:g} of {FULL:g} points, 3 more to be read" in page(school)
+
+
+def test_what_a_person_gave_is_in_the_total_and_on_the_page(school: Class) -> None:
+    give(school, "zoe", QUESTION, "Nearly: <b>where</b> is it?", manual_score=2.0)
+    give(school, "zoe", EXERCISE, manual_score=1.5)
+    give(school, "yan", QUESTION, manual_score=3.0, extra_credit=0.5)
+    assert again(school).written == 2
+    points = next(e.points for e in LISTED if e.name == EXERCISE)
+    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(school) and "to be read" not in page(school)
+    assert "Nearly: &lt;b&gt;where&lt;/b&gt; is it?" in page(school) and "scored by your instructor" in page(school)
+    assert f"{FULL + 3.5:g} of {FULL + 3:g} points" in page(school, "yan") and "+0.5 extra credit" in page(
+        school, "yan"
+    )
+    assert "my own code" in page(school), "what the student wrote is still there"
+
+
+def test_grading_again_keeps_what_a_person_gave_and_only_asks_to_look_again(school: Class) -> None:
+    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
+    give(school, "zoe", EXERCISE, manual_score=1.5)
+    with gradebook.Book(school) as book:
+        book.know(FFN)
+        enter(school, book, "zoe", paper(earned=False))
+        marks = book.marks(FFN, "zoe")["zoe"]
+    assert (marks[QUESTION].score, marks[QUESTION].comment, marks[EXERCISE].score) == (2.0, "Good.", 1.5)
+    assert "Good." in page(school) and f"3.5 of {FULL + 3:g} points" in page(school)
+
+
+def test_what_a_person_gave_can_be_taken_back(school: Class) -> None:
+    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
+    give(school, "zoe", EXERCISE, manual_score=1.5, extra_credit=1.0)
+    give(school, "yan", QUESTION, "Yes.", manual_score=3.0)
+    with gradebook.Book(school) as book:
+        assert book.forget_manual(FFN, "zoe") == 2
+        marks = book.marks(FFN)
+    assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read" and not marks["zoe"][QUESTION].comment
+    assert marks["yan"][QUESTION].comment == "Yes."
+
+
+def test_every_attempt_keeps_its_code(school: Class) -> None:
+    with gradebook.Book(school) as book:
+        enter(school, book, "zoe", paper("Another answer."))
+        (_, first), (_, second) = book.attempts(FFN, "zoe")
+        assert first and second
+        answers = [{cell.name: cell.source for cell in code}[QUESTION] for code in (first, second)]
+    assert answers == ["It drops out the hidden layer.", "Another answer."]
+
+
+def test_a_gradebook_of_the_first_edition_is_completed_and_its_pages_stay(school: Class) -> None:
+    before = page(school)
+    engine = sa.create_engine(school.db_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE autograder_attempt DROP COLUMN code"))
+    engine.dispose()
+    done = again(school)
+    assert (done.written, done.left) == (0, ["yan", "zoe"]) and page(school) == before
+    with gradebook.Book(school) as book:
+        enter(school, book, "zoe", paper())
+    assert again(school).left == ["yan"]
+
+
+def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(school: Class) -> None:
+    unread = Graded(FFN, {e.name: not_earned(e, "There is no notebook in the submission.") for e in LISTED})
+    with gradebook.Book(school) as book:
+        enter(school, book, "zoe", unread)
+    give(school, "zoe", EXERCISE, "Please hand in the notebook.")
+    assert again(school).written == 2
+    assert page(school).count("There is no notebook") == 1 and "Please hand in the notebook." in page(school)
+
+
+# Exercises come and go.
+
+
+@pytest.fixture
+def changed(school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
+    """The class after `quiz_kinds` of notebook 02 has become `quiz_new`, with two points."""
+    (name,) = [e.name for e in LISTED if e.name.startswith("quiz_")][:1]
+    text = (
+        solution(FFN)
+        .read_text(encoding="utf-8")
+        .replace(f'"{name}"', '"quiz_new"')
+        .replace(f"check-{name}", "check-quiz_new")
+    )
+    notebook = nbformat.reads(text, as_version=4)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "check-quiz_new":
+            cell.metadata.nbgrader.points = 2
+    path = tmp_path / "changed.ipynb"
+    nbformat.write(notebook, path)
+    monkeypatch.setattr(gradebook, "solution", lambda assignment: path)
+    return school
+
+
+def test_exercises_come_and_go_although_somebody_was_graded(changed: Class) -> None:
+    (gone,) = [e.name for e in LISTED if e.name.startswith("quiz_")][:1]
+    give(changed, "zoe", QUESTION, "Good.", manual_score=2.0)
+    with gradebook.Book(changed) as book:
+        book.know(FFN)
+        book.know(FFN)
+        marks = book.marks(FFN)
+        assert gone not in marks["zoe"] and marks["zoe"]["quiz_new"] == Mark("quiz_new", 0.0, 2.0, waits=True)
+        assert marks["zoe"][QUESTION].comment == "Good.", "what a person gave elsewhere stays"
+        graded = paper()
+        graded.verdicts["quiz_new"] = Verdict("quiz_new", Outcome.EARNED, (AspectVerdict("choice", 2.0, 2.0),))
+        del graded.verdicts[gone]
+        enter(changed, book, "zoe", graded)
+        assert book.marks(FFN, "zoe")["zoe"]["quiz_new"].score == 2.0
+    with Gradebook(changed.db_url) as nbgraders:
+        names = {cell.name for cell in nbgraders.find_notebook(FFN, FFN).grade_cells}
+        assert "check-quiz_new" in names and f"check-{gone}" not in names
+        assert nbgraders.find_submission(FFN, "zoe").score == pytest.approx(FULL - 1 + 2 + 2)
