@@ -1,0 +1,60 @@
+"""The command line, `autograder`: one module a group of commands. The only place that prints."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import sys
+import traceback
+from pathlib import Path
+
+# isort: off
+from autograder.cli import grading, authors  # each adds its commands, in the order of `--help`
+
+# isort: on
+from autograder.cli.shared import app, shown
+from autograder.house import UserError
+
+__all__ = ["app", "authors", "grading", "main"]
+
+OF_THE_FILE_SYSTEM = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run the command line: what a user can mend is one line on stderr and exit status 2."""
+    try:
+        app()
+    except Exception as error:
+        line = _mendable(error)
+        if not line:
+            raise
+        sys.stderr.write(f"autograder: {line}\n")
+        sys.exit(2)
+    finally:
+        gc.freeze()  # a million objects are left, and nobody needs their memory back: the interpreter ends sooner
+
+
+def _mendable(error: Exception) -> str:
+    """One line for an error that its reader can mend; empty where it is a fault of ours, whose traceback should be seen."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, SyntaxError) and _is_authors(error.filename or ""):
+        return f"{shown(Path(str(error.filename)))}, line {error.lineno}: {error.msg}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if _is_authors(frame.filename):
+            return f"{shown(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
+    if isinstance(error, OSError) and error.errno in OF_THE_FILE_SYSTEM and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if type(error).__name__ == "OperationalError":  # SQLAlchemy's, whom not every command has imported
+        return "the gradebook can't be written: " + str(getattr(error, "orig", error)).splitlines()[0]
+    from autograder.jail.sandbox import JailBroken
+    from autograder.keys.problem import KeyProblem
+
+    return str(error) if isinstance(error, (JailBroken, KeyProblem)) else ""
+
+
+def _is_authors(filename: str) -> bool:
+    """Whether a file is one that authors write: a key or an exercise."""
+    return Path(filename).parent.name in ("keys", "exercises") and Path(filename).name != "__init__.py"

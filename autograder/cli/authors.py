@@ -1,0 +1,164 @@
+"""Commands for authors: building, the matrix, the twenty secrets, the sample class, the handout, the bench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from autograder.cli.shared import app, bar, console_of, notebook_of, shown
+from autograder.house import Class, UserError, alone, assignments, importing, known, root
+
+
+@app.command()
+def build(
+    assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
+) -> None:
+    """Make solution notebooks, student notebooks and shipped answers again: only what changed."""
+    from autograder.authoring import build as builder
+
+    for name in assignment or assignments():
+        if name not in assignments():
+            raise UserError(f"there is no solutions/{name}.py")
+        if not builder.build(name, force, typer.echo):
+            typer.echo(f"{name}: nothing has changed")
+
+
+@app.command()
+def matrix(
+    exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
+    problems: Annotated[bool, typer.Option("--problems", help="Only rows that are not as they must be.")] = False,
+) -> None:
+    """Print exercise × kept answer → points and message, on public and on hidden draws. Exit status 1 where one is not as it must be."""
+    import torch
+
+    from autograder import keys
+    from autograder.authoring import build as builder
+    from autograder.desk import report
+    from autograder.marking import draws
+    from autograder.marking import matrix as matrices
+    from ffnlab import exercises
+
+    torch.set_num_threads(1)  # the tensors are small
+    console = console_of()
+    names = exercise or list(exercises.every())
+    found: list[matrices.Row] = []
+    for name in names:
+        try:
+            key = keys.find(name)
+        except LookupError as error:
+            raise UserError(str(error.args[0])) from None
+        seeds = {"public": draws.public_seeds(key.exercise), "hidden": draws.development(name)}
+        found += matrices.rows(key, seeds, builder.solution_answer(name))
+    wrong = [row for row in found if row.problem]
+    shown = wrong if problems else found
+    if shown:
+        report.matrix_table(console, shown)
+    kept = {(row.answer.exercise, row.answer.name): row.answer.kind for row in found}
+    kinds = list(kept.values())
+    console.print(
+        f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(found)} verdicts: "
+        + (
+            f"{len(wrong)} not as they must be"
+            if wrong
+            else "all right answers earn full marks, all mistakes are named"
+        )
+    )
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+def luck(
+    assignment: Annotated[
+        list[str] | None, typer.Argument(help="Assignments. [default: all whose key has changed]")
+    ] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option(help="Only this exercise; nothing is recorded. May be given again.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+) -> None:
+    """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then nothing is recorded."""
+    with importing():
+        from autograder.authoring import luck as lucks
+
+    def try_out(title: str, names: list[str]) -> list[lucks.Unsteady]:
+        with bar(console) as progress:
+            task = progress.add_task(title, total=len(names) * lucks.SECRETS, rate="")
+            found = lucks.tried(names, lambda: progress.advance(task), workers)
+        wrong = [row for name in names for row in lucks.unsteady(name, found[name])]
+        if not wrong and not exercise:
+            lucks.keep(title, found)
+        return wrong
+
+    console = console_of()
+    if exercise:
+        for name in exercise:
+            notebook_of(name)
+        unsteady = try_out("exercises", exercise)
+    else:
+        chosen = [known(name) for name in assignment] if assignment else list(lucks.outdated())
+        unsteady = [row for name in chosen for row in try_out(name, lucks.names(name))]
+    for row in unsteady:
+        console.print(Text(str(row)), soft_wrap=True)
+    if unsteady:
+        raise typer.Exit(1)
+    console.print(f"Every kept answer gets the same points and the same name on each of {lucks.SECRETS} secrets.")
+
+
+@app.command()
+def sample(
+    students: Annotated[int, typer.Argument(min=1, help="How many.")] = 16,
+    grading: Annotated[Path | None, typer.Option(help="Where. [default: grading/sample/]")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same class.")] = 1,
+) -> None:
+    """Make a sample class from the marking guide."""
+    from autograder.authoring import sample as samples
+
+    usual = root() / "grading" / "sample"
+    school = Class(grading or usual)
+    with alone(school):
+        if school.folder.resolve() == usual.resolve():
+            samples.forget(school)
+        elif not school.is_empty():
+            raise UserError(
+                f"{school.submitted} is not empty, and a sample class would take the place of what is there"
+            )
+        names = samples.make(school, students, seed)
+    typer.echo(f"{len(names)} students in {shown(school.submitted)}")
+
+
+@app.command()
+def handout(
+    target: Annotated[Path, typer.Argument(help="The zip file.")] = Path("dist/course.zip"),
+) -> None:
+    """Zip course/ for students."""
+    from autograder.authoring import build as builder
+
+    typer.echo(f"{shown(builder.handout(target))}")
+
+
+@app.command()
+def bench(
+    assignment: Annotated[str, typer.Argument(help="The assignment.")] = "02_feed_forward",
+    students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 100,
+    plain: Annotated[int, typer.Option(min=1, help="How many nbgrader and otter-grader grade.")] = 10,
+    growth: Annotated[list[int] | None, typer.Option(min=1, help="Also a class of this size; may be repeated.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw how time and memory grow into this PNG file.")] = None,
+    otter: Annotated[
+        Path | None,
+        typer.Option(
+            help="The command `otter` of an environment with otter-grader and the course. `make bench` makes one."
+        ),
+    ] = None,
+) -> None:
+    """Measure: plain nbgrader, and otter-grader, against this engine; same class, same machine, one run."""
+    from autograder.authoring import bench as benches
+
+    known(assignment)
+    if otter is not None and not otter.is_file():
+        raise UserError(f"there is no {otter}")
+    benches.run(console_of(), assignment, students, plain, growth or [], picture, otter)

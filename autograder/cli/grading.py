@@ -1,0 +1,304 @@
+"""Commands that grade: a class, one answer, many answers; and what grading rests on."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from autograder.cli.shared import (
+    GradebookUrl,
+    Grading,
+    app,
+    bar,
+    class_of,
+    class_or_sample,
+    console_of,
+    notebook_of,
+    shown,
+    source_of,
+)
+from autograder.house import Class, UserError, alone, importing, known, root
+from autograder.jail.limits import Limits
+
+if TYPE_CHECKING:
+    from autograder.desk import classroom
+    from autograder.engine import pool
+    from autograder.jail.sandbox import Mode
+
+LIMITS = [limit.name for limit in fields(Limits)]
+
+
+@app.command()
+def grade(
+    assignment: Annotated[
+        list[str] | None, typer.Argument(help="Assignments. [default: all that were submitted]")
+    ] = None,
+    grading: Grading = None,
+    student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
+    exercise: Annotated[
+        str | None, typer.Option(help="Judge only this exercise again; keep the other verdicts.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Grade again what has not changed.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Submissions side by side. [default: the cores]")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Grade on a Dask cluster: its scheduler's address.")] = None,
+    db_url: GradebookUrl = None,
+    jail: Annotated[
+        str, typer.Option(help="bubblewrap, or, where that can't be had: container (yours, around this) or none.")
+    ] = "bubblewrap",
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"A limit as NAME=NUMBER, in seconds, bytes or processes: {', '.join(LIMITS)}. May be given again."
+        ),
+    ] = None,
+    students: Annotated[int, typer.Option(min=1, help="How many students a new sample class has.")] = 16,
+    start_anew: Annotated[
+        bool,
+        typer.Option(
+            "--start-anew", help="Make a new gradebook, or draw new hidden inputs, where the class's are gone."
+        ),
+    ] = False,
+    forget_manual: Annotated[
+        bool,
+        typer.Option(
+            "--forget-manual", help="Take back scores, extra credit and comments given by hand; they stay otherwise."
+        ),
+    ] = False,
+) -> None:
+    """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
+    from autograder.engine import forkserver
+
+    if not scheduler:
+        forkserver.start()
+    with importing():
+        from autograder.desk import classroom
+        from autograder.engine import pool
+        from autograder.jail.sandbox import Mode
+
+    console = console_of()
+    for name in assignment or []:
+        known(name)
+    limits = _limits(limit or [])
+    mode = _mode(jail)
+    if mode is not Mode.BUBBLEWRAP:
+        console.print(
+            f"--jail={jail}: student code is not kept in by this program; every grade says so.", style="bold red"
+        )
+    school = class_of(grading, db_url)
+    if school.is_empty() and grading is None:
+        school = Class(root() / "grading" / "sample", db_url)
+        if school.is_empty():
+            from autograder.authoring import sample
+
+            with alone(school):
+                sample.make(school, students)
+            console.print(
+                "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
+                style="dim",
+            )
+        else:
+            console.print(
+                "grading/submitted/ is empty: grading the sample class in grading/sample/ "
+                "(`autograder sample NUMBER` makes a new one).",
+                style="dim",
+            )
+    names = assignment or classroom.submitted_assignments(school)
+    if exercise:
+        names = [notebook_of(exercise)]
+        if assignment and assignment != names:
+            raise UserError(f"{exercise} is an exercise of {names[0]}, not of {', '.join(assignment)}")
+    elif student and not assignment:
+        names = [name for name in names if (school.submitted / student / name).is_dir()]
+        if not names:
+            raise UserError(f"no submission by {student} in {school.submitted}")
+    if not names:
+        raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
+    with alone(school):
+        if scheduler:
+            opened = pool.on_cluster(scheduler, limits, mode)
+        else:
+            most = 1 if student else max(1, classroom.students(school))
+            opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode, (school.folder,))
+        with opened as team:
+            for name in names:
+                _grade(console, school, name, team, student, exercise, force, start_anew, forget_manual)
+
+
+def _mode(name: str) -> Mode:
+    from autograder.jail.sandbox import Mode
+
+    try:
+        return Mode(name)
+    except ValueError:
+        raise UserError(f"--jail={name}: there are {', '.join(Mode)}") from None
+
+
+def _limits(given: list[str]) -> Limits:
+    """The limits with what was given as NAME=NUMBER."""
+    changed: dict[str, Any] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = 0
+        seconds = name.endswith("seconds")
+        if name not in LIMITS or not 0 < value < float("inf") or not (seconds or value.is_integer()):
+            raise UserError(
+                f"--limit {text}: NAME=NUMBER was expected, with one of {', '.join(LIMITS)} and a positive number, "
+                "a whole one if it does not count seconds"
+            )
+        changed[name] = value if seconds else int(value)
+    return replace(Limits(), **changed)
+
+
+def _grade(
+    console: Console,
+    school: Class,
+    assignment: str,
+    team: pool.Team,
+    student: str | None,
+    exercise: str | None,
+    force: bool,
+    anew: bool,
+    forget_manual: bool,
+) -> None:
+    from autograder.desk import classroom
+
+    with bar(console) as progress:
+        task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
+
+        def tell(done: classroom.Done, total: int) -> None:
+            speed = progress.tasks[task].speed or 0
+            progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
+
+        try:
+            summary = classroom.grade(school, assignment, team, student, exercise, force, anew, tell)
+        except KeyboardInterrupt:
+            progress.stop()
+            sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
+            raise typer.Exit(130) from None
+    from autograder.desk import feedback, gradebook, log, report
+
+    with gradebook.Book(school) as book:
+        if forget_manual:
+            count = book.forget_manual(assignment, student)
+            console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
+            feedback.write_again(school, assignment, book, student)
+        report.of_class(console, assignment, book.latest(assignment, student), book.marks(assignment, student))
+    said = f"{summary.graded} graded"
+    if summary.unchanged:
+        said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
+    if summary.not_graded:
+        said += f", {summary.not_graded} of them not in full: look for “not graded” in the log"
+    said += (
+        f".\nFeedback pages: {shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html"
+        f"\nLog: {shown(school.folder / log.FILE)}\n"
+    )
+    console.print(Text(said), soft_wrap=True)
+    for folders in summary.passed_over:
+        console.print(
+            Text(f"Not looked at in {shown(school.submitted)}: {folders}\n", style="bold red"), soft_wrap=True
+        )
+
+
+@app.command()
+def feedback(
+    assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all that were graded]")] = None,
+    grading: Grading = None,
+    student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
+    db_url: GradebookUrl = None,
+) -> None:
+    """Make the feedback pages again, with what was scored and written by hand in formgrader since."""
+    with importing():
+        from autograder.desk import feedback as pages
+        from autograder.desk import gradebook
+
+    school, console = class_or_sample(grading, db_url), console_of()
+    with alone(school), gradebook.Book(school) as book:
+        names = [known(name) for name in assignment or []] or book.assignments()
+        if not names:
+            raise UserError(f"nothing has been graded in {school.folder}")
+        for name in names:
+            with bar(console) as progress:
+                task = progress.add_task(name, total=None, rate="")
+                done = pages.write_again(school, name, book, student, partial(progress.advance, task))
+            console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
+            if done.left:
+                console.print(
+                    Text(
+                        f"left as they are, graded by an earlier version (`autograder grade --force` makes them): {', '.join(done.left)}"
+                    ),
+                    soft_wrap=True,
+                )
+
+
+@app.command()
+def answer(
+    exercise: Annotated[str, typer.Argument(help="The exercise's name, e.g. ffn_forward.")],
+    file: Annotated[Path, typer.Argument(help="What a student would type in the exercise's cell.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Grade one answer to one exercise, in the jail."""
+    from autograder.engine.grade import grade_answer
+
+    result = grade_answer(exercise, source_of(file))
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _line(result))
+
+
+@app.command()
+def answers(
+    folder: Annotated[Path, typer.Argument(help="A folder of FOLDER/<exercise>/*.py.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line each, with the file's name.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
+) -> None:
+    """Grade every FOLDER/<exercise>/*.py, in the jail."""
+    from autograder.engine.grade import grade_answer
+    from autograder.jail.sandbox import Jail
+    from ffnlab import exercises
+
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder")
+    files = sorted(folder.glob("*/*.py"))
+    if not files:
+        raise UserError(f"{folder} holds no <exercise>/*.py")
+    unknown = sorted({file.parent.name for file in files} - set(exercises.every()))
+    if unknown:
+        raise UserError(f"{folder}: there is no exercise called {', '.join(unknown)}")
+    sources = [source_of(file) for file in files]
+    with Jail() as jail, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        results = pool.map(
+            lambda pair: grade_answer(pair[0].parent.name, pair[1], jail), zip(files, sources, strict=True)
+        )
+        for file, result in zip(files, results, strict=True):
+            name = str(file.relative_to(folder))
+            typer.echo(
+                json.dumps({"file": name, **result}, ensure_ascii=False) if as_json else f"{name}: {_line(result)}"
+            )
+
+
+def _line(result: dict[str, object]) -> str:
+    from ffnlab.cleaning import in_a_line
+
+    score = f"{result['points']:g} of {result['max_points']:g}"
+    named = f" [{result['mistake']}]" if result["mistake"] else ""
+    return f"{result['outcome']}, {score}{named}. {in_a_line(str(result['message']), 600)}"
+
+
+@app.command()
+def doctor() -> None:
+    """Try every layer that grading rests on. Exit status 1 where one is missing."""
+    from autograder.engine import doctor as doctors
+
+    if not doctors.examine(typer.echo):
+        raise typer.Exit(1)

@@ -1,0 +1,86 @@
+"""What several groups of commands share: the application, the console, and how a class is named."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from autograder.house import Class, UserError, root
+
+app = typer.Typer(
+    help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+Grading = Annotated[Path | None, typer.Option(help="The class's folder, with submitted/ in it. [default: grading/]")]
+
+
+GradebookUrl = Annotated[
+    str | None,
+    typer.Option(envvar="AUTOGRADER_DB_URL", help="The gradebook. [default: gradebook.db in the class's folder]"),
+]
+
+
+def bar(console: Console) -> Progress:
+    """A progress bar that goes when the work is done; a task has a field `rate`."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True,
+    )  # fmt: skip
+
+
+def console_of() -> Console:
+    """A console as wide as the terminal; wide, where the output goes to a file or a pipe."""
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def class_of(folder: Path | None, db_url: str | None) -> Class:
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{folder} is not a folder")
+    return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"), db_url)
+
+
+def class_or_sample(folder: Path | None, db_url: str | None) -> Class:
+    """The class of that folder; without one the usual class, or the sample class while nobody has submitted anything."""
+    school = class_of(folder, db_url)
+    sample = Class(root() / "grading" / "sample", db_url)
+    return sample if folder is None and school.is_empty() and not sample.is_empty() else school
+
+
+def source_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file} can't be read: {error}") from None
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def notebook_of(exercise: str) -> str:
+    from autograder.marking import outline
+
+    try:
+        return outline.notebook_of(exercise)
+    except LookupError as error:
+        raise UserError(str(error.args[0])) from None
