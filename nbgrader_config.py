@@ -1,20 +1,21 @@
 """nbgrader's steps mapped to this project's folders.
 
-Read by nbgrader's commands and by formgrader (`jupyter lab`), started in this folder.
-AUTOGRADER_GRADING=grading/sample points them at another class, which has its own gradebook.
+Read by nbgrader's commands and by formgrader (`jupyter lab`), started in this folder. AUTOGRADER_GRADING=grading/sample points them at another class, which
+has its own gradebook. While nobody has submitted anything, formgrader shows the sample class; nbgrader's commands never work there unasked.
 """
 
 import os
 import sys
 from pathlib import Path
 
-from autograder.desk import handed_in, shown
+from autograder.desk import formgrader, handed_in
 
 c = get_config()  # noqa: F821 - traitlets puts get_config here before it runs this file
 
 root = Path(__file__).resolve().parent
 submissions = any((root / "grading" / "submitted").glob("*/*"))
-sample = not submissions and (root / "grading" / "sample" / "submitted").is_dir()
+command = "nbgrader" in Path(sys.argv[0]).as_posix().split("/")[-2:]  # .venv/bin/nbgrader, or nbgrader/__main__.py
+sample = not submissions and not command and (root / "grading" / "sample" / "submitted").is_dir()
 usual = "grading/sample" if sample else "grading"
 grading = os.environ.get("AUTOGRADER_GRADING", usual)  # relative to the root, or absolute
 
@@ -47,5 +48,5 @@ c.ExecutePreprocessor.timeout = 300
 # Formgrader and generate_feedback show what students wrote. Their templates render Markdown as it comes, whatever `sanitize_html` says: so by filters of ours,
 # without scripts, requests and the names of the page's own parts. `sanitize_html` leaves out what no filter sees: widgets and JavaScript.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.filters = shown.FILTERS
+formgrader.set_up(c, root / grading, sample=Path(grading).name == "sample")
 handed_in.nbgrader_reads_timestamps_like_this()

@@ -12,6 +12,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -156,15 +157,19 @@ def _affordable(context: jinja2.runtime.Context, kind: str, length: int) -> bool
 @jinja2.pass_context
 def markdown2html(context: jinja2.runtime.Context, source: str) -> Markup:
     """A Markdown cell, or a comment, as HTML that does not act."""
-    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-
     if not _affordable(context, "markdown", _length(source)):
         return _plain(source)
     cell = context.get("cell", {})
     if not cell.get("metadata", {}).get("nbgrader", {}).get("locked"):
         source = markdown(source)  # so that what is taken out below is read as text
-    attachments = cell.get("attachments", {})
-    renderer = IPythonRenderer(escape=False, attachments=attachments, exclude_anchor_links=True)
+    return trusted_markdown(source, cell.get("attachments", {}))
+
+
+def trusted_markdown(source: str, attachments: Mapping[str, Any] = MappingProxyType({})) -> Markup:
+    """Markdown of ours as HTML that does not act all the same. Rendering it takes as long as it takes."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    renderer = IPythonRenderer(escape=False, attachments=dict(attachments), exclude_anchor_links=True)
     return Markup(html(MarkdownWithMath(renderer=renderer).render(source)))
 
 
