@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -22,11 +23,12 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from rich.console import Console
 from test_cleaning import ANY_TEXT
 from test_rebuild import ANSWER, MOST, answered
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, shown
+from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, report, shown
 from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
 from autograder.house import Class, UserError, alone
@@ -93,7 +95,7 @@ def grade(school: Class, **how: Any) -> tuple[classroom.Summary, dict[str, Grade
         if one.graded:
             done[one.submission.student] = one.graded
 
-    return classroom.grade(school, START, Nobody(), tell=tell, **how), done
+    return classroom.grade(school, START, Nobody(), classroom.Asked(**how), tell), done
 
 
 # One paper costs that paper alone
@@ -512,3 +514,35 @@ def test_what_an_earlier_version_left_open_is_closed(used: Class) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
     with alone(used):
         assert [path for path in kept if path.stat().st_mode & 0o077] == []
+
+
+# A dry run
+
+
+def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
+    graded_here: dict[bytes, Graded], tmp_path: Path
+) -> None:
+    school = Class(tmp_path)
+    same, worse = (json.dumps(answered(f"{ANSWER}  # {who}")).encode() for who in ("same", "worse"))
+    for student, data in (("sam", same), ("wes", worse)):
+        hand_in(school, student, data)
+    grade(school)
+    hand_in(school, "new")
+    less = earned() | {"hello_shape": not_earned(exercises.find("hello_shape"), "It is not right.")}
+    graded_here[worse] = rebuilt(worse, less)
+    before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
+    found: list[classroom.Change] = []
+
+    def tell(done: classroom.Done, total: int) -> None:
+        found.extend(filter(None, [done.change()]))
+
+    summary = classroom.grade(school, START, Nobody(), classroom.Asked(force=True, dry=True), tell)
+    assert summary.graded == 3
+    changes = {change.student: change for change in found}
+    assert set(changes) == {"new", "wes"} and changes["new"].new
+    assert changes["wes"].exercises == {"hello_shape": (2.0, 0.0)} and changes["wes"].points == (2.0, 0.0)
+    assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()} == before
+    console = Console(width=160, file=io.StringIO())
+    report.of_changes(console, START, found)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "hello_shape 2 → 0" in said and said.index("wes") < said.index("new")

@@ -168,7 +168,8 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
 def grade_class(school: Class, assignment: str, team: pool.Team, **how: Any) -> dict[str, classroom.Done]:
     """What became of each student's submission."""
     done: dict[str, classroom.Done] = {}
-    classroom.grade(school, assignment, team, tell=lambda one, _: done.update({one.submission.student: one}), **how)
+    asked = classroom.Asked(**how)
+    classroom.grade(school, assignment, team, asked, lambda one, _: done.update({one.submission.student: one}))
     return done
 
 

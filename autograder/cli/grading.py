@@ -68,6 +68,9 @@ def grade(
             "--start-anew", help="Make a new gradebook, or draw new hidden inputs, where the class's are gone."
         ),
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Grade everything, write nothing, and tell whose points would change.")
+    ] = False,
     forget_manual: Annotated[
         bool,
         typer.Option(
@@ -131,7 +134,8 @@ def grade(
             opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode, (school.folder,))
         with opened as team:
             for name in names:
-                _grade(console, school, name, team, student, exercise, force, start_anew, forget_manual)
+                asked = classroom.Asked(student, exercise, force or dry_run, start_anew, dry_run)
+                _grade(console, school, name, team, asked, forget_manual)
 
 
 def _mode(name: str) -> Mode:
@@ -167,35 +171,40 @@ def _grade(
     school: Class,
     assignment: str,
     team: pool.Team,
-    student: str | None,
-    exercise: str | None,
-    force: bool,
-    anew: bool,
+    asked: classroom.Asked,
     forget_manual: bool,
 ) -> None:
     from autograder.desk import classroom
 
+    changes: list[classroom.Change] = []
     with bar(console) as progress:
         task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
 
         def tell(done: classroom.Done, total: int) -> None:
             speed = progress.tasks[task].speed or 0
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
+            if asked.dry and (change := done.change()):
+                changes.append(change)
 
         try:
-            summary = classroom.grade(school, assignment, team, student, exercise, force, anew, tell)
+            summary = classroom.grade(school, assignment, team, asked, tell)
         except KeyboardInterrupt:
             progress.stop()
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
             raise typer.Exit(130) from None
     from autograder.desk import feedback, gradebook, log, report
 
+    if asked.dry:
+        report.of_changes(console, assignment, changes)
+        console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
+        return
     with gradebook.Book(school) as book:
         if forget_manual:
-            count = book.forget_manual(assignment, student)
+            count = book.forget_manual(assignment, asked.student)
             console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
-            feedback.write_again(school, assignment, book, student)
-        report.of_class(console, assignment, book.latest(assignment, student), book.marks(assignment, student))
+            feedback.write_again(school, assignment, book, asked.student)
+        attempts, marks = book.latest(assignment, asked.student), book.marks(assignment, asked.student)
+        report.of_class(console, assignment, attempts, marks)
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"

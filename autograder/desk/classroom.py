@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.desk import feedback, handed_in, ledger, log
 from autograder.engine import pool
@@ -16,6 +17,9 @@ from autograder.house import NAME, Class, UserError, assignments, importing, kno
 from autograder.marking import draws, markings, outline
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome, Verdict, not_earned
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.desk.gradebook import Attempt, Book
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,37 @@ class Submission:
     remark: str = ""
 
 
+@dataclass(frozen=True)
+class Change:
+    """How a submission's points differ from those before. exercises: by name, then and now; None where it was, or is, not there. new: never graded before."""
+
+    student: str
+    exercises: dict[str, tuple[float | None, float | None]]
+    new: bool
+
+    @property
+    def points(self) -> tuple[float, float]:
+        """Of these exercises together, then and now."""
+        then, now = ([points or 0.0 for points in side] for side in zip(*self.exercises.values(), strict=True))
+        return sum(then), sum(now)
+
+
 @dataclass
 class Done:
-    """What became of one submission."""
+    """What became of one submission. graded: None where it was graded before and nothing has changed. before: its attempt until now."""
 
     submission: Submission
-    graded: Graded | None  # None: graded before, nothing has changed
+    graded: Graded | None
+    before: Attempt | None = None
+
+    def change(self) -> Change | None:
+        """How its points differ from those before, if they do."""
+        if self.graded is None:
+            return None
+        now = {name: verdict.points for name, verdict in self.graded.verdicts.items()}
+        then = {name: float(verdict["points"]) for name, verdict in self.before.verdicts.items()} if self.before else {}
+        differ = {name: (then.get(name), now.get(name)) for name in {**now, **then} if then.get(name) != now.get(name)}
+        return Change(self.submission.student, differ, self.before is None) if differ or not self.before else None
 
 
 @dataclass
@@ -123,92 +152,120 @@ def _submission(student: str, assignment: str, folder: Path) -> Submission:
     return Submission(student, assignment, folder, None, found)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is to be graded. The default: what is new or has changed.
+
+    student: only this one. exercise: judge only this one again and keep the verdicts on the others (of a submission that has none yet,
+    everything is graded). force: also what has not changed. anew: a gradebook, or a secret of the hidden draws, that is gone beside
+    results may be made again. dry: nothing is written; what would change is only told.
+    """
+
+    student: str | None = None
+    exercise: str | None = None
+    force: bool = False
+    anew: bool = False
+    dry: bool = False
+
+
+EVERYTHING = Asked()
+
+
 def grade(
     school: Class,
     assignment: str,
     team: pool.Team,
-    student: str | None = None,
-    exercise: str | None = None,
-    force: bool = False,
-    anew: bool = False,
+    asked: Asked = EVERYTHING,
     tell: Callable[[Done, int], None] = lambda done, total: None,
 ) -> Summary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
-    team: who grades; it starts once there is something to grade. student: only this one. exercise: judge only this one again and keep
-    the verdicts on the others (of a submission that has none yet, everything is graded). force: also what has not changed.
-    anew: a gradebook, or a secret of the hidden draws, that is gone beside results may be made again.
+    team: who grades; it starts once there is something to grade.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
-    submissions = find(school, assignment, student)
-    if exercise is not None and exercise not in {found.name for found in outline.of_notebook(assignment)}:
-        raise UserError(f"{assignment} has no exercise called {exercise!r}")
-    summary = Summary(passed_over=() if student else passed_over(school, assignment))
-    ledger.look(school, anew)
-    ledger.look_for_secret(school, assignment, draws.has_secret(assignment, school.draws), anew)
+    submissions = find(school, assignment, asked.student)
+    if asked.exercise is not None and asked.exercise not in {e.name for e in outline.of_notebook(assignment)}:
+        raise UserError(f"{assignment} has no exercise called {asked.exercise!r}")
+    summary = Summary(passed_over=() if asked.student else passed_over(school, assignment))
+    ledger.look(school, asked.anew)
+    ledger.look_for_secret(school, assignment, draws.has_secret(assignment, school.draws), asked.anew)
     team.start()  # becomes warm while this process draws and imports
-    with contextlib.ExitStack() as stack:
-        seeds = draws.hidden(assignment, school.draws)
-        marked = markings.kept(school, assignment, seeds)
-        with importing():
-            from autograder.desk import gradebook  # nbgrader takes seconds; the workers start meanwhile
+    seeds = draws.hidden(assignment, school.draws)
+    marked = markings.kept(school, assignment, seeds)
+    with importing():
+        from autograder.desk import gradebook  # nbgrader takes seconds; the workers start meanwhile
 
-        key, version = draws.key_version(assignment), gradebook.version(assignment)
-        book = stack.enter_context(gradebook.Book(school, anew))
-        stop = stack.enter_context(_asked_to_stop())
-        line = stack.enter_context(log.of(school))
-        book.know(assignment)
+    def finish(done: Done) -> None:
+        summary.count(done)
+        tell(done, len(submissions))
 
-        def finish(done: Done) -> None:
-            summary.count(done)
-            tell(done, len(submissions))
+    with gradebook.Book(school, asked.anew) as book, _asked_to_stop() as stop, log.of(school) as line:
+        if not asked.dry:
+            book.know(assignment)
+        version, key = gradebook.version(assignment), draws.key_version(assignment)
+        settled = book.settled(assignment)
+        desk = _Desk(school, assignment, book, line, asked.dry)
 
         def jobs() -> Iterator[tuple[_Paper, pool.Job]]:
-            before = book.settled(assignment)
             for submission in submissions:
                 data, trouble = _read(submission, team.limits.notebook)
                 paper = _Paper(submission, gradebook.digest(data))
-                unchanged = before.get(submission.student) == (paper.digest, version)
-                if unchanged and not force and not exercise:
+                unchanged = settled.get(submission.student) == (paper.digest, version)
+                if unchanged and not asked.force and not asked.exercise:
                     finish(Done(submission, None))
                 elif trouble:
-                    save(paper, _nothing_there(submission, trouble))
+                    finish(desk.save(paper, _nothing_there(submission, trouble)))
                 else:
-                    only = (exercise,) if exercise and unchanged else ()
+                    only = (asked.exercise,) if asked.exercise and unchanged else ()
                     yield paper, pool.Job(assignment, data, seeds, team.limits, key, marked, only, team.mode)
 
-        def save(paper: _Paper, graded: Graded) -> None:
-            submission = paper.submission
-            missing = [e.name for e in outline.of_notebook(assignment) if e.name not in graded.verdicts]
-            if missing:
-                (kept,) = book.latest(assignment, submission.student)
-                graded.verdicts |= {name: kept.verdict(name) for name in missing}
-            if submission.path is not None and submission.remark:
-                graded.remarks.insert(0, submission.remark)
-            try:
-                keep(paper, graded)
-            except Exception as error:
-                if not gradebook.is_of_one_paper(error):
-                    raise
-                graded = _without_words(graded, error)
-                keep(paper, graded)
-            finish(Done(submission, graded))
-
-        def keep(paper: _Paper, graded: Graded) -> None:
-            submission = paper.submission
-            submitted = handed_in.timestamp(submission.folder)
-            given = book.marks(assignment, submission.student).get(submission.student, {})
-            feedback.write(school, submission.student, graded, submitted, given)
-            book.enter(submission.student, graded, paper.digest, submitted)
-            line(submission.student, graded)
-
         for paper, graded in pool.graded(jobs(), team, stop):
-            save(paper, graded)
+            finish(desk.save(paper, graded))
         if stop.is_set():
             raise KeyboardInterrupt
     return summary
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """Where graded papers of an assignment are put: the gradebook, the pages, the log. dry: nothing is written anywhere."""
+
+    school: Class
+    assignment: str
+    book: Book
+    line: Callable[[str, Graded], None]
+    dry: bool
+
+    def save(self, paper: _Paper, graded: Graded) -> Done:
+        """Save a graded paper; what can't be saved of its texts is left out of it."""
+        submission = paper.submission
+        before = next(iter(self.book.latest(self.assignment, submission.student)), None)
+        missing = [e.name for e in outline.of_notebook(self.assignment) if e.name not in graded.verdicts]
+        if missing and before:
+            graded.verdicts |= {name: before.verdict(name) for name in missing}
+        if submission.path is not None and submission.remark:
+            graded.remarks.insert(0, submission.remark)
+        if not self.dry:
+            try:
+                self._keep(paper, graded)
+            except Exception as error:
+                from autograder.desk import gradebook
+
+                if not gradebook.is_of_one_paper(error):
+                    raise
+                graded = _without_words(graded, error)
+                self._keep(paper, graded)
+        return Done(submission, graded, before)
+
+    def _keep(self, paper: _Paper, graded: Graded) -> None:
+        student = paper.submission.student
+        submitted = handed_in.timestamp(paper.submission.folder)
+        given = self.book.marks(self.assignment, student).get(student, {})
+        feedback.write(self.school, student, graded, submitted, given)
+        self.book.enter(student, graded, paper.digest, submitted)
+        self.line(student, graded)
 
 
 @dataclass(frozen=True)

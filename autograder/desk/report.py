@@ -18,6 +18,7 @@ from autograder.marking.outline import Outline
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.desk.classroom import Change
     from autograder.desk.gradebook import Attempt
     from autograder.marking.matrix import Row
 
@@ -64,6 +65,23 @@ def of_class(
             Text(f"{waiting:,} answer{'s' * (waiting > 1)} wait{'s' * (waiting == 1)} for a person, in formgrader.\n"),
             style="bold",
         )
+
+
+def of_changes(console: Console, assignment: str, changes: Sequence[Change]) -> None:
+    """One line for each student whose points would change: by how much, and in which exercises; those who lose first."""
+
+    def told(points: float | None) -> str:
+        return "–" if points is None else f"{points:g}"
+
+    rows = []
+    for change in sorted(changes, key=lambda change: (change.points[1] - change.points[0], change.student)):
+        then, now = change.points
+        each = "  ".join(f"{name} {told(old)} → {told(new)}" for name, (old, new) in change.exercises.items())
+        rows.append((change.student, "new" if change.new else f"{now - then:+g}", each))
+    if rows:
+        console.print(_listing(f"{assignment}: what would change", ("student", "points", "exercises"), rows))
+    else:
+        console.print(f"{assignment}: nobody's points would change.")
 
 
 def _points(
