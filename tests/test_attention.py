@@ -13,6 +13,7 @@ from drawings import numbers, tips
 
 from autograder import keys
 from autograder.marking import draws, judge
+from ffnlab.exercises import attention as exercises
 from ffnlab.figures import attention, shared
 
 
@@ -146,3 +147,20 @@ def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
     right = key.the_truth.answer
     for low, high in key.exercise.inputs(seeds[0], 0)["heights"]:
         assert judge.judge_here(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
+
+
+# What the probes draw
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_rounding_of_the_residual_shows(seed: int) -> None:
+    for case in range(3):
+        X = exercises.rank1_residual.inputs(seed, case)["X"]
+        residual = float((X - X.mean(0)).norm() / X.norm())
+        assert all(abs(round(residual, digits) - residual) > 3e-5 for digits in (2, 3, 4))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_bends_has_a_bias_in_all_cases_but_one(seed: int) -> None:
+    bends = [exercises.superposition_error.inputs(seed, case)["bend"] for case in range(3)]
+    assert [bend in exercises.LAYERS for bend in bends] == [True, False, True] and bends[1] == exercises.SQUARE

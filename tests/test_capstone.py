@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from autograder.authoring.build import solution_answer
+from ffnlab.exercises import capstone as exercises
 from ffnlab.experiments import capstone as experiment
 from ffnlab.figures import capstone as figures
 from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
@@ -136,3 +137,14 @@ def test_tokens_grow_alike_as_the_notebook_says() -> None:
         assert different("none", 0, True, (24, 48, 96)) == [near(0.57, 0.96), near(0.31, 0.90), near(0.22, 0.68)]
         assert different("relu", 61, True, (24, 48, 96)) == [near(0.46, 0.83), near(0.34, 0.66), near(0.31, 0.54)]
         assert different("none", 0, False, (24,)) == [(0.0, 0.0)]
+
+
+# What the probes draw
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_block_has_an_odd_number_of_heads_and_no_two_sizes_are_equal(seed: int) -> None:
+    drawn = exercises.Block.inputs(seed, 0)
+    B, T, d_model = drawn["x"].shape
+    assert drawn["n_heads"] % 2 == 1 and d_model % drawn["n_heads"] == 0
+    assert len({B, T, d_model, drawn["n_heads"], drawn["d_ff"]}) == 5

@@ -279,3 +279,14 @@ def test_the_map_counts_the_minutes_that_the_notebooks_announce_for_later() -> N
         assert time
         announced.append(int(time[1] or 0))
     assert announced == list(start_here.LATER)
+
+
+# What the probes draw
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_only_large_tokens_reach_the_place_where_relu6_is_cut_off(seed: int) -> None:
+    drawn = exercises.find("ffn_forward").inputs(seed, 0)
+    usual, far = (drawn[name] @ drawn["W1"] + drawn["b1"] for name in ("x", "far"))
+    assert float(usual.abs().max()) < 5.6 and float(far.max()) > 20
+    assert 0 < float(drawn["x"][0, 0, 0, 0].abs()) < 1e-3 and not drawn["x"][0, -1, -1].any()

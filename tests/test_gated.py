@@ -162,3 +162,10 @@ def test_widths_on_each_side_of_a_multiple_and_every_third_are_drawn(seed: int) 
     assert [8 * d // 3 % 256 for d in given["edges"]] == [2, 253]
     assert [8 * d // 3 % given["small"] for d in given["rests"]] == [0, 1, given["small"] - 1]
     assert sorted(d % 3 for d in given["thirds"]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_sum_loses_all_hidden_values_even_if_each_is_dropped_by_two_chances(seed: int) -> None:
+    given = exercises.GatedFFN.inputs(seed, 0)
+    tokens, width = given["wide"].shape
+    assert tokens * (1 - (1 - given["p"]) ** 2) ** (exercises.COPIES * width) < 1e-7

@@ -2227,7 +2227,8 @@ quiz_leshno = question(
     exercises.quiz_leshno,
     right="B",
     wrong={
-        "A": "It is 0 on the left, 1 on the right and continuous: a sigmoidal activation, so Cybenko's theorem covers it, and with it every network of ReLUs.",
+        "A": "It is 0 on the left, 1 on the right and continuous: a sigmoidal activation, so Cybenko's theorem covers it. "
+        "(It is made of two ReLUs, so wide ReLU networks can come near any curve as well.)",
         "C": "The sine is continuous, bounded and not constant: Hornik's theorem covers it. That it goes up and down does no harm.",
     },
 )

@@ -71,7 +71,7 @@ def softmax_again(A, V):
 
 
 @attention_output.mistake(
-    "`*` multiplies entry by entry. A weighted sum over s is asked, which is what the product `@` computes."
+    "`*` multiplies entry by entry. A weighted sum over s is asked for, which is what the product `@` computes."
 )
 def entry_by_entry(A, V):
     return A * V
@@ -327,7 +327,7 @@ _variant(
 )
 _variant(
     "scores_returned",
-    "Scores came back where the weights were asked: A is what softmax makes of them, positive, with rows that sum to 1.",
+    "Scores came back where the weights were asked for: A is what softmax makes of them, positive, with rows that sum to 1.",
     then="given = A if 'scores' not in locals() else scores",
     end="return out, given",
 )
@@ -338,7 +338,7 @@ _variant(
 )
 _variant(
     "out_alone",
-    "Only `out` came back. The pair (out, A) is asked: the weights are what one looks at.",
+    "Only `out` came back. The pair (out, A) is asked for: the weights are what one looks at.",
     end="return out",
 )
 _variant(
@@ -373,7 +373,7 @@ _variant(
 )
 _variant(
     "weights_in_the_other_layout",
-    "The matrices are transposed. Here they are [d, h] and stand on the right, `X @ Wq`; nn.Linear stores the transposes.",
+    "The matrices are transposed. Here they are [d, h] and on the right, `X @ Wq`; nn.Linear stores the transposes.",
     qkv="Q, K, V = X @ Wq.T, X @ Wk.T, X @ Wv.T",
 )
 _variant(
@@ -383,7 +383,7 @@ _variant(
 )
 _variant(
     "residual_added",
-    "X is added to the output. The residual connection is the block's business, around attention; here only attention is asked.",
+    "X is added to the output. The residual connection is the block's business, around attention; here only attention is asked for.",
     out="out = X + A @ V @ Wo",
 )
 _variant(
@@ -498,7 +498,7 @@ def sums_cancel_with_sign(f, X, Y):
 
 
 @superposition_error.mistake(
-    "The quotient is taken entry by entry, and only then a norm: small entries of f(X + Y) rule. Two norms are asked, and one quotient."
+    "The quotient is taken entry by entry, and only then a norm: small entries of f(X + Y) rule. Two norms are asked for, and one quotient."
 )
 def quotient_of_entries(f, X, Y):
     whole = f(X + Y)
@@ -506,7 +506,7 @@ def quotient_of_entries(f, X, Y):
 
 
 @superposition_error.mistake(
-    "This is the mean of signed quotients: positive and negative entries cancel, and small denominators rule. Two norms are asked, and one quotient."
+    "This is the mean of signed quotients: positive and negative entries cancel, and small denominators rule. Two norms are asked for, and one quotient."
 )
 def signed_mean(f, X, Y):
     whole = f(X + Y)
@@ -514,7 +514,7 @@ def signed_mean(f, X, Y):
 
 
 @superposition_error.mistake(
-    "The sum of the entries is divided by the norm: above the line the signs cancel. The Frobenius norm is asked on both sides."
+    "The sum of the entries is divided by the norm: above the line the signs cancel. The Frobenius norm is asked for on both sides."
 )
 def sum_over_norm(f, X, Y):
     whole = f(X + Y)
@@ -850,7 +850,7 @@ _xor(
 )
 _xor(
     "laid_out_the_other_way",
-    "The weights are laid out [out, in], as nn.Linear stores them. Here x stands on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1].",
+    "The weights are laid out [out, in], as nn.Linear stores them. Here x is on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1].",
     W2="torch.tensor([[1.0, -2.0]]) * (high - low)",
 )
 _xor(
@@ -1005,7 +1005,7 @@ _xor(
 )
 _xor(
     "lists",
-    "Nested lists came back. Four tensors are asked: put `torch.tensor(...)` around each.",
+    "Nested lists came back. Four tensors are asked for: put `torch.tensor(...)` around each.",
     end="return W1.tolist(), b1.tolist(), W2.tolist(), b2.tolist()",
 )
 _xor(
@@ -1015,7 +1015,7 @@ _xor(
 )
 _xor(
     "one_missing",
-    "One of the four is missing. W1, b1, W2 and b2 are asked, in this order; a bias that is not needed is `torch.zeros(...)`.",
+    "One of the four is missing. W1, b1, W2 and b2 are asked for, in this order; a bias that is not needed is `torch.zeros(...)`.",
     end="return W1, b1, W2",
 )
 _xor(
@@ -1031,7 +1031,7 @@ _xor(
 )
 _xor(
     "numpy_arrays",
-    "Arrays of numpy came back. Tensors are asked: `torch.from_numpy(...)` turns one into the other.",
+    "Arrays of numpy came back. Tensors are asked for: `torch.from_numpy(...)` turns one into the other.",
     end="return W1.numpy(), b1.numpy(), W2.numpy(), b2.numpy()",
 )
 _xor(
@@ -1193,7 +1193,7 @@ def bracket_missing(X):
 
 
 @rank1_residual.mistake(
-    "The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked, and one quotient."
+    "The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked for, and one quotient."
 )
 def residual_of_entries(X):
     return ((X - X.mean(dim=0)) / X).norm().item()
@@ -1488,21 +1488,21 @@ _stack(
 )
 _stack(
     "only_the_last_value",
-    "Only the last number came back. The whole list is asked, from X0 to the last layer.",
+    "Only the last number came back. The whole list is asked for, from X0 to the last layer.",
     end="return found[-1]",
 )
 _stack(
     "only_the_last_value_in_a_list",
-    "The list holds only the last number. One per layer is asked, and that of X0 first.",
+    "The list holds only the last number. One per layer is asked for, and that of X0 first.",
     end="return found[-1:]",
 )
 _stack(
     "returned_inside_the_loop",
-    "The `return` stands inside the loop, so only one layer is run. Move it to the left, below the loop.",
+    "The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.",
     kept="found.append(residual(X))\n        return found",
     end="",
 )
-_NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked: `.tolist()` makes one."
+_NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
 _stack(
     "a_tensor_of_residuals",
     _NOT_A_LIST,
@@ -1516,7 +1516,7 @@ _stack(
 )
 _stack(
     "the_last_tokens",
-    "The tokens after the last layer came back. The residuals on the way are asked, a list of L + 1 numbers.",
+    "The tokens after the last layer came back. The residuals on the way are asked for, a list of L + 1 numbers.",
     end="return X",
 )
 _stack(
@@ -1613,7 +1613,7 @@ _stack(
 )
 _stack(
     "norm_added",
-    "There is a LayerNorm before each attention. Here none is asked: X goes in as it is.",
+    "There is a LayerNorm before each attention. Here none is asked for: X goes in as it is.",
     matrices="Wq, Wk, Wv, Wo = (W.double() for W in layer)\n        Z = F.layer_norm(X, X.shape[-1:])",
     scores="scores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
     out="out = A @ (Z @ Wv) @ Wo",
@@ -1662,7 +1662,7 @@ _stack(
 )
 _stack(
     "divided_by_the_norm_of_X0",
-    "Each residual is divided by the norm of X0. It is the norm of the same X, after that layer, that stands below the line.",
+    "Each residual is divided by the norm of X0. What belongs below the line is the norm of the same X, after that layer.",
     residual="return ((X - X.mean(dim=0)).norm() / X0.double().norm()).item()",
 )
 _stack(
@@ -1672,7 +1672,7 @@ _stack(
 )
 _stack(
     "tensors_instead_of_residuals",
-    "The list holds the tokens of each layer. Its residuals are asked, one number a layer.",
+    "The list holds the tokens of each layer. Its residuals are asked for, one number a layer.",
     first="found = [X]",
     kept="found.append(X)",
 )

@@ -487,12 +487,12 @@ _balance(
 )
 _balance(
     "alpha_inside",
-    "A factor 0.01 is in the result. The weight α belongs to the training loop; here the loss itself is asked.",
+    "A factor 0.01 is in the result. The weight α belongs to the training loop; here the loss itself is asked for.",
     result="0.01 * E * (f * P).sum()",
 )
 _balance(
     "one_subtracted",
-    "1 is subtracted, so that an even load gives 0. It is a harmless shift, but not the loss that is asked.",
+    "1 is subtracted, so that an even load gives 0. It is a harmless shift, but not the loss that is asked for.",
     result="E * (f * P).sum() - 1",
 )
 _balance(
@@ -646,12 +646,12 @@ _z(
 )
 _z(
     "half",
-    "There is a factor ½ in front. The loss is asked without any factor.",
+    "There is a factor ½ in front. The loss is asked for without any factor.",
     result="0.5 * lse.square().mean()",
 )
 _z(
     "coefficient_inside",
-    "The coefficient 0.001 is in the result. It belongs to the training loop; here the loss itself is asked.",
+    "The coefficient 0.001 is in the result. It belongs to the training loop; here the loss itself is asked for.",
     result="1e-3 * lse.square().mean()",
 )
 _z(
@@ -1184,7 +1184,7 @@ _bias(
 )
 _bias(
     "bias_recentred",
-    "The mean is taken off the new bias. That changes no choice, but it is not the update that is asked.",
+    "The mean is taken off the new bias. That changes no choice, but it is not the update that is asked for.",
     result="(b + u * torch.sign(load.mean() - load)) - (b + u * torch.sign(load.mean() - load)).mean()",
 )
 _bias(
@@ -1606,7 +1606,7 @@ _shared(
 )
 _shared(
     "router_with_bias",
-    "The router has a bias. It is asked without: `bias=False`.",
+    "The router has a bias. None is asked for: `bias=False`.",
     router="nn.Linear(d_model, n_experts)",
 )
 _shared(

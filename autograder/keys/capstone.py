@@ -369,12 +369,12 @@ _variant(
 )
 _variant(
     "attention_residual_dropped",
-    "The residual around attention is missing: x is to be added to what attention writes, for all four kinds.",
+    "The residual around attention is missing: x must be added to what attention writes, for all four kinds.",
     first="z = self.mixed(self.norm1(x))",
 )
 _variant(
     "ffn_residual_dropped",
-    "The residual around the FFN is missing: what comes out is the FFN's part alone. z is to be added to it.",
+    "The residual around the FFN is missing: what comes out is the FFN's part alone. z must be added to it.",
     last="return y",
 )
 _variant(
@@ -442,7 +442,7 @@ _variant(
 
 _variant(
     "post_norm",
-    "The norms come after the sums: norm(x + …), the form of 2017. Pre-norm is asked: x + attention(norm1(x)), and nothing after the addition.",
+    "The norms come after the sums: norm(x + …), the form of 2017. Pre-norm is asked for: x + attention(norm1(x)), and nothing after the addition.",
     first="z = self.norm1(x + self.mixed(x))",
     second="y = self.ffn(z)",
     aux="""if self.kind == "moe":

@@ -1413,7 +1413,7 @@ def both_pre(x, ffn, norm, mode):
 
 
 @residual_sublayer.mistake(
-    "In 'pre' the normalised x is added, not x itself: x + …, with the x that came in. That untouched path is what pre-norm is for."
+    "In 'pre' the normalised x is added, not x itself: x + …, with the x that came in. That path without a norm is what pre-norm is for."
 )
 def residual_from_the_norm(x, ffn, norm, mode):
     if mode == "pre":
@@ -1457,17 +1457,17 @@ def added_before_the_ffn(x, ffn, norm, mode):
     return ffn(x + norm(x)) if mode == "pre" else norm(x + ffn(x))
 
 
-@residual_sublayer.mistake("The residual connection is missing in both modes: x is to be added to what the FFN says.")
+@residual_sublayer.mistake("The residual connection is missing in both modes: x must be added to what the FFN says.")
 def no_residual(x, ffn, norm, mode):
     return ffn(norm(x)) if mode == "pre" else norm(ffn(x))
 
 
-@residual_sublayer.mistake("In 'pre' the residual connection is missing: x is to be added to what the FFN says.")
+@residual_sublayer.mistake("In 'pre' the residual connection is missing: x must be added to what the FFN says.")
 def no_residual_in_pre(x, ffn, norm, mode):
     return ffn(norm(x)) if mode == "pre" else norm(x + ffn(x))
 
 
-@residual_sublayer.mistake("In 'post' the residual connection is missing: x is to be added before the norm.")
+@residual_sublayer.mistake("In 'post' the residual connection is missing: x must be added before the norm.")
 def no_residual_in_post(x, ffn, norm, mode):
     return x + ffn(norm(x)) if mode == "pre" else norm(ffn(x))
 
@@ -1859,8 +1859,8 @@ quiz_kernel = question(
     right="A",
     wrong={
         "B": "It could, with zeros for both neighbours; with any other weights an output would depend on three tokens. A smaller window is enough.",
-        "C": "It could, with zeros everywhere but one place; with any other weights an output would depend on all tokens. And it exists for one length "
-        "only. A smaller window is enough.",
+        "C": "It could, with zeros everywhere but one place; with any other weights an output would depend on several tokens. And the kernel would "
+        "have to grow with the sequence. A smaller window is enough.",
     },
 )
 

@@ -200,7 +200,7 @@ _route(
 )
 _route(
     "sigmoid_scaled",
-    "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one behind it; asked is the normalised form, with rows that sum to 1.",
+    "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one behind it; asked for is the normalised form, with rows that sum to 1.",
     sigmoid="2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)",
 )
 _route(
@@ -323,7 +323,7 @@ _route(
 )
 _route(
     "logits_scaled",
-    "The logits are divided by a temperature, or by √E, before the softmax. None is asked here: take them as they come.",
+    "The logits are divided by a temperature, or by √E, before the softmax. None is asked for here: take them as they come.",
     choice="(logits / logits.shape[-1] ** 0.5).topk(k, dim=-1)",
     softmax="torch.softmax(logits / logits.shape[-1] ** 0.5, dim=-1)",
 )
@@ -1407,12 +1407,12 @@ def _counts(name, message, form_of="", **parts):
 
 _counts(
     "attention_too",
-    "Attention is counted E times as well: that is how “8 × 7B” would be 56B. Only the FFN is there E times, and here only the MoE layers are asked.",
+    "Attention is counted E times as well: that is how “8 × 7B” would be 56B. Only the FFN is there E times, and here only the MoE layers are asked for.",
     expert="3 * d * f + 4 * d * d",
 )
 _counts(
     "attention_once",
-    "Attention is counted as well. Here only the MoE layers are asked: router and experts.",
+    "Attention is counted as well. Here only the MoE layers are asked for: router and experts.",
     router="d * E + 4 * d * d",
 )
 _counts("no_router", "The router is missing: a matrix d · E, in both numbers.", router="0")
@@ -1482,7 +1482,7 @@ _counts(
 )
 _counts(
     "with_biases",
-    "The experts have biases here. They are asked without: three matrices and nothing else.",
+    "The experts have biases here. None are asked for: three matrices and nothing else.",
     expert="3 * d * f + 2 * f + d",
 )
 _counts(

@@ -81,7 +81,7 @@ def activation_on_the_input(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "The activation is missing, so the two products collapse into one linear map. Where in the formula does `act` stand?"
+    "The activation is missing, so the two products collapse into one linear map. Where in the formula is `act`?"
 )
 def no_activation(x, W1, b1, W2, b2, act):
     return (x @ W1 + b1) @ W2 + b2
@@ -135,7 +135,7 @@ def gelu_hard_coded(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "x is added to the output. The residual connection is the block's business, around the FFN; here only FFN(x) is asked."
+    "x is added to the output. The residual connection is the block's business, around the FFN; here only FFN(x) is asked for."
 )
 def residual_added(x, W1, b1, W2, b2, act):
     return x + act(x @ W1 + b1) @ W2 + b2
@@ -187,7 +187,7 @@ def x_overwritten(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "This is written for column vectors, W @ x. Here a token is a row: x stands on the left, `x @ W1`, and so any number of tokens can stand above each other."
+    "This is written for column vectors, W @ x. Here a token is a row: x is on the left, `x @ W1`, and so any number of tokens can be its rows."
 )
 def column_vectors(x, W1, b1, W2, b2, act):
     return W2 @ act(W1 @ x + b1) + b2
@@ -207,7 +207,7 @@ def star_instead_of_at(x, W1, b1, W2, b2, act):
 
 @ffn_forward.mistake(
     "A bias meets a vector of another length: b1 [d_ff] goes with the hidden layer, b2 [d_model] with the output. Have the two changed places, "
-    "is the second product missing, or does a bracket stand elsewhere?"
+    "is the second product missing, or is a bracket elsewhere?"
 )
 def biases_swapped(x, W1, b1, W2, b2, act):
     return act(x @ W1 + b2) @ W2 + b1
@@ -411,7 +411,7 @@ def out_missing(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "There is a fourth key, x. Exactly pre, act and out are asked: whoever reads the trace loops over its keys."
+    "There is a fourth key, x. Exactly pre, act and out are asked for: whoever reads the trace loops over its keys."
 )
 def extra_key(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
@@ -420,7 +420,7 @@ def extra_key(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "The three tensors come back as a tuple. A dict is asked, so that nobody has to remember their order."
+    "The three tensors come back as a tuple. A dict is asked for, so that nobody has to remember their order."
 )
 def tuple_instead_of_dict(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
@@ -429,7 +429,7 @@ def tuple_instead_of_dict(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "x is added to out. The trace ends with what the FFN writes; the residual connection stands outside of it."
+    "x is added to out. The trace ends with what the FFN writes; the residual connection is outside of it."
 )
 def out_with_residual(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
@@ -507,7 +507,7 @@ def pre_and_act_swapped(x, W1, b1, W2, b2):
     return {"pre": act, "act": pre, "out": act @ W2 + b2}
 
 
-@ffn_trace.mistake("Only the output comes back. A dict with all three stages is asked: pre, act and out.")
+@ffn_trace.mistake("Only the output comes back. A dict with all three stages is asked for: pre, act and out.")
 def only_out(x, W1, b1, W2, b2):
     return F.gelu(x @ W1 + b1, approximate="tanh") @ W2 + b2
 
@@ -1022,7 +1022,7 @@ def by_transposes(W1, b1, W2, b2):
 
 
 @collapse_linear.mistake(
-    "The two matrices are multiplied in the wrong order: x meets W1 first, so W1 stands on the left. The shape [d_ff, d_ff] gives it away."
+    "The two matrices are multiplied in the wrong order: x meets W1 first, so W1 is on the left. The shape [d_ff, d_ff] gives it away."
 )
 def order_reversed(W1, b1, W2, b2):
     return W2 @ W1, b1 @ W2 + b2
@@ -1085,7 +1085,7 @@ def result_transposed(W1, b1, W2, b2):
     return (W1 @ W2).T, b1 @ W2 + b2
 
 
-@collapse_linear.mistake("Only W comes back. A pair (W, b) is asked: the bias collapses too.")
+@collapse_linear.mistake("Only W comes back. A pair (W, b) is asked for: the bias collapses too.")
 def only_the_matrix(W1, b1, W2, b2):
     return W1 @ W2
 
@@ -1341,7 +1341,7 @@ _deep(
 )
 _deep(
     "skip_connections",
-    "The hidden layers are bridged by skip connections. None is asked here: every layer's output replaces its input.",
+    "The hidden layers are bridged by skip connections. None is asked for here: every layer's output replaces its input.",
     forward="""x = self.activation(self.hidden[0](x))
         for layer in self.hidden[1:]:
             x = x + self.activation(layer(x))
@@ -1349,7 +1349,7 @@ _deep(
 )
 _deep(
     "dropout_added",
-    "There is dropout in it: in training mode the output is random. None is asked here.",
+    "There is dropout in it: in training mode the output is random. None is asked for here.",
     layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
         self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
         self.dropout = nn.Dropout(0.1)""",
@@ -1359,7 +1359,7 @@ _deep(
 )
 _deep(
     "return_inside_the_loop",
-    "The `return` stands inside the loop, so only the first hidden layer is ever used. Move it out by one level.",
+    "The `return` is inside the loop, so only the first hidden layer is ever used. Move it out by one level.",
     forward="""for layer in self.hidden:
             x = self.activation(layer(x))
             return self.last(x)""",
@@ -1526,13 +1526,13 @@ _norm(
 )
 _norm(
     "norm_on_the_output",
-    "The norm stands behind linear2, on the output. Here it is inside: on the d_ff hidden numbers, between the activation and linear2.",
+    "The norm comes after linear2, on the output. Here it is inside: on the d_ff hidden numbers, between the activation and linear2.",
     norm="self.norm = nn.LayerNorm(d_model)",
     forward="return self.norm(self.linear2(self.activation(self.linear1(x))))",
 )
 _norm(
     "norm_on_the_input",
-    "The norm stands before linear1, on x: that is a pre-norm block. Here it is inside, on the d_ff hidden numbers.",
+    "The norm comes before linear1, on x: that is a pre-norm block. Here it is inside, on the d_ff hidden numbers.",
     norm="self.norm = nn.LayerNorm(d_model)",
     forward="return self.linear2(self.activation(self.linear1(self.norm(x))))",
 )
@@ -1596,7 +1596,7 @@ _norm(
 )
 _norm(
     "norm_without_its_bias",
-    "The norm has no bias of its own: `bias=False` leaves only the gain. Both are asked.",
+    "The norm has no bias of its own: `bias=False` leaves only the gain. Both are asked for.",
     norm="self.norm = nn.LayerNorm(d_ff, bias=False)",
 )
 _norm(
@@ -1606,7 +1606,7 @@ _norm(
 )
 _norm(
     "norm_and_dropout",
-    "There is dropout in it: in training mode the output is random. None is asked here.",
+    "There is dropout in it: in training mode the output is random. None is asked for here.",
     norm="self.norm, self.dropout = nn.LayerNorm(d_ff), nn.Dropout(0.1)",
     forward="return self.linear2(self.dropout(self.norm(self.activation(self.linear1(x)))))",
 )
@@ -1657,7 +1657,7 @@ _norm(
 )
 _norm(
     "norm_ffn_without_silu",
-    "'silu' is not known. Three names are asked: 'relu', 'gelu' and 'silu'.",
+    "'silu' is not known. Three names are asked for: 'relu', 'gelu' and 'silu'.",
     settle="""functions = {"relu": F.relu, "gelu": F.gelu}
         self.activation = activation if callable(activation) else functions[activation]""",
 )

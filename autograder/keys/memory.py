@@ -134,7 +134,9 @@ def normalised(ffn):
     return F.normalize(ffn.linear1.weight, dim=1), ffn.linear2.weight.T
 
 
-@memory_view.mistake("Only the first neuron's key and value came back. Row j is asked for every neuron j.")
+@memory_view.mistake(
+    "Only the first neuron's key and value came back. Those of every neuron are asked for: row j of each tensor belongs to neuron j."
+)
 def one_neuron(ffn):
     return ffn.linear1.weight[0], ffn.linear2.weight[:, 0]
 
@@ -172,7 +174,7 @@ def stacked(ffn):
 
 
 @memory_view.mistake(
-    "A list with a pair for every neuron came back. One pair is asked, of two tensors that hold all neurons: row j belongs to neuron j."
+    "A list with a pair for every neuron came back. One pair is asked for, of two tensors that hold all neurons: row j belongs to neuron j."
 )
 def a_pair_for_each(ffn):
     return [(ffn.linear1.weight[j], ffn.linear2.weight[:, j]) for j in range(len(ffn.linear1.bias))]
@@ -258,18 +260,20 @@ def bias_in_every_row(ffn, x):
 
 
 @decompose_output.mistake(
-    "The result is [d_model, d_ff]: a column for each neuron. A row is asked, so that `result[j]` is what neuron j writes."
+    "The result is [d_model, d_ff]: a column for each neuron. A row is asked for, so that `result[j]` is what neuron j writes."
 )
 def a_column_for_each(ffn, x):
     return torch.relu(ffn.linear1(x)) * ffn.linear2.weight
 
 
-@decompose_output.mistake("The rows are added up already: [d_model] came back. The parts are asked, before the sum.")
+@decompose_output.mistake(
+    "The rows are added up already: [d_model] came back. The parts are asked for, before the sum."
+)
 def summed_up(ffn, x):
     return torch.relu(ffn.linear1(x)) @ ffn.linear2.weight.T
 
 
-@decompose_output.mistake("This is the whole output of the FFN, with b2. What each neuron adds to it is asked.")
+@decompose_output.mistake("This is the whole output of the FFN, with b2. What each neuron adds to it is asked for.")
 def whole_output(ffn, x):
     return ffn(x)
 
@@ -351,7 +355,7 @@ def without_a_new_axis(ffn, x):
 
 
 @decompose_output.mistake(
-    "x was added: that is the residual connection. Only what the neurons of the FFN write is asked."
+    "x was added: that is the residual connection. Only what the neurons of the FFN write is asked for."
 )
 def residual_added(ffn, x):
     return torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T + x
@@ -543,22 +547,22 @@ def wrong_axis(ffn, x, direction, k):
     return (rows * direction).sum(dim=0).topk(k).indices
 
 
-@top_neurons.mistake("The contributions themselves came back. Their places are asked: `topk(...).indices`.")
+@top_neurons.mistake("The contributions themselves came back. Their places are asked for: `topk(...).indices`.")
 def contributions(ffn, x, direction, k):
     return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k).values
 
 
-@top_neurons.mistake("`topk` returns a pair, values and indices. Only the indices are asked.")
+@top_neurons.mistake("`topk` returns a pair, values and indices. Only the indices are asked for.")
 def both_of_topk(ffn, x, direction, k):
     return tuple((torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).topk(k))
 
 
-@top_neurons.mistake("All neurons came back, in order. Only the first k are asked.")
+@top_neurons.mistake("All neurons came back, in order. Only the first k are asked for.")
 def all_of_them(ffn, x, direction, k):
     return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argsort(descending=True)
 
 
-@top_neurons.mistake("A mask of True and False over all neurons came back. The numbers of the k neurons are asked.")
+@top_neurons.mistake("A mask of True and False over all neurons came back. The numbers of the k neurons are asked for.")
 def a_mask(ffn, x, direction, k):
     c = torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)
     return c >= c.topk(k).values.min()
@@ -573,7 +577,7 @@ def off_by_one(ffn, x, direction, k):
 
 
 @top_neurons.mistake(
-    "Only the neuron with the largest contribution came back (`argmax`). k of them are asked; for k = 1 still as a tensor of one entry."
+    "Only the neuron with the largest contribution came back (`argmax`). k of them are asked for; for k = 1 still as a tensor of one entry."
 )
 def argmax(ffn, x, direction, k):
     return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argmax()
@@ -1146,7 +1150,7 @@ _store(
 )
 _store(
     "three_layers",
-    "There are more weights than two layers of width `d_ff` have: a third layer, perhaps. One hidden layer is asked.",
+    "There are more weights than two layers of width `d_ff` have: a third layer, perhaps. One hidden layer is asked for.",
     ADAM + LOOP,
     layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))",
 )
@@ -1214,7 +1218,7 @@ _store(
 )
 _store(
     "returns_the_loss",
-    "The loss came back. The trained module is asked.",
+    "The loss came back. The trained module is asked for.",
     ADAM + LOOP,
     ending="return loss.item()",
 )
@@ -1226,7 +1230,7 @@ _store(
 )
 _store(
     "returns_the_output",
-    "What the module gives for E came back. The module itself is asked.",
+    "What the module gives for E came back. The module itself is asked for.",
     ADAM + LOOP,
     ending="return ffn(E)",
 )
@@ -1323,7 +1327,7 @@ def zero_counts(ffn, X):
 
 
 @activation_patterns.mistake(
-    "The result is [d_ff, N]. A row is asked for each token, so that row n is the pattern of token n."
+    "The result is [d_ff, N]. A row for each token is asked for, so that row n is the pattern of token n."
 )
 def transposed(ffn, X):
     return (ffn.linear1(X) > 0).int().T
@@ -1358,12 +1362,12 @@ def without_b1_in_patterns(ffn, X):
     return (X @ ffn.linear1.weight.T > 0).int()
 
 
-@activation_patterns.mistake("The shares over all tokens came back, [d_ff]. A row is asked for each token.")
+@activation_patterns.mistake("The shares over all tokens came back, [d_ff]. A row for each token is asked for.")
 def shares(ffn, X):
     return (ffn.linear1(X) > 0).double().mean(dim=0)
 
 
-@activation_patterns.mistake("How many neurons fire for each token came back, [N]. Which ones is asked.")
+@activation_patterns.mistake("How many neurons fire for each token came back, [N]. Which ones fire is the question.")
 def how_many(ffn, X):
     return (ffn.linear1(X) > 0).sum(dim=1)
 
@@ -1374,7 +1378,7 @@ def silent_ones(ffn, X):
 
 
 @activation_patterns.mistake(
-    "The indices of the firing neurons came back. A 0 or 1 is asked for every neuron of every token."
+    "The indices of the firing neurons came back. A 0 or 1 for every neuron of every token is asked for."
 )
 def indices(ffn, X):
     return (ffn.linear1(X) > 0).nonzero()

@@ -324,7 +324,7 @@ def by_way_of_the_block(d, f, printed):
     return dict(correct=ffn, off_by=-(ffn - printed), ffn_share=ffn / both, attention_share=(both - ffn) / both)
 
 
-@audit_published.right("asks PyTorch, and keeps more than was asked")
+@audit_published.right("asks PyTorch, and keeps more than was asked for")
 def torch_counts(d, f, printed):
     ffn = nn.Sequential(nn.Linear(d, f), nn.GELU(), nn.Linear(f, d))
     attention = nn.ModuleList([nn.Linear(d, d, bias=False) for _ in range(4)])
@@ -689,7 +689,7 @@ _attention(
 )
 _attention(
     "none_means_one_shared_head",
-    "Without n_kv, keys and values get a single head. None means the usual: as many heads of keys and values as of queries.",
+    "Without n_kv, keys and values get a single head. None means the default: as many heads of keys and values as query heads.",
     settle=SETTLE.replace("n_kv = n_heads if", "n_kv = 1 if"),
 )
 _attention(
@@ -1084,7 +1084,7 @@ _share(
 )
 _share(
     "none_taken_for_a_number",
-    "A key may be there and hold None, which means the usual: then `cfg.get(key, usual)` gives None too. `cfg.get(key) or usual` covers both.",
+    "A key may be there and hold None, which means the default: then `cfg.get(key, default)` gives None too. `cfg.get(key) or default` covers both.",
     n_kv='cfg.get("n_kv", H)',
     head_dim='cfg.get("head_dim", d // H)',
 )

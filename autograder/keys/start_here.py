@@ -37,7 +37,9 @@ def swapped(x):
     return B, d, T
 
 
-@hello_shape.mistake("Only one number comes back. `len(x)` and `x.shape[0]` are B alone; T and d are asked as well.")
+@hello_shape.mistake(
+    "Only one number comes back. `len(x)` and `x.shape[0]` are B alone; T and d are asked for as well."
+)
 def length_only(x):
     return len(x)
 
@@ -49,12 +51,12 @@ def hard_coded(x):
     return 2, 14, 6
 
 
-@hello_shape.mistake("A text comes back. Three integers are asked, so that one can calculate with them.")
+@hello_shape.mistake("A text comes back. Three integers are asked for, so that one can calculate with them.")
 def as_text(x):
     return str(tuple(x.shape))
 
 
-@hello_shape.mistake("A list comes back. A tuple is asked: `x.shape` is one already, and `tuple(...)` makes one.")
+@hello_shape.mistake("A list comes back. A tuple is asked for: `x.shape` is one already, and `tuple(...)` makes one.")
 def as_list(x):
     return list(x.shape)
 
@@ -71,12 +73,12 @@ def squeezed(x):
     return tuple(x.squeeze().shape)
 
 
-@hello_shape.mistake("This is how many numbers x holds, B·T·d. Three sizes are asked, one for each dimension.")
+@hello_shape.mistake("This is how many numbers x holds, B·T·d. Three sizes are asked for, one for each dimension.")
 def number_of_entries(x):
     return x.numel()
 
 
-@hello_shape.mistake("This is how many dimensions x has. Three sizes are asked, one for each dimension.")
+@hello_shape.mistake("This is how many dimensions x has. Three sizes are asked for, one for each dimension.")
 def number_of_dimensions(x):
     return x.ndim
 

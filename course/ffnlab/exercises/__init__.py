@@ -70,6 +70,6 @@ def find(name: str) -> Exercise:
 
 
 def notebook_of(name: str) -> str:
-    """The notebook in which the exercise `name` stands."""
+    """The notebook that the exercise `name` belongs to."""
     find(name)
     return next(notebook for notebook in NOTEBOOKS if any(e.name == name for e in of_notebook(notebook)))

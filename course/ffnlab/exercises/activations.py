@@ -261,7 +261,10 @@ activation_sparsity = Exercise(
     "activation_sparsity",
     draw=_draw_hidden,
     where="the section “How many fire?”.",
-    understood="Sparsity is a share of entries, between 0 and 1. With tol = 0 it counts exact zeros, which ReLU makes and GELU does not.",
+    understood=(
+        "Sparsity is a share of entries, between 0 and 1. With tol = 0 it counts exact zeros: ReLU makes them everywhere below 0, "
+        "GELU only far on the left, by rounding."
+    ),
     hints=(
         "First a tensor of truth values: which entries are within tol of zero, on either side?",
         "A share is how many hold, divided by how many there are: `numel`, or the mean of zeros and ones.",

@@ -5,6 +5,7 @@ Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -116,7 +117,7 @@ self_attention = Exercise(
     "self_attention",
     draw=_draw_head,
     where="the section “Where the weights come from”.",
-    understood="Five steps, and only two of them look at more than one thing at once: scores multiply tokens, softmax compares them.",
+    understood="Five steps: two multiply what X gives by what X gives, the scores and the mix; softmax compares; the two others are matrix products.",
     hints=(
         "One line per step: queries, keys and values; scores; weights; mix; output. Write the shape at the end of each line.",
         "The scores are all products of a query with a key: [T, h] and [T, h] become [T, T] when one of them is transposed. "
@@ -188,8 +189,12 @@ def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
 # superposition_error
 
 
+LAYERS = ("a layer with ReLU", "a layer with tanh")  # with a bias, so that f(0) is not 0
+SQUARE = "a square"
+
+
 def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
-    """X, Y [B, T, d], and the numbers from which the functions to be measured are made."""
+    """X, Y [B, T, d], and the numbers from which the functions to be measured are made. In one case f(0) is 0, in the others not."""
     B, T = rng.distinct(2, 2, 4)
     d, e = rng.distinct(2, 5, 9)
     return {
@@ -197,16 +202,17 @@ def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
         "Y": rng.normal(B, T, d) - 0.5,
         "W": rng.normal(d, e, scale=0.7),
         "b": rng.normal(e),
-        "bend": rng.one_of(["a layer with ReLU", "a layer with tanh", "a square"]),
+        "bend": SQUARE if case == 1 else rng.one_of(LAYERS),
     }
 
 
 def _maps(W: torch.Tensor, b: torch.Tensor, bend: str) -> dict[str, Map]:
     """Functions from [..., d] to [..., e]: one that is linear, one with a bias, one that bends."""
+    relu, tanh = LAYERS
     bends: dict[str, Map] = {
-        "a layer with ReLU": lambda x: torch.relu(x @ W + b),
-        "a layer with tanh": lambda x: torch.tanh(x @ W + b),
-        "a square": lambda x: (x @ W) * (x @ W) + x @ W,
+        relu: lambda x: torch.relu(x @ W + b),
+        tanh: lambda x: torch.tanh(x @ W + b),
+        SQUARE: lambda x: (x @ W) * (x @ W) + x @ W,
     }
     return {"x @ W": lambda x: x @ W, "x @ W + b": lambda x: x @ W + b, bend: bends[bend]}
 
@@ -396,10 +402,16 @@ def _(answer: Any, heights: Any) -> Any:
 
 
 def _draw_tokens(rng: Draw, case: int) -> dict[str, Any]:
-    """X [T, d] with a common part; wider than long in one case, longer than wide in the other."""
+    """X [T, d] with a common part; wider than long in one case, longer than wide in the other.
+
+    The common part is as large as it takes for a quotient that lies between two numbers of four digits, so that every rounding shows.
+    """
     small, large = rng.integer(3, 5), rng.integer(6, 9)
     T, d = (small, large) if case else (large, small)
-    return {"X": rng.normal(T, d) + 1.5 * rng.normal(d) + 0.4}
+    own, common = rng.normal(T, d), rng.normal(d)
+    own = own - own.mean(0)
+    quotient = rng.integer(3500, 8000) / 1e4 + rng.uniform(4e-5, 6e-5)  # |own| / √(|own|² + T·|common|²)
+    return {"X": own + common * own.norm() / common.norm() * math.sqrt((quotient**-2 - 1) / T)}
 
 
 rank1_residual = Exercise(
@@ -457,7 +469,10 @@ attention_only_collapse = Exercise(
     "attention_only_collapse",
     draw=_draw_stack,
     where="the section “Deep stacks of attention alone”.",
-    understood="Each layer averages what is averaged already, so tokens become one in a few layers; the skip hands every token its own vector on.",
+    understood=(
+        "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
+        "With the skip each keeps a part of its own, and it takes dozens of layers instead."
+    ),
     hints=(
         "Before the loop, the list holds one number: the residual of X0. Each turn of the loop appends one more.",
         "A layer is what you wrote in `self_attention`, with that layer's own four matrices. What you wrote may be called here.",
@@ -500,7 +515,7 @@ def _(answer: Any, X0: Any, weights: Any) -> Any:
     return outputs | {"X0 and the weights are left as they were": kept and same}
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_hull = question(
     "quiz_hull",

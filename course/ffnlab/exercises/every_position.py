@@ -5,6 +5,7 @@ Exercises that take a module or a function get one that is built here from the d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -93,9 +94,10 @@ class Layer:
 
     def __init__(self, numbers: Numbers) -> None:
         self.numbers = numbers
+        self.used = {name: bool(value.any()) for name, value in numbers.items()}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        n = self.numbers
+        n, used = self.numbers, self.used
         if x.dtype != n["bias"].dtype:
             n = {name: value.to(x.dtype) for name, value in n.items()}
         T, d = n["bias"].shape
@@ -103,19 +105,20 @@ class Layer:
             raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
         read = n["before"] @ x + n["shift"]
         told = self.hidden(torch.relu(read @ n["W1"] + n["b1"])) @ n["W2"] + n["b2"]
-        if n["running"]:  # the same by differences of sums, so it is rounded differently
+        if used["running"]:  # the same by differences of sums, so it is rounded differently
             told = torch.diff(F.pad(told.cumsum(-2), (0, 0, 1, 0)), dim=-2)
         output = n["gain"] * told + n["skip"] * x + n["bias"]
-        if n["norm"]:
+        if used["norm"]:
             output = output + F.layer_norm(x, (d,))
-        if n["own"].any():
+        if used["own"]:
             output = output + (x.unsqueeze(-2) @ n["own"]).squeeze(-2)
-        if n["v"].any():
+        if used["v"]:
             scores = (x @ n["q"]) @ (x @ n["k"]).transpose(-1, -2) / d**0.5
             output = output + torch.softmax(scores.masked_fill(n["seen"] == 0, -torch.inf), -1) @ (x @ n["v"])
-        if n["out"].any():
+        if used["out"]:
             output = output + n["after"] @ ((x @ n["into"]).abs() @ n["out"])
-        sized: torch.Tensor = n["size"] * output
+        grain = n["grain"]  # rounds every position in another way, as a matrix product does on some machines
+        sized: torch.Tensor = n["size"] * output * grain * (1 / grain)
         return sized
 
     def hidden(self, h: torch.Tensor) -> torch.Tensor:
@@ -127,10 +130,10 @@ class ModuleLayer(nn.Module, Layer):
 
     def __init__(self, numbers: Numbers, training: bool) -> None:
         nn.Module.__init__(self)
+        Layer.__init__(self, numbers)
         self.dropout = nn.Dropout(0.0 if training else 0.5)
-        self.numbers = numbers
         for name, value in numbers.items():
-            self.register_parameter(name, nn.Parameter(value))
+            self.register_parameter(name, nn.Parameter(value.clone()))
         self.train(training)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -172,8 +175,8 @@ ONLY_LOOKS = {
     "an FFN of the mean of all tokens, for every token": False,
     "an FFN plus a part of the mean of all tokens": False,
     "attention whose outputs are very small": False,
-    "an FFN in which one token lowers another": False,
-    "an FFN in which one token raises another": False,
+    "an FFN in which one token lowers an earlier one": False,
+    "an FFN in which one token raises a later one": False,
 }
 DOES_NOT_LOOK = {
     "an FFN by differences of running sums": True,
@@ -185,17 +188,30 @@ DOES_NOT_LOOK = {
     "an FFN in which every token leaks a little into the next": False,
 }
 ASKED = {"seeing": SEE_EACH_OTHER, "treating": TREATED_DIFFERENTLY, "looking": ONLY_LOOKS, "not looking": DOES_NOT_LOOK}
-LEAK = 6e-6  # what a token tells each of the others: differences stay below 1/10,000 of the output's size
+LEAK = 5e-6  # of an output, from each token to all others: differences are above 1/100,000 of some numbers, below 1/10,000 of the largest
 MODULES = {"a module with dropout, in eval mode": "eval", "a module in which tokens see each other": "train"}
 
 
+def _opposed(matrix: torch.Tensor) -> torch.Tensor:
+    """The same matrix, but feature 1 gets the opposite of feature 0: of two tokens that differ, one number rises and one falls."""
+    matrix[..., 1] = -matrix[..., 0]
+    return matrix
+
+
 def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
-    """The numbers of each function, in an order that is drawn for each aspect; `_labels` tells the judge what they are."""
-    T, d = rng.distinct(2, 6, 9)
-    f = rng.integer(10, 14)
+    """The numbers of each function, in an order that is drawn for each aspect; `_labels` tells the judge what they are.
+
+    What all functions have alike is drawn once, as `shared`; of the rest, each part of all functions of an aspect is one tensor.
+    """
+    T, d, f = rng.integer(7, 8), rng.integer(5, 6), rng.integer(10, 14)
     weights = drawn_weights(rng, d, f)
     weights["b1"][::2].abs_()  # some neurons fire for the mean of all tokens as well
-    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.6)
+    for name in ("W2", "b2"):  # an FFN then gives one number clearly below 0 and one clearly above it, as is their sum
+        rows = weights[name]
+        rows[..., 0] = -rows[..., 0].abs() - 0.2
+        rows[..., 1] = -rows[..., 0]
+        rows[..., 2:] += 0.5 - rows[..., 2:].mean(-1, keepdim=True)
+    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), _opposed(rng.normal(d, d, scale=0.8))
     everyone = torch.ones(T, T, dtype=torch.float64)
     masks = (everyone, everyone.tril(), everyone.triu())
     no_leak, one = torch.zeros(T, T, dtype=torch.float64), torch.ones((), dtype=torch.float64)
@@ -210,8 +226,6 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             "skip": 0 * one,
             "norm": 0 * one,
             "own": torch.zeros(T, d, d, dtype=torch.float64),
-            "q": q,
-            "k": k,
             "v": 0 * v,
             "seen": rng.one_of(masks),
             "after": rng.normal(T, T),
@@ -219,8 +233,9 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             "out": torch.zeros(d, d, dtype=torch.float64),
             "bias": torch.zeros(T, d, dtype=torch.float64),
             "size": one,
+            "grain": torch.tensor([[rng.uniform(1, 2)] for _ in range(T)], dtype=torch.float64),
         }
-        return weights | plain | parts
+        return plain | parts
 
     def without_ffn(**parts: torch.Tensor) -> Numbers:
         return layer(gain=torch.zeros(T, 1, dtype=torch.float64), **parts)
@@ -231,24 +246,31 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         rows[position] = value
         return rows
 
+    def up_and_down(signs: torch.Tensor) -> torch.Tensor:
+        """What a leak writes: into feature 0 as much as it takes from feature 1, and into the others by their signs."""
+        out = torch.diag(signs)
+        out[:, 0], out[:, 1] = 0.5, -0.5
+        return out
+
     def leak(to: int, source: int, part: float = 1.0, only: float = 0.0, sum_stays: bool = False) -> Numbers:
         """An FFN in which the token `source` adds to `to`, at every feature as much, up or down (`only`), or as drawn."""
         after = no_leak.clone()
         after[to, source] = part
-        signs = rng.normal(d).sign() if not only else torch.full((d,), only, dtype=torch.float64)
-        signs[0], signs[1] = (signs[0], signs[1]) if only else (1.0, -1.0)
-        out = torch.diag(signs) if not sum_stays else torch.eye(d, dtype=torch.float64) - 1 / d
-        return layer(after=after, into=rng.normal(d, d, scale=2.5 / d**0.5), out=out)
+        out = only * torch.eye(d, dtype=torch.float64) if only else up_and_down(rng.normal(d).sign())
+        if sum_stays:
+            out = 2 * (torch.eye(d, dtype=torch.float64) - 1 / d)
+        return layer(after=after, into=rng.normal(d, d, scale=4 / d**0.5), out=out)
 
-    def inner(avoid: int = -1) -> int:
-        """A position that is neither an end nor the middle: those are the ones that are tried first."""
-        return rng.one_of([t for t in range(1, T - 1) if t not in (T // 2, avoid)])
+    inner = [t for t in range(1, T - 1) if t != T // 2]  # the ends and the middle are tried first
+    pairs = [(to, source) for to in inner for source in inner if source != T - 2]
+    earlier, later = (rng.one_of([pair for pair in pairs if sign * (pair[0] - pair[1]) > 0]) for sign in (-1, 1))
 
     far = rng.one_of([(to, s) for to in range(1, T - 1) for s in range(1, T - 1) if abs(to - s) > 1 and s != T // 2])
     three = torch.eye(T, dtype=torch.float64)
     three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), 1)
     three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), -1)
     little = torch.diag(torch.full((T - 1,), 0.5, dtype=torch.float64), -1)
+    usual = Layer(weights | {"q": q, "k": k} | layer())(rng.normal(50, T, d)).abs().amax((1, 2)).mean()
     faint = layer(into=rng.normal(d, d, scale=1 / d**0.5), out=torch.eye(d, dtype=torch.float64))
     made = {
         "a plain FFN": layer(),
@@ -263,46 +285,50 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         "an FFN in which a token moves numbers of another, whose sum stays": leak(*far, sum_stays=True),
         "an FFN in which every token hears one that is far away": layer(
             after=torch.eye(T, dtype=torch.float64).roll(rng.integer(2, T - 2), 0),
-            into=rng.normal(d, d, scale=2.5 / d**0.5),
-            out=torch.eye(d, dtype=torch.float64),
+            into=rng.normal(d, d, scale=4 / d**0.5),
+            out=up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
         "twice an FFN": layer(gain=2 * torch.ones(T, 1, dtype=torch.float64)),
         "an FFN, and a matrix for x beside it": layer(own=v.expand(T, d, d)),
-        "other weights at every position": without_ffn(own=rng.normal(T, d, d, scale=0.6)),
+        "other weights at every position": without_ffn(own=_opposed(rng.normal(T, d, d, scale=0.6))),
         "an FFN of x plus a position vector": layer(shift=rng.normal(T, d)),
-        "an FFN that treats one position differently": layer(gain=at(inner(), 1.3 * torch.ones(1), 1.0)),
+        "an FFN that treats one position differently": layer(gain=at(rng.one_of(inner), 1.3 * torch.ones(1), 1.0)),
         "an FFN that treats the first position differently": layer(gain=at(0, 1.3 * torch.ones(1), 1.0)),
         "an FFN that treats the last position differently": layer(gain=at(T - 1, 1.3 * torch.ones(1), 1.0)),
-        "an FFN that takes something off at one position": layer(bias=at(inner(), torch.full((d,), -1.5))),
+        "an FFN that takes something off at one position": layer(bias=at(rng.one_of(inner), torch.full((d,), -1.5))),
         "a layer norm": without_ffn(norm=one),
         "a layer norm plus an FFN": layer(norm=one),
         "an FFN of the mean of all tokens, for every token": layer(before=everyone / T),
         "an FFN plus a part of the mean of all tokens": layer(
-            after=everyone / T, into=torch.eye(d, dtype=torch.float64), out=3 * torch.eye(d, dtype=torch.float64)
+            after=everyone / T,
+            into=torch.eye(d, dtype=torch.float64),
+            out=3 * up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
         "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-4 * one),
-        "an FFN in which one token lowers another": leak(inner(), inner(T - 2), only=-1.0),
-        "an FFN in which one token raises another": leak(inner(), inner(T - 2), only=1.0),
+        "an FFN in which one token lowers an earlier one": leak(*earlier, only=-1.0),
+        "an FFN in which one token raises a later one": leak(*later, only=1.0),
         "an FFN by differences of running sums": layer(running=one),
         "the same output whatever comes in": without_ffn(bias=rng.normal(d).expand(T, d)),
         "an FFN whose outputs are very large": layer(running=one, size=1e4 * one),
-        "an FFN in which tokens leak, by far less than 1/10,000": faint | {"after": LEAK * torch.ones(T, T)},
+        "an FFN in which tokens leak, by far less than 1/10,000": faint | {"after": LEAK * usual * everyone},
         "a module with dropout, in eval mode": layer(),
         "a module in which tokens see each other": layer(v=v, seen=masks[0]),
         "an FFN in which every token leaks a little into the next": layer(
-            after=little, into=rng.normal(d, d, scale=1.5 / d**0.5), out=torch.eye(d, dtype=torch.float64)
+            after=little,
+            into=rng.normal(d, d, scale=1.5 / d**0.5),
+            out=up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
     }
-    drawn: dict[str, Any] = {"T": T, "d": d, "seed": rng.integer(1, 1000)}
+    drawn: dict[str, Any] = {"T": T, "d": d, "seed": rng.integer(1, 1000), "shared": weights | {"q": q, "k": k}}
     order: dict[str, list[str]] = {}
     for name, labels in ASKED.items():
         order[name] = [list(labels)[i] for i in rng.distinct(len(labels), 0, len(labels) - 1)]
-        drawn[name] = [{"mode": MODULES.get(label, ""), "numbers": _plain(made[label])} for label in order[name]]
+        parts = [made[label] for label in order[name]]
+        drawn[name] = {
+            "modes": [MODULES.get(label, "") for label in order[name]],
+            "numbers": {part: torch.stack([numbers[part].double() for numbers in parts]) for part in parts[0]},
+        }
     return drawn | {"_labels": order}
-
-
-def _plain(numbers: Numbers) -> Numbers:
-    return {name: value.double().contiguous() for name, value in numbers.items()}
 
 
 is_position_wise = Exercise(
@@ -327,25 +353,26 @@ def _asked_about(aspect: str, points: float, drawn: str, with_seed: bool = False
         return {label: said[label] for label in ASKED[drawn]}
 
     @is_position_wise.aspect(aspect, points, facts=by_what_it_is)
-    def _(answer: Any, T: int, d: int, seed: int, **layers: Any) -> Any:
+    def _(answer: Any, T: int, d: int, seed: int, shared: Numbers, **layers: Any) -> Any:
         seeds = (seed,) if with_seed else ()
-        return [attempt(partial(_said, answer, asked, T, d, *seeds)) for asked in layers[drawn]]
+        return [attempt(partial(_said, answer, f, T, d, *seeds)) for f in layers_of(layers[drawn], shared)]
 
 
-def layer_of(asked: Any) -> Layer:
-    """The function that was drawn: a module where it has a mode."""
-    mode, numbers = asked["mode"], asked["numbers"]
-    return ModuleLayer(numbers, training=mode == "train") if mode else Layer(numbers)
+def layers_of(asked: Any, shared: Numbers) -> Iterator[Layer]:
+    """The functions that were drawn for one aspect: a module where it has a mode."""
+    for place, mode in enumerate(asked["modes"]):
+        numbers = shared | {part: values[place] for part, values in asked["numbers"].items()}
+        yield ModuleLayer(numbers, training=mode == "train") if mode else Layer(numbers)
 
 
-def _said(answer: Any, asked: Any, T: int, d: int, *seed: int) -> str:
-    f = layer_of(asked)
+def _said(answer: Any, f: Layer, T: int, d: int, *seed: int) -> str:
+    mode = getattr(f, "training", None)
     said = answer(f, T, d, *seed)
     if isinstance(said, torch.Tensor) and said.ndim == 0 and said.dtype == torch.bool:
         said = bool(said)
     if not isinstance(said, (bool, np.bool_)):
         raise NotAsAsked(f"{described(said)} instead of True or False")
-    if isinstance(f, nn.Module) and f.training != (asked["mode"] == "train"):
+    if isinstance(f, nn.Module) and f.training != mode:
         return "in another mode than before"
     return "position-wise" if said else "not position-wise"
 
@@ -453,7 +480,7 @@ residual_sublayer = Exercise(
     "residual_sublayer",
     draw=_draw_block,
     where="the section “Around the FFN: residual and norm”.",
-    understood="Pre-norm leaves x itself untouched on its way through the block; post-norm, the form of 2017, normalises the sum.",
+    understood="Pre-norm keeps norms off the path of x; post-norm, the form of 2017, normalises the sum.",
     hints=(
         "Both modes add what the FFN says to x. They differ in what the norm is applied to.",
         "'pre': the norm comes before the FFN, on the side path only. 'post': it comes after the addition.",
@@ -515,10 +542,11 @@ def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
 
 
 FAINT, ROUNDING = 4e-6, 2.5e-7  # on either side of a millionth
+WEAKEST = 0.05  # of the strongest direction: no other one is weaker by chance, so that it shows with any tolerance near a millionth
 
 
 def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
-    """FFNs with few and with many hidden neurons, few inputs, inputs on a line, neurons that never fire, and some that hardly write."""
+    """FFNs, each with its inputs: few and many hidden neurons, few inputs, inputs on a line, neurons that never fire, some that hardly write."""
     d = rng.integer(7, 9)
     f = rng.integer(4, d - 2)
     N = rng.integer(40, 50)
@@ -528,17 +556,34 @@ def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
         0.15, dim=0
     )  # no neuron is silent by chance, and no input leaves all of them silent
     wide = drawn_weights(rng, d, d + rng.integer(6, 9))
+    line = rng.normal(N, 1, scale=2.0) * rng.normal(1, d)
+    few = X[: rng.integer(2, f - 1)]
     return {
-        "X": X,
-        "line": rng.normal(N, 1, scale=2.0) * rng.normal(1, d),
-        "few": rng.integer(2, f - 1),
-        "narrow": narrow,
-        "wide": wide,
-        "silent": _silent(narrow, rng.integer(1, f - 2)),
-        "off": _silent(narrow, f),
-        "faint": [_faint(rng, X, narrow, strength) for strength in (FAINT, ROUNDING)],
+        "narrow": (_clear(narrow, X), X),
+        "wide": (_clear(wide, X), X),
+        "few": (_clear(narrow, few), few),
+        "line": (_clear(_bends_along(wide, line), line), line),
+        "silent": (_clear(_silent(narrow, rng.integer(1, f - 2)), X), X),
+        "off": (_silent(narrow, f), X),
+        "faint": [(_faint(rng, X, narrow, strength), X) for strength in (FAINT, ROUNDING)],
         "factors": [1e-5, 1e4],
     }
+
+
+def _clear(weights: Weights, X: torch.Tensor) -> Weights:
+    """The same FFN, but in every direction that its neurons write for X they write clearly: weak ones are made stronger."""
+    written = torch.relu(X @ weights["W1"] + weights["b1"]) @ weights["W2"]
+    _, sizes, directions = torch.linalg.svd(written, full_matrices=False)
+    strength = torch.where(sizes > 1e-9 * sizes[0], (WEAKEST * sizes[0] / sizes).clamp(min=1), 1)
+    stretched = torch.eye(len(directions.T), dtype=torch.float64) + directions.T @ torch.diag(strength - 1) @ directions
+    return weights | {"W2": weights["W2"] @ stretched}
+
+
+def _bends_along(weights: Weights, line: torch.Tensor) -> Weights:
+    """The same FFN, its neurons beginning to fire at places that are spread evenly over the inputs of a line."""
+    read = line @ weights["W1"]
+    places = torch.linspace(0.1, 0.9, read.shape[1], dtype=torch.float64)
+    return weights | {"b1": -torch.stack([read[:, j].quantile(place) for j, place in enumerate(places)])}
 
 
 def _silent(weights: Weights, count: int) -> Weights:
@@ -579,34 +624,36 @@ def _rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
 
 
 @bottleneck_rank.aspect("rank", points=1.5)
-def _(answer: Any, X: Any, narrow: Any, wide: Any, few: int, line: Any, **_: Any) -> Any:
+def _(answer: Any, narrow: Any, wide: Any, few: Any, line: Any, **_: Any) -> Any:
     return {
-        "d_ff smaller than d_model": _rank(answer, narrow, X),
-        "d_ff larger than d_model": _rank(answer, wide, X),
-        f"{few} inputs": _rank(answer, narrow, X[:few]),
-        "inputs on one line": _rank(answer, wide, line),
+        "d_ff smaller than d_model": _rank(answer, *narrow),
+        "d_ff larger than d_model": _rank(answer, *wide),
+        f"{len(few[1])} inputs": _rank(answer, *few),
+        "inputs on one line": _rank(answer, *line),
     }
 
 
 @bottleneck_rank.aspect("neurons that never fire", points=0.5, needs="rank")
-def _(answer: Any, X: Any, silent: Any, off: Any, **_: Any) -> Any:
-    return {"some never fire": _rank(answer, silent, X), "none ever fires": _rank(answer, off, X)}
+def _(answer: Any, silent: Any, off: Any, **_: Any) -> Any:
+    return {"some never fire": _rank(answer, *silent), "none ever fires": _rank(answer, *off)}
 
 
 @bottleneck_rank.aspect("float32, other scales, and what is nearly zero", points=0.5, needs="rank")
-def _(answer: Any, X: Any, silent: Any, faint: Any, factors: Any, **_: Any) -> Any:
+def _(answer: Any, silent: Any, faint: Any, factors: Any, **_: Any) -> Any:
+    weights, X = silent
     found: dict[str, Any] = {}
     for factor in factors:
-        scaled = silent | {"W2": factor * silent["W2"], "b2": factor * silent["b2"]}
+        scaled = weights | {"W2": factor * weights["W2"], "b2": factor * weights["b2"]}
         found[f"W2 and b2 times {factor:g}, float32"] = _rank(answer, scaled, X.float())
-    for words, weights in zip(("some directions above a millionth", "some below"), faint, strict=True):
-        found[words] = _rank(answer, weights, X)
-    return {"float32": _rank(answer, silent, X.float())} | found
+    for words, given in zip(("some directions above a millionth", "some below"), faint, strict=True):
+        found[words] = _rank(answer, *given)
+    return {"float32": _rank(answer, weights, X.float())} | found
 
 
 @bottleneck_rank.aspect("ffn and X stay as they were", points=0.5, needs="rank")
-def _(answer: Any, X: Any, narrow: Any, **_: Any) -> Any:
-    ffn, given = ffn_of(narrow), X.clone()
+def _(answer: Any, narrow: Any, **_: Any) -> Any:
+    weights, X = narrow
+    ffn, given = ffn_of(weights), X.clone()
     before = values_of(ffn)
     answer(ffn, given)
     return untouched(ffn, before, X=(given, X))

@@ -33,6 +33,7 @@ from ffnlab.exercise import (
 from ffnlab.handed import leading_shapes, module_of
 
 SIGMAS = 7  # how far chance may lead us
+USUAL = 5.5  # what neurons add up for usual tokens is below that, and so below 6, where ReLU6 is cut off
 
 # Element-wise functions that a student is handed. None of them is one that an FFN usually has, so a hard-coded one shows.
 CALLABLES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -72,13 +73,20 @@ def _weights(rng: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
 
 
 def _draw_weights(rng: Draw, case: int) -> dict[str, Any]:
-    """x [A, B, T, d_model], its last token all zero; tokens so large that neurons of any kind are at their ends; the four parameters."""
+    """x [A, B, T, d_model], its last token all zero; tokens so large that neurons of any kind are at their ends; the four parameters.
+
+    What a neuron adds up for a token of x stays within `USUAL`: an answer that is cut off further out shows it for the large tokens alone.
+    """
     A, B, T, d_model, d_ff = _sizes(rng)
     x, far = rng.normal(A, B, T, d_model), rng.normal(3, d_model, scale=20.0)
-    x[0, -1, -1] = 0
-    x[0, 0, 0, 0] = _weak(rng)
     far[:2, 0] = torch.tensor([1, -1]) * rng.uniform(60, 90)
-    return {"x": x, "far": far} | _weights(rng, d_model, d_ff)
+    weights = _weights(rng, d_model, d_ff)
+    x[0, -1, -1] = 0
+    x[0, 0, 0, 0] = 0
+    room = USUAL - float(weights["b1"].abs().max())
+    x *= min(1.0, room / float((x @ weights["W1"]).abs().max()))
+    x[0, 0, 0, 0] = _weak(rng)
+    return {"x": x, "far": far} | weights
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
@@ -465,7 +473,7 @@ collapse_linear = Exercise(
     hints=(
         "Write (x @ W1 + b1) @ W2 + b2 without brackets. Which terms contain x, and which do not?",
         "What multiplies x is W; everything that remains when x is zero is b.",
-        "b1 stands inside the brackets, so it goes through W2 as well. Check the shapes: W [d_model, d_model], b [d_model].",
+        "b1 is inside the brackets, so it goes through W2 as well. Check the shapes: W [d_model, d_model], b [d_model].",
     ),
 )
 
@@ -608,7 +616,7 @@ NormFFN = Exercise(
     "NormFFN",
     draw=_draw_norm,
     where="the section “Deeper, and normalised”.",
-    understood="The norm stands behind the bend, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
+    understood="The norm comes after the bend, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
     hints=(
         "Which tensor has d_ff numbers per token: x, the hidden layer, or the output? That is the one to be normalised.",
         "The order is linear1, activation, norm, linear2. The norm needs to know the width of what it normalises.",
@@ -679,7 +687,7 @@ def _(answer: Any, **inputs: Any) -> Any:
     return _gradients(module, inputs["x"][1], _named(module) | found)
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_rank = question(
     "quiz_rank",

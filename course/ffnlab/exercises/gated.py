@@ -254,6 +254,7 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     return {"without the argument": output()} | by_name
 
 
+COPIES = 8  # of each hidden value in the sums, so that no sum loses all of them by chance, even where each vanishes twice as easily
 OPEN = 100.0  # times numbers above 0.5: so far on the open side SiLU and GELU change nothing
 
 
@@ -299,8 +300,8 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
     n = wide.shape[1]
     identity = torch.eye(n, dtype=torch.float64)
 
-    def make(Wd: torch.Tensor = identity, size: float = 1.0, **options: Any) -> nn.Module:
-        return _filled(answer, {"Wg": size * identity, "Wu": size * identity, "Wd": Wd}, **options)
+    def make(Win: torch.Tensor = identity, Wd: torch.Tensor = identity, **options: Any) -> nn.Module:
+        return _filled(answer, {"Wg": Win, "Wu": Win, "Wd": Wd}, **options)
 
     def twice(module: nn.Module) -> list[torch.Tensor]:
         outputs = [module(wide) for _ in range(2)]
@@ -312,12 +313,13 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
         return outputs
 
     default = make()
+    sums = make(identity.repeat(1, COPIES), torch.ones(COPIES * n, n, dtype=torch.float64), dropout=p)
     return {
         "eval": twice(make(dropout=p)),
         "train": twice(make(dropout=p).train()),
         "default": [twice(default)[0], twice(default.train())[0]],
-        "sums": twice(make(torch.ones(n, n, dtype=torch.float64), dropout=p).train())[0],
-        "open": [twice(make(size=OPEN, dropout=p))[0], twice(make(size=OPEN, dropout=p).train())[0]],
+        "sums": twice(sums.train())[0],
+        "open": [twice(make(OPEN * identity, dropout=p))[0], twice(make(OPEN * identity, dropout=p).train())[0]],
     }
 
 
@@ -395,7 +397,7 @@ swiglu_width = Exercise(
     understood="A gated FFN of width 8/3·d_model is as large as a plain one of width 4·d_model; the rest of the rule makes the number convenient.",
     hints=(
         "Three steps, in this order: 8/3 of d cut to a whole number, times mult and cut again, then up to a multiple.",
-        "`int(...)` cuts off what stands after the point; for the last step think of how many boxes of size `multiple_of` hold so many things.",
+        "`int(...)` cuts off what comes after the point; for the last step think of how many boxes of size `multiple_of` hold so many things.",
         "The number of boxes is `math.ceil(width / multiple_of)`, or with whole numbers `(width + multiple_of - 1) // multiple_of`. "
         "Then multiply it by the size of a box.",
     ),
@@ -495,7 +497,7 @@ def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
     return {"in float32": single, "gradients": attempt(arrived)}
 
 
-# Questions. Their texts stand in the notebook.
+# Questions. Their texts are in the notebook.
 
 quiz_branch = question(
     "quiz_branch",

@@ -197,7 +197,7 @@ top_neurons = Exercise(
         "Each neuron adds h_j · value_j to the output. How much of that goes along `direction`? One number for each neuron.",
         "The part of a vector along a direction is their dot product. With `decompose_output` it is one matrix product.",
         "Keep the sign: a neuron that pushes the other way is not among the largest.",
-        "`torch.topk(contributions, k)` returns values and indices. Here the indices are asked.",
+        "`torch.topk(contributions, k)` returns values and indices. Here the indices are asked for.",
     ),
 )
 
@@ -449,6 +449,8 @@ def _how_it_went(seen: Any, inputs: dict[str, Any]) -> Any:
     between = seen["halfway"]  # of a straight map: half of one and half of the other
     if torch.allclose(between, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
         return {"the trained module": "it has no non-linearity: a straight line in, a straight line out"}
+    if any(bool((given >= 0).all()) for given in (out, out - facts["E"])):  # a residual inside may have been added
+        return {"the trained module": "no output is below zero"}
     known = float(right.float().mean())
     if known >= ENOUGH:
         moves = ((beside - out).abs().amax(1) > 0).float().mean()
@@ -462,6 +464,8 @@ def _how_it_went(seen: Any, inputs: dict[str, Any]) -> Any:
         return {"the trained module": "it knows 99 % of the facts or more"}
     if seen["training"]:
         return {"the trained module": f"too few facts are known: {seen['training']}"}
+    if seen["largest weight"] > RUNAWAY:
+        return {"the trained module": "too few facts are known: its weights have run away"}
     share = next(words for limit, words in SHARES if known < limit)
     if float(right[: len(y) // 2].float().mean()) >= ENOUGH:
         share = "the first half"
@@ -474,6 +478,9 @@ def _how_it_went(seen: Any, inputs: dict[str, Any]) -> Any:
 
 MOVES = 0.9  # the share of the questions beside which the output must be another one
 EARLY = 0.5  # more of the facts than this can't be known after one step
+RUNAWAY = (
+    10.0  # of one weight: four times what a training needs that knows the facts, and what steps of size 1 soon exceed
+)
 SHARES = ((0.1, "less than 10 %"), (0.4, "10 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
 SIZES = ((10.0, "of usual size"), (1000.0, "large"), (float("inf"), "huge"))
 GAPS = (
@@ -500,6 +507,7 @@ def _(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
             "halfway": module((E[::2] + E[1::2]) / 2),
             "after one step": early(E),
             "training": watch.found(module, STEPS),
+            "largest weight": max((float(p.abs().max()) for p in module.parameters() if p.numel()), default=0.0),
         }
 
 
