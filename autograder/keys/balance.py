@@ -625,7 +625,7 @@ _z(
 )
 _z(
     "log_softmax_for_logsumexp",
-    "This squares the log-probabilities (`log_softmax`), E numbers a token, in which the size of the logits is lost. `logsumexp` is one number a token.",
+    "This squares the log-probabilities (`log_softmax`), E numbers a token, which don't notice a shift of all logits. `logsumexp` is one number a token.",
     lse="torch.log_softmax(logits, dim=-1)",
 )
 _z(
@@ -656,7 +656,7 @@ _z(
 )
 _z(
     "of_the_probabilities",
-    "The logsumexp is taken of probabilities, after a softmax. Softmax has forgotten the size of the logits: use the logits.",
+    "The logsumexp is taken of probabilities, after a softmax. These lie between 0 and 1 however large the logits are: use the logits.",
     lse="torch.logsumexp(logits.softmax(-1), dim=-1)",
 )
 _z(
@@ -682,7 +682,7 @@ _z(
 )
 _z(
     "variance",
-    "This is the spread of the logsumexp over tokens. It is 0 when all tokens drift alike: no mean is to be subtracted.",
+    "This is the spread of the logsumexp over tokens. It is 0 when all tokens drift alike: subtract no mean.",
     result="lse.var(unbiased=False)",
 )
 _z(
@@ -1194,7 +1194,7 @@ _bias(
 )
 _bias(
     "graph_attached",
-    "The values are right, but with `b` an nn.Parameter the result hangs on its graph. The bias is not trained by gradient: use `b.detach()` or no_grad.",
+    "The values are right, but with `b` an nn.Parameter the result is attached to its graph. No gradient trains the bias: use `b.detach()` or no_grad.",
     b="b",
 )
 _bias(

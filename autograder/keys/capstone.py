@@ -759,7 +759,7 @@ _variant(
 )
 _variant(
     "gelu_for_relu",
-    "'relu' is smooth: its activation is GELU, SiLU or the like. Asked for is ReLU, made of straight pieces.",
+    "'relu' is smooth: its activation is GELU, SiLU or the like. The exercise asks for ReLU, made of straight pieces.",
     ffn=_PLAIN.format(act="nn.GELU(), "),
 )
 _GATED = """if kind in ("relu", "moe"):
@@ -1004,7 +1004,7 @@ quiz_equal = question(
     exercises.quiz_equal,
     right="B",
     wrong={
-        "A": "At equal active parameters the mixture has more parameters in total: most of its experts wait, but they have to be stored.",
+        "A": "At equal active parameters the mixture has more parameters in total: half of its experts wait, but they have to be stored.",
         "C": "For the plain and the gated FFN total and active are the same number, so the switch does not move them.",
     },
 )

@@ -134,7 +134,7 @@ _route(
 )
 _route(
     "not_renormalised",
-    "In 'softmax_topk_renorm' the kept probabilities are left as they are. They are to be divided by their sum over the k, so that each row sums to 1.",
+    "In 'softmax_topk_renorm' the kept probabilities are left as they are. Divide them by their sum over the k, so that each row sums to 1.",
     renorm="p.gather(-1, idx)",
 )
 _route(
@@ -165,7 +165,7 @@ _route(
 )
 _route(
     "weights_not_spread",
-    "The k weights come back as [T, k]. Asked is [T, E]: zeros, with the weights written into the places of their experts.",
+    "The k weights come back as [T, k]. The exercise asks for [T, E]: zeros, with the weights written into the places of their experts.",
     gates="w",
 )
 _route(
@@ -180,7 +180,7 @@ _route(
 )
 _route(
     "sigmoid_not_divided",
-    "In 'sigmoid_norm' the sigmoids are left as they are. They are to be divided by their sum over the k.",
+    "In 'sigmoid_norm' the sigmoids are left as they are. Divide them by their sum over the k.",
     sigmoid="torch.sigmoid(top)",
 )
 _route(
@@ -235,7 +235,7 @@ _route(
 )
 _route(
     "a_pair",
-    "A pair comes back. Asked is one tensor, gates [T, E].",
+    "A pair comes back. The exercise asks for one tensor, gates [T, E].",
     gates="(w, idx)",
 )
 _route(
@@ -502,7 +502,7 @@ def only_the_largest(x, gates, experts):
     return torch.cat(rows)
 
 
-@moe_reference.mistake("The gates are divided by their sum. They are to be used as given; a row need not sum to one.")
+@moe_reference.mistake("The gates are divided by their sum. Use them as given; a row need not sum to one.")
 def normalised(x, gates, experts):
     gates = gates / gates.sum(1, keepdim=True)
     return sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
@@ -926,7 +926,7 @@ _loop(
 )
 _loop(
     "gates_normalised",
-    "The gates are divided by their sum. They are to be used as given; a row need not sum to one.",
+    "The gates are divided by their sum. Use them as given; a row need not sum to one.",
     flat_gates="gates.reshape(-1, gates.shape[-1]) / gates.reshape(-1, gates.shape[-1]).sum(-1, keepdim=True)",
 )
 _loop(
@@ -1137,7 +1137,7 @@ _sorted(
 )
 _sorted(
     "weights_normalised",
-    "The weights are divided by their sum. They are to be used as given; a row need not sum to one.",
+    "The weights are divided by their sum. Use them as given; a row need not sum to one.",
     combine="(slots * (w / w.sum(1, keepdim=True))[:, :, None]).sum(1)",
 )
 _sorted(
@@ -1521,11 +1521,15 @@ _counts(
 )
 _counts(
     "in_billions",
-    "The counts are divided by 10⁹. Asked are the numbers themselves, as integers; only the table below prints billions.",
+    "The counts are divided by 10⁹. The exercise asks for the numbers themselves, as integers; only the table below prints billions.",
     result="total / 1e9, active / 1e9",
 )
-_counts("total_alone", "One number comes back. Asked is a pair: total, active.", result="total")
-_counts("a_dict", "A dict comes back. Asked is a pair: total, active.", result="{'total': total, 'active': active}")
+_counts("total_alone", "One number comes back. The exercise asks for a pair: total, active.", result="total")
+_counts(
+    "a_dict",
+    "A dict comes back. The exercise asks for a pair: total, active.",
+    result="{'total': total, 'active': active}",
+)
 _counts(
     "floats",
     "The counts are floats. Parameters are counted in whole numbers: use //, or no division at all.",
@@ -1533,12 +1537,12 @@ _counts(
 )
 _counts(
     "share",
-    "The second number is a share of the total. Asked is how many parameters are active.",
+    "The second number is a share of the total. The exercise asks how many parameters are active.",
     result="total, active / total",
 )
 _counts(
     "idle",
-    "The second number counts the parameters that a token does not use. Asked are those it does.",
+    "The second number counts the parameters that a token does not use. The exercise asks for those it does.",
     result="total, total - active",
 )
 _counts(
@@ -1735,7 +1739,7 @@ _gradient(
 )
 _gradient(
     "summed_squares",
-    "The squared differences are added up. Asked is their mean, over tokens and features.",
+    "The squared differences are added up. The exercise asks for their mean, over tokens and features.",
     backward='F.mse_loss(y, target, reduction="sum").backward()',
 )
 _gradient(
@@ -1745,17 +1749,17 @@ _gradient(
 )
 _gradient(
     "half_the_loss",
-    "The loss has a factor ½. Asked is the mean of the squares as it is.",
+    "The loss has a factor ½. The exercise asks for the mean of the squares as it is.",
     backward="(0.5 * (y - target).square().mean()).backward()",
 )
 _gradient(
     "root_of_the_loss",
-    "The loss is the root of the mean square. Asked is the mean of the squares itself.",
+    "The loss is the root of the mean square. The exercise asks for the mean of the squares itself.",
     backward="F.mse_loss(y, target).sqrt().backward()",
 )
 _gradient(
     "absolute_differences",
-    "The loss takes absolute differences. Asked are squares: `F.mse_loss`.",
+    "The loss takes absolute differences. The exercise asks for squares: `F.mse_loss`.",
     backward="F.l1_loss(y, target).backward()",
 )
 _gradient(
@@ -1810,28 +1814,28 @@ _gradient(
 )
 _gradient(
     "the_other_way_round",
-    "The gradient comes back as [E, d_model], as the weight of an nn.Linear has it. Asked is the shape of `router`, [d_model, E].",
+    "The gradient comes back as [E, d_model], as the weight of an nn.Linear has it. The exercise asks for the shape of `router`, [d_model, E].",
     result="W.grad.T",
 )
 _gradient(
     "downhill",
-    "The sign is turned round: this is the direction of a training step. Asked is the gradient itself.",
+    "The sign is turned round: this is the direction of a training step. The exercise asks for the gradient itself.",
     result="-W.grad",
 )
 _gradient(
     "the_largest_entry",
-    "A single number comes back. Asked is the whole gradient, [d_model, E]; the cell below looks for its largest entry.",
+    "A single number comes back. The exercise asks for the whole gradient, [d_model, E]; the cell below looks for its largest entry.",
     result="W.grad.abs().max().item()",
 )
 _gradient("the_largest_entry_in_a_tensor", "", form_of="the_largest_entry", result="W.grad.abs().max()")
 _gradient(
     "sizes",
-    "The entries have lost their signs. Asked is the gradient itself, without `abs()`.",
+    "The entries have lost their signs. The exercise asks for the gradient itself, without `abs()`.",
     result="W.grad.abs()",
 )
 _gradient(
     "a_yes_or_no",
-    "True or False comes back. Asked is the gradient itself, [d_model, E].",
+    "True or False comes back. The exercise asks for the gradient itself, [d_model, E].",
     result="bool(W.grad.abs().max() > 1e-6)",
 )
 _gradient(

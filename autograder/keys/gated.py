@@ -141,7 +141,7 @@ _square(
 )
 _square(
     "a_function",
-    "A function was returned instead of weights. Asked are the three matrices of a unit that computes x².",
+    "A function was returned instead of weights. The exercise asks for the three matrices of a unit that computes x².",
     "return lambda x: x * x",
 )
 _square(
@@ -363,7 +363,7 @@ _glu(
 )
 _glu(
     "sigmoid_everywhere",
-    "The gate is always a sigmoid, whatever `kind` says. That is 'glu', the oldest of the five; each of the others has an activation of its own.",
+    "The gate is always a sigmoid, whatever `kind` says. That is 'glu' alone: 'bilinear' has no activation, and each of the others has its own.",
     act="torch.sigmoid",
 )
 _glu(

@@ -610,7 +610,7 @@ def sums_of_rows(ffn, x, direction, k):
 
 
 @top_neurons.mistake(
-    "The result is a column [k, 1]. The product with `direction` is to be a vector [d_ff]: `rows @ direction`, without a new axis."
+    "The result is a column [k, 1]. The product with `direction` must be a vector [d_ff]: `rows @ direction`, without a new axis."
 )
 def a_column(ffn, x, direction, k):
     rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
@@ -854,7 +854,7 @@ def a_copy_of_the_column(ffn, idx):
     return other
 
 
-@knockout.mistake("Only the first neuron of `idx` is knocked out. All of them are to be silent at the same time.")
+@knockout.mistake("Only the first neuron of `idx` is knocked out. All of them must be silent at the same time.")
 def the_first_alone(ffn, idx):
     other = copy.deepcopy(ffn)
     for j in idx:
@@ -874,7 +874,7 @@ def scaled_up(ffn, idx):
     return other
 
 
-@knockout.mistake("The neurons' values were turned round (their sign). They are to write nothing, not the opposite.")
+@knockout.mistake("The neurons' values were turned round (their sign). They must write nothing, not the opposite.")
 def sign_turned(ffn, idx):
     other = copy.deepcopy(ffn)
     other.linear2.weight.data[:, idx] *= -1
@@ -1161,7 +1161,7 @@ _store(
 )
 _store(
     "trains_e",
-    "E was trained along with the FFN, in place. The facts are to be in the FFN: only `ffn.parameters()` go into the optimiser.",
+    "E was trained along with the FFN, in place. The facts belong in the FFN: only `ffn.parameters()` go into the optimiser.",
     "E.requires_grad_()\nopt = torch.optim.Adam([*ffn.parameters(), E], lr=0.01)\n" + LOOP,
 )
 _store(
@@ -1252,7 +1252,7 @@ _store(
 TABLE = "class Table(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.up, self.down = nn.Linear(E.shape[1], 1), nn.Linear(1, 1)\n"
 _store(
     "a_table",
-    "The module looks its answer up: it returns the answer of the nearest question, and nothing between the questions. Facts are to be in the weights of two "
+    "The module looks its answer up: it returns the answer of the nearest question, and nothing between the questions. Facts belong in the weights of two "
     "layers, put there by gradient steps.",
     "opt = torch.optim.Adam(ffn.parameters(), lr=0.01)\nfor _ in range(steps):\n    opt.zero_grad()\n"
     "    ffn.up(E).sum().backward()\n    opt.step()",

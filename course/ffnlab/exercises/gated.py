@@ -520,5 +520,5 @@ quiz_f_glu = question(
 quiz_table = question(
     "quiz_table",
     where="the section “Shazeer's table”.",
-    understood="A difference means something when it is large beside the spread of repeated runs. Gates against plain is; one gate against another is not.",
+    understood="A difference means something when it is large beside its standard error. Bilinear against GELU is, GEGLU against SwiGLU is not.",
 )
