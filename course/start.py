@@ -8,9 +8,11 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 OLDEST = (3, 11)
 if sys.version_info < OLDEST:  # stands before all that an older Python can't read
@@ -36,6 +38,8 @@ def main() -> int:
     """Set up what is missing, then open JupyterLab. Returns the exit status."""
     options = arguments()
     try:
+        if options.bring:
+            return bring(options.bring.expanduser().absolute())
         python = set_up(options.venv.expanduser().absolute(), options.torch_index)
         if options.set_up:
             return 0
@@ -72,6 +76,12 @@ def arguments() -> argparse.Namespace:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--check", action="store_true", help="only set up, and say whether everything works")
     only.add_argument("--set-up", action="store_true", help="only set up")
+    only.add_argument(
+        "--bring",
+        type=Path,
+        metavar="FOLDER",
+        help="only bring your answers over from the folder of an earlier edition; nothing is lost in either",
+    )
     return parser.parse_args()
 
 
@@ -148,6 +158,82 @@ def open_lab(python: str, port: int | None, no_browser: bool) -> int:
     if os.name != "nt":
         os.execv(python, command)  # signals then reach JupyterLab itself
     return subprocess.call(command)
+
+
+# An earlier edition's work.
+
+
+def bring(old: Path) -> int:
+    """Put the answers, cells and progress of an earlier edition's folder into this one's notebooks; says what was brought. Returns the exit status.
+
+    Raises:
+        CannotStart: that folder holds no notebook of the course.
+    """
+    found = [path for path in sorted(COURSE.glob("[0-9][0-9]_*/*.ipynb")) if path.stem == path.parent.name]
+    earlier = {path: old / path.parent.name / path.name for path in found}
+    if old == COURSE or not any(path.is_file() for path in earlier.values()):
+        raise CannotStart(f"{old} holds no notebooks of an earlier edition: name the folder that its start.py is in")
+    for path, source in earlier.items():
+        if not source.is_file():
+            continue
+        try:
+            notebook, theirs = (json.loads(file.read_text(encoding="utf-8")) for file in (path, source))
+            count = brought(notebook["cells"], theirs["cells"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            print(f"{path.stem}: left as it is, {source} can't be read ({type(error).__name__})", file=sys.stderr)
+            continue
+        if count:
+            keep = path.with_name(f"{path.stem}.before.ipynb")
+            if not keep.exists():
+                shutil.copyfile(path, keep)
+            draft = path.with_name(f"{path.name}.draft")
+            draft.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            draft.replace(path)
+        print(f"{path.stem}: {count} cell{'' if count == 1 else 's'} brought over")
+    progress = COURSE / ".progress.json"
+    if (old / progress.name).is_file() and not progress.exists():
+        shutil.copyfile(old / progress.name, progress)
+    print("Run the notebooks from top to bottom once more: then each check looks at your answers again.")
+    return 0
+
+
+def brought(cells: list[dict[str, Any]], earlier: list[dict[str, Any]]) -> int:
+    """Puts an earlier notebook's answers into the cells of the same names, and all that a reader added behind the cell that it stood behind.
+
+    Returns how many cells that were.
+    """
+    names = {name_of(cell): cell for cell in cells if name_of(cell)}
+    ids = {cell.get("id") for cell in cells}
+    texts = {text_of(cell) for cell in cells}
+    place, count = "", 0
+    for cell in earlier:
+        name, text = name_of(cell), text_of(cell)
+        answered = bool((cell["metadata"].get("nbgrader") or {}).get("solution"))
+        if name in names:
+            place = name
+            if answered and text_of(names[name]) != text:
+                names[name]["source"] = cell["source"]
+                if "outputs" in names[name]:
+                    names[name].update(outputs=[], execution_count=None)
+                count += 1
+        elif text.strip() and text not in texts and (answered or (not name and cell.get("id") not in ids)):
+            # a cell of the reader's own, or an answer to an exercise that is gone
+            added = {**cell, "metadata": {}, **({"outputs": [], "execution_count": None} if "outputs" in cell else {})}
+            index = next((i for i, other in enumerate(cells) if place and name_of(other) == place), -1) + 1
+            while index < len(cells) and cells[index].get("id", "").startswith("brought-"):
+                index += 1
+            cells.insert(index, {**added, "id": f"brought-{hashlib.sha256(text.encode()).hexdigest()[:12]}"})
+            count += 1
+    return count
+
+
+def name_of(cell: dict[str, Any]) -> str:
+    """A cell's name for nbgrader; the reader's own have none."""
+    return str((cell.get("metadata", {}).get("nbgrader") or {}).get("grade_id", ""))
+
+
+def text_of(cell: dict[str, Any]) -> str:
+    return "".join(cell.get("source", ""))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", exercises.NOTEBOOKS)
 def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
-    assert not outline.write(name), "run `make build`"
+    assert not outline.write(name, outline.made(name)), "run `make build`"
     for known, exercise in zip(outline.of_notebook(name), exercises.of_notebook(name), strict=True):
         assert (known.name, known.points, known.cases) == (exercise.name, exercise.points, exercise.cases)
         assert [part.name for part in known.aspects] == [aspect.name for aspect in exercise.aspects]
@@ -195,12 +196,43 @@ def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
     assert [name for name in NAMES if tasks in made_of[name]] == ["10_capstone"]
 
 
+def inside(handout: Path) -> list[str]:
+    """What is in a handout's one folder."""
+    names = zipfile.ZipFile(handout).namelist()
+    (folder,) = {name.split("/")[0] for name in names}
+    assert re.fullmatch(r"course-[0-9a-f]{6}", folder)
+    return [name.removeprefix(f"{folder}/") for name in names]
+
+
+def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole_one(tmp_path: Path) -> None:
+    some, whole = (
+        build.handout(tmp_path / "some.zip", ["00_start_here", "02_feed_forward"]),
+        build.handout(tmp_path / "a.zip"),
+    )
+    assert {name.split("/")[0] for name in inside(some) if name[:2].isdecimal()} == {"00_start_here", "02_feed_forward"}
+    assert not any("03_activations" in name for name in inside(some)) and "ffnlab/figures/activations.py" in inside(
+        some
+    )
+    folders = [zipfile.ZipFile(one).namelist()[0].split("/")[0] for one in (some, whole)]
+    assert folders[0] != folders[1]
+
+
+def test_points_that_differ_between_marker_and_exercise_stop_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    exercise = exercises.find("hello_shape")
+    monkeypatch.setattr(exercise, "aspects", [replace(aspect, points=3.0) for aspect in exercise.aspects])
+    with pytest.raises(
+        UserError,
+        match=r"00_start_here.py: the marker of check-hello_shape promises 2 points, and the exercise gives 3",
+    ):
+        build.build("00_start_here")
+
+
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
     one, two = (build.handout(tmp_path / f"{n}.zip") for n in "ab")
     assert one.read_bytes() == two.read_bytes()
-    names = set(zipfile.ZipFile(one).namelist())
-    assert {"course/start.py", "course/pyproject.toml", "course/00_start_here/00_start_here.ipynb"} <= names
-    assert "course/ffnlab/answers/02_feed_forward.safetensors" in names
+    names = set(inside(one))
+    assert {"start.py", "pyproject.toml", "00_start_here/00_start_here.ipynb"} <= names
+    assert "ffnlab/answers/02_feed_forward.safetensors" in names
     assert not any("__pycache__" in name or ".progress" in name or "egg-info" in name for name in names)
 
 

@@ -31,7 +31,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, report, shown
 from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
-from autograder.house import Class, UserError, alone
+from autograder.house import Class, UserError, alone, release
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws
@@ -514,6 +514,35 @@ def test_what_an_earlier_version_left_open_is_closed(used: Class) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
     with alone(used):
         assert [path for path in kept if path.stat().st_mode & 0o077] == []
+
+
+# What no command would speak of
+
+
+def test_what_belongs_to_no_assignment_is_told_with_the_nearest_name(tmp_path: Path) -> None:
+    school = Class(tmp_path)
+    hand_in(school, "ada")
+    (school.submitted / "ben" / "00_start_hear").mkdir(parents=True)
+    (school.submitted / "cem").mkdir()
+    (school.submitted / "grades.csv").touch()
+    (school.submitted / "dot" / ".ipynb_checkpoints").mkdir(parents=True)
+    ben, cem, dot, file = classroom.strays(school)
+    assert ben == "ben/00_start_hear: no notebook of the course is called so; did you mean 00_start_here?"
+    assert cem == "cem: empty" and dot == "dot: empty" and file == "grades.csv: not a student's folder"
+
+
+def test_a_second_notebook_is_told_beside_the_one_that_counts(graded_here: dict[bytes, Graded], tmp_path: Path) -> None:
+    school = Class(tmp_path)
+    folder = hand_in(school, "ada")
+    (folder / "newer.ipynb").write_text("{}", encoding="utf-8")
+    _, done = grade(school)
+    assert done["ada"].points == 2.0 and done["ada"].remarks == ["not looked at: newer.ipynb, beside it"]
+
+
+def test_another_notebook_of_the_course_is_called_by_its_name() -> None:
+    data = release("02_feed_forward").read_bytes()
+    with pytest.raises(rebuild.Unreadable, match="this is the notebook 02_feed_forward, handed in as 00_start_here"):
+        rebuild.rebuild(START, data, MOST)
 
 
 # A dry run

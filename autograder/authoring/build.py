@@ -9,8 +9,9 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,11 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     """Make an assignment's answers, solution notebook and student notebook again, if they have changed. Returns whether they had.
 
     Raises:
-        UserError: a cell of the solution notebook fails, or the source is broken.
+        UserError: a cell of the solution notebook fails, the source is broken, or it promises other points than its exercises give.
     """
-    changed = build_answers(assignment, tell)
-    if outline.write(assignment):
+    _compare_points(assignment)
+    changed = (force or outline.made(assignment) != _answers_made(assignment)) and build_answers(assignment, tell)
+    if outline.write(assignment, _answers_made(assignment)):
         tell(f"{assignment}: writing what graders know of its exercises")
         changed = True
     if not force and is_current(assignment):
@@ -103,6 +105,28 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     tell(f"{assignment}: making the student's notebook")
     replace(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
+
+
+def _compare_points(assignment: str) -> None:
+    for cell in notebook_of(assignment).cells:
+        named = cell.metadata.get("nbgrader", {})
+        name = named.get("grade_id", "").removeprefix("check-")
+        if not named.get("grade") or named.get("solution"):
+            continue
+        known = {exercise.name: exercise.points for exercise in exercises.of_notebook(assignment)}
+        if known.get(name) != named.get("points"):
+            says = f"gives {known[name]:g}" if name in known else "is not there"
+            raise UserError(
+                f"{source(assignment).name}: the marker of check-{name} promises {named.get('points')} points, and the exercise {says}"
+            )
+
+
+def _answers_made(assignment: str) -> str:
+    """A hash of the shipped answers and of all that they are made by."""
+    path = answers.path(assignment)
+    content = path.read_bytes() if path.is_file() else b""
+    made_by = f"{draws.key_version(assignment)} {metadata.version('torch')}".encode()
+    return hashlib.sha256(made_by + content).hexdigest()[:16]
 
 
 def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
@@ -206,19 +230,33 @@ def _plain(text: str) -> str:
 LEFT_OUT = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist"}
 
 
-def handout(target: Path) -> Path:
-    """A zip of course/ without what installing and working leave behind; the same bytes from the same files."""
+def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
+    """A zip of course/ without what installing and working leave behind; the same bytes from the same files.
+
+    notebooks: only these; empty for all. It unpacks into a folder whose name tells this edition from others, so that no edition is unpacked over a
+    student's work in an earlier one.
+    """
     folder = root() / "course"
+    others = set(exercises.NOTEBOOKS) - set(notebooks) if notebooks else set()
+    files = {
+        path.relative_to(folder): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not any(_left_out(part) or part.partition(".")[0] in others for part in path.relative_to(folder).parts)
+    }
+    edition = hashlib.sha256(b"".join(name.as_posix().encode() + data for name, data in files.items())).hexdigest()[:6]
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            name = path.relative_to(folder.parent)
-            if path.is_file() and not any(_left_out(part) for part in name.parts):
-                entry = zipfile.ZipInfo(name.as_posix())
-                entry.external_attr, entry.compress_type = 0o100644 << 16, zipfile.ZIP_DEFLATED
-                archive.writestr(entry, path.read_bytes())
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(f"course-{edition}/{name.as_posix()}")
+            entry.external_attr, entry.compress_type = 0o100644 << 16, zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
     return target
 
 
 def _left_out(part: str) -> bool:
-    return part in LEFT_OUT or part.startswith(".progress") or part.endswith((".egg-info", "_cache", ".draft"))
+    return (
+        part in LEFT_OUT
+        or part.startswith(".progress")
+        or part.endswith((".egg-info", "_cache", ".draft", ".before.ipynb"))
+    )

@@ -136,6 +136,8 @@ def grade(
             for name in names:
                 asked = classroom.Asked(student, exercise, force or dry_run, start_anew, dry_run)
                 _grade(console, school, name, team, asked, forget_manual)
+    for stray in () if student or exercise else classroom.strays(school):
+        console.print(Text(f"Not looked at in {shown(school.submitted)}: {stray}", style="bold red"), soft_wrap=True)
 
 
 def _mode(name: str) -> Mode:

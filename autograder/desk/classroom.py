@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -120,6 +121,30 @@ def passed_over(school: Class, assignment: str) -> tuple[str, ...]:
     return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
 
 
+def strays(school: Class) -> tuple[str, ...]:
+    """What lies in submitted/ and belongs to no assignment at all, so that no command would ever speak of it: one line each."""
+    known_ones, found = assignments(), []
+    for home in sorted(school.submitted.iterdir()) if school.submitted.is_dir() else ():
+        if not handed_in.is_folder(home):
+            found.append(f"{in_a_line(home.name, 80)}: not a student's folder")
+            continue
+        try:
+            inside = sorted(path for path in home.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            found.append(f"{in_a_line(home.name, 80)}: can't be read ({error.strerror})")
+            continue
+        if not inside:
+            found.append(f"{in_a_line(home.name, 80)}: empty")
+        for path in inside:
+            if path.name not in known_ones:
+                near = difflib.get_close_matches(path.name, known_ones, n=1)
+                found.append(
+                    f"{in_a_line(home.name, 80)}/{in_a_line(path.name, 80)}: no notebook of the course is called so"
+                    + (f"; did you mean {near[0]}?" if near else "")
+                )
+    return tuple(found)
+
+
 def students(school: Class) -> int:
     """How many have a folder in submitted/."""
     return sum(1 for _ in school.submitted.iterdir()) if school.submitted.is_dir() else 0
@@ -134,13 +159,16 @@ def submitted_assignments(school: Class) -> list[str]:
 
 def _submission(student: str, assignment: str, folder: Path) -> Submission:
     expected = folder / f"{assignment}.ipynb"
-    if handed_in.is_file(expected):
-        return Submission(student, assignment, folder, expected)
     try:
         notebooks = sorted(folder.glob("*.ipynb"))
     except OSError as error:
         return Submission(student, assignment, folder, None, f"a folder that can't be read ({error.strerror})")
-    others = [path for path in notebooks if handed_in.is_file(path)]
+    others = [path for path in notebooks if path != expected and handed_in.is_file(path)]
+    if handed_in.is_file(expected):
+        beside = in_a_line(", ".join(path.name for path in others), 200)
+        return Submission(
+            student, assignment, folder, expected, f"not looked at: {beside}, beside it" if beside else ""
+        )
     if len(others) == 1:
         return Submission(
             student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.house import UserError, release
+from ffnlab import exercises
 from ffnlab.cleaning import SIGN
 
 MAX_CELLS = 2000
@@ -101,10 +104,13 @@ def rebuild(assignment: str, data: bytes, most: int) -> Rebuilt:
     """The cells to run for a submission of `assignment`. `most`: bytes a notebook may have.
 
     Raises:
-        Unreadable: it is too large, not JSON, or not a notebook.
+        Unreadable: it is too large, not JSON, not a notebook, or another notebook of the course.
     """
     ours = template(release(assignment))
     theirs = parse(data, most)
+    found = which(theirs)
+    if found not in ("", assignment):
+        raise Unreadable(f"this is the notebook {found}, handed in as {assignment}")
     by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in ours if "nbgrader" in cell.metadata}
     by_cell_id = {cell.id: cell for cell in ours}
     claims: dict[str, int] = {}  # our cell's id → index of the submitted cell that has its place
@@ -134,6 +140,35 @@ def rebuild(assignment: str, data: bytes, most: int) -> Rebuilt:
     if deleted:
         remarks.append(f"deleted: {', '.join(deleted)}")
     return Rebuilt(tuple(cells), tuple(remarks))
+
+
+FEWEST = 3  # cells of ours by which a notebook is known
+
+
+@cache
+def signs() -> dict[str, str]:
+    """By the name or the id of a cell that is in one notebook of the course alone: which one that is."""
+    found: dict[str, set[str]] = {}
+    for assignment in exercises.NOTEBOOKS:
+        if release(assignment).is_file():
+            for cell in template(release(assignment)):
+                for sign in {cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id} - {None}:
+                    found.setdefault(sign, set()).add(assignment)
+    return {sign: next(iter(names)) for sign, names in found.items() if len(names) == 1}
+
+
+def votes(cells: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
+    """How many of a submission's cells belong to which notebook of the course, the most first."""
+    owners = [signs().get(cell["grade_id"]) or signs().get(cell["id"]) for cell in cells]
+    return Counter(owner for owner in owners if owner).most_common()
+
+
+def which(cells: Iterable[dict[str, Any]]) -> str:
+    """The notebook that a submission's cells are of; empty where they are of none, or as much of two."""
+    counted = votes(cells)
+    if not counted or counted[0][1] < FEWEST or (len(counted) > 1 and counted[1][1] == counted[0][1]):
+        return ""
+    return counted[0][0]
 
 
 def _claimed(cell: dict[str, Any], by_id: dict[str, Cell], by_cell_id: dict[str, Cell]) -> Cell | None:

@@ -60,5 +60,7 @@ def _module(name: str) -> Path | None:
     top, *rest = name.split(".")
     if top not in HOMES or not rest:
         return None
+    if top == "ffnlab" and len(rest) == 1:  # what notebooks import of the package itself has its home in a module
+        rest = [ffnlab.HOMES.get(rest[0], rest[0])]
     path = HOMES[top].joinpath(*rest).with_suffix(".py")
     return path if path.is_file() else None

@@ -75,9 +75,15 @@ def version(notebook: str) -> str:
     return depends.version(exercises.source(notebook))[:16]
 
 
-def write(notebook: str) -> bool:
-    """Write what is known of a notebook, if that is not there already. Returns whether it was not."""
-    read = {"version": version(notebook), "exercises": [asdict(_of(one)) for one in exercises.of_notebook(notebook)]}
+def made(notebook: str) -> str:
+    """What the last build said of the shipped answers; empty where there was none."""
+    return str(_written().get(notebook, {}).get("answers", ""))
+
+
+def write(notebook: str, answers: str) -> bool:
+    """Write what is known of a notebook, if that is not there already. Returns whether it was not. `answers`: what `made` shall return."""
+    listed = [asdict(_of(one)) for one in exercises.of_notebook(notebook)]
+    read = {"version": version(notebook), "answers": answers, "exercises": listed}
     kept = _written()
     if json.loads(json.dumps(read)) == kept.get(notebook):
         return False

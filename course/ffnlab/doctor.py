@@ -163,7 +163,8 @@ def kernel_is_found() -> str:
 def answers_are_there() -> str:
     from ffnlab import answers, exercises
 
-    missing = [notebook for notebook in exercises.NOTEBOOKS if not answers.path(notebook).is_file()]
+    course = [notebook for notebook in exercises.NOTEBOOKS if (COURSE / notebook).is_dir()] or list(exercises.NOTEBOOKS)
+    missing = [notebook for notebook in course if not answers.path(notebook).is_file()]
     if missing:
         raise Unwell(
             f"the shipped answers of {', '.join(missing)} are missing: no check can be made",

@@ -63,7 +63,8 @@ def progress(notebook: str | None = None) -> None:
     opened = notebook or Path.cwd().name
     text, rows = [], []
     earned_all = points_all = 0.0
-    for name in exercises.NOTEBOOKS:
+    there = [name for name in exercises.NOTEBOOKS if course is None or (course / name).is_dir()]
+    for name in there:
         listed = exercises.of_notebook(name)
         earned = sum(_points(kept, e.name) for e in listed)
         points = sum(e.points for e in listed)
