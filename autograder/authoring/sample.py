@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import nbformat
 
 from autograder import keys
-from autograder.desk import log
+from autograder.desk import formgrader, log
 from autograder.house import Class, UserError, assignments, release
 from autograder.keys.key import Key
 
@@ -72,7 +73,7 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
             rng = random.Random(f"{seed}/{assignment}/{index}")
             folder = school.submitted / name / assignment
             folder.mkdir(parents=True)
-            text = submission(blank, guide, index, rng, odd)
+            text = submission(_with_words(blank, assignment, index, seed), guide, index, rng, odd)
             (folder / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
             (folder / "timestamp.txt").write_text(
                 f"2026-10-{1 + index % 28:02d} 10:{index % 60:02d}:00.000000 UTC", encoding="utf-8"
@@ -115,6 +116,18 @@ def _mixture(guide: list[Key], rng: random.Random) -> Answers:
         elif kind == "mistake" and key.mistakes:
             answers[key.exercise.name] = rng.choice(key.mistakes).source
     return answers
+
+
+def _with_words(blank: Notebook, assignment: str, index: int, seed: int) -> Notebook:
+    """The notebook with an answer to each question that a person reads: the full one, part of it, or none, so that there is something to read."""
+    notebook, rng = copy.deepcopy(blank), random.Random(f"words/{seed}/{assignment}/{index}")
+    for cell in notebook["cells"]:
+        full = formgrader.rubrics(assignment).get(cell["metadata"].get("nbgrader", {}).get("grade_id", ""), "")
+        sentences = re.split(r"(?<=[.:]) ", full.partition("**Rubric.**")[0].replace("**A full answer.**", "").strip())
+        if full and index != 1 and (index == 0 or rng.random() < 0.8):
+            share = len(sentences) if index == 0 else rng.randint(1, len(sentences))
+            cell["source"] = " ".join(sentences[:share])
+    return notebook
 
 
 def filled(blank: Notebook, answers: Answers) -> Notebook:
