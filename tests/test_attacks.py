@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attacks
@@ -23,6 +25,7 @@ from autograder.engine import outputs, pool
 from autograder.engine.grade import grade_submission
 from autograder.engine.graded import Graded
 from autograder.house import Class
+from autograder.jail import watch
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking.draws import hidden_seeds
@@ -33,6 +36,7 @@ pytestmark = needs_bubblewrap
 SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
 FULL = exercises.find(EXERCISE).points
 ALL = attacks.every()
+CONDUCTOR_SECONDS, CONDUCTOR_BYTES = 3.0, 3 * 2**20  # what an attack may take of the one that writes for everybody
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +90,20 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
     assert re.search(attack.says, message(done)), message(done)
     assert host() == before
     assert_bounded(done, NARROW if attack.exhausts else Limits())
-    nobody = "\x1b" not in log.line("eve", done) and "<script" not in feedback.feedback_page("eve", done)
+    start = time.process_time()
+    page, notebook = feedback.feedback_page("eve", done), feedback.graded_notebook(done)
+    written = len(page) + len(json.dumps(notebook, ensure_ascii=False))
+    assert time.process_time() - start < CONDUCTOR_SECONDS, "one submission keeps everybody waiting"
+    assert written < 2 * len(attack.data()) + CONDUCTOR_BYTES, "what is written is larger than what came"
+    nobody = "\x1b" not in log.line("eve", done) and "<script" not in page
     assert nobody, "what the student wrote reaches a reader unescaped"
-    outputs = [output for cell in feedback.graded_notebook(done)["cells"] for output in cell.get("outputs", [])]
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     data = {kind: content for output in outputs for kind, content in output.get("data", {}).items()}
     assert set(data) <= {"text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg"}
     shown = "".join(content for kind, content in data.items() if kind != "text/plain")
-    assert not re.search(r"<script|<img[^>]*onerror|\x1b|\\href", shown), "what the student showed acts in a browser"
+    assert not re.search(r"<script|<img[^>]*onerror|\x1b|\\href|\\def", shown), (
+        "what the student showed acts in a browser"
+    )
     assert json.dumps(outputs, ensure_ascii=False).encode()
 
 
@@ -103,6 +114,27 @@ def test_its_allowed_twin_earns_full_marks(name: str, jail: Jail, narrow_jail: J
         EXERCISE
     ]
     assert (verdict.outcome, verdict.points) == (Outcome.EARNED, FULL), verdict.message
+
+
+@pytest.mark.parametrize("name", [name for name, (_, attack) in ALL.items() if attack.beside])
+def test_whoever_is_graded_beside_it_keeps_every_point(
+    name: str, narrow_jail: Jail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "LOOK_EVERYWHERE", 1)  # so that each watch sees at its first look what others do
+    data, honest = ALL[name][1].data(), json.dumps(answered()).encode()
+    with ThreadPoolExecutor(1) as beside:
+        eve = beside.submit(grade_submission, START, data, narrow_jail, SEEDS)
+        points = []
+        while not eve.done():
+            points.append(grade_submission(START, honest, narrow_jail, SEEDS).verdicts[EXERCISE].points)
+    assert eve.result().verdicts[EXERCISE].points == 0
+    assert len(points) > 2 and set(points) == {FULL}
+
+
+def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) -> None:
+    start, computed = time.monotonic(), time.process_time()
+    grade_submission(START, ALL["promised_frame"][1].data(), narrow_jail, SEEDS)
+    assert time.process_time() - computed < 0.25 * (time.monotonic() - start)
 
 
 def test_a_class_of_attackers_costs_nobody_else_a_point(tmp_path: Path) -> None:

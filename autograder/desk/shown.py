@@ -12,7 +12,6 @@ import binascii
 import re
 from collections.abc import Mapping
 from html import escape
-from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -20,21 +19,49 @@ import nh3
 from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
-from autograder.engine.rebuild import PICTURE
-from ffnlab.cleaning import clean, in_a_line
+from autograder.engine.rebuild import PICTURE, with_pictures
+from ffnlab.cleaning import CUT, clean, in_a_line
 
-# Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text. Rendering Markdown can take a time that
-# grows with the square of a cell's length, and meanwhile Jupyter's server does nothing else. No cell of ours has 4,000, no notebook 25,000.
-MAX_CELL = {"markdown": 10_000, "code": 20_000, "ansi": 100_000}
-MAX_PAGE = {"markdown": 100_000, "code": 100_000, "ansi": 1_000_000}
+# Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text, and beyond that cut. Rendering Markdown
+# can take a time that grows with the square of a cell's length, and meanwhile Jupyter's server does nothing else; it reads once more every mark of the whole
+# page. No cell of ours has 4,000, no notebook 25,000. A tag or an entity of HTML, and what turns a terminal's colour, counts for MARK characters.
+MAX_CELL = {
+    "markdown": 10_000,
+    "code": 20_000,
+    "ansi": 100_000,
+    "html": 500_000,
+    "latex": 5_000,
+    "formula": 400,
+    "plain": 500_000,
+}
+MAX_PAGE = {
+    "markdown": 100_000,
+    "code": 60_000,
+    "ansi": 500_000,
+    "html": 1_000_000,
+    "latex": 20_000,
+    "formula": 2_000,
+    "plain": 500_000,
+}
+MARK = 50
 MAX_ESCAPES = 1_000  # of a terminal, that colour one output
+MAX_DEPTH = 30  # of tags in tags
 
 PHOTOS = ("image/png", "image/jpeg")
 LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
-# Formulas that do more than set type: links, styles, names for other parts of the page, extensions loaded from elsewhere.
+# Formulas that do more than set type: links, styles, names for other parts of the page, extensions loaded from elsewhere; and macros of one's own, with which
+# a line unfolds to millions of characters, or `\verb`, whose braces are none.
 ACTIVE_MACRO = re.compile(
-    r"\\(?:href|url|class|cssId|style|data|html\w*|require|bbox|mmlToken|includegraphics)(?![A-Za-z])"
+    r"\\(?:href|url|class|cssId|style|data|html\w*|require|bbox|mmlToken|includegraphics"
+    r"|[egx]?def|(?:future)?let|(?:re)?newcommand|providecommand|(?:re)?newenvironment|Declare\w+|Newextarrow|verb)(?![A-Za-z])"
 )
+# What lies in what, in a formula: braces, and macros that take in all that follows. A tab of Chromium ends over a formula that is nested 150 times.
+NESTING = re.compile(
+    r"\\(?P<takes_in>left|begin|raise|lower|\w+style|[tT]iny|scriptsize|small|normalsize|[lL]arge|LARGE|[hH]uge)(?![A-Za-z])"
+    r"|\\.|%.*|(?P<brace>[{}])"
+)
+MAX_NESTED = 60
+FORMULA = re.compile(r"\$|\\[(\[]|\\begin|&#")  # where one begins or ends
 # A tag begins with < and a letter, or one of / ! ?, in whatever dialect of Markdown or HTML.
 HARMLESS_TAG = (
     r"/?(?:b|br|code|details|em|hr|i|kbd|li|ol|p|pre|s|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul) ?/?>"
@@ -44,30 +71,45 @@ TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!{HARMLESS_TAG})")
 LINKED = re.compile(rf"\](?=\(|:)(?!\(?:?[ \n]?(?:{LINK.pattern}|{PICTURE.pattern}))", re.IGNORECASE)
 PICTURED = re.compile(rf"!(?=\[)(?!\[[^\[\]]{{0,300}}\]\({PICTURE.pattern}[ )])")
 
+# A tag that is plain to read: no quotation mark or angle bracket where one reader of HTML could see the tag end and another not.
+SPACE = r"[ \t\n\f\r]"
+ATTRIBUTE = rf"""{SPACE}+[^\s"'<>/=]+(?:{SPACE}*={SPACE}*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`]+))?"""
+PLAIN_TAG = re.compile(
+    rf"<(?:!--[^<>]*-->|(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9]*)(?:{ATTRIBUTE}){{0,20}}{SPACE}*/?>|(?P<odd>[A-Za-z/!?]))"
+)
+CLOSES_ITSELF = {"p", "li", "dt", "dd", "td", "th", "tr", "thead", "tbody", "tfoot", "option"}
+EMPTY = {"br", "hr", "img", "wbr", "col", "input", "link", "meta", "source", "area", "embed", "track", "base", "param"}
+SCRIPT, SCRIPT_END = (re.compile(rf"<{part}(?=[\s/>])[^>]*>?", re.IGNORECASE) for part in ("script", "/script"))
+
+Spent = dict[str, int]  # of a notebook or a page: by kind, what of it has been rendered
+
 
 def markdown(source: str) -> str:
     """Markdown that shows the same words, formulas, code and pictures in any viewer, and nothing else: a tag is shown as text, and so is a link to anything but
     an address on the web. What is too long to be rendered becomes a block of plain text.
     """
     source = clean(source, len(source))
-    if _length(source) > MAX_CELL["markdown"]:
+    if _length(source) > MAX_CELL["markdown"] or _is_nested(source):
         fence = "`" * (3 + max((len(run) for run in re.findall(r"`+", source)), default=0))
         return f"{fence}text\n{source}\n{fence}"
-    return PICTURED.sub("! ", LINKED.sub("] ", TAG.sub("< ", _without_macros(source))))
+    words, pictures = _aside(source)
+    return _put_back(PICTURED.sub("! ", LINKED.sub("] ", TAG.sub("< ", _without_macros(words)))), pictures)
 
 
-def output(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """One output of a cell, in nbformat's form: cleaned, and of the types of data only those that can be shown without acting, in a form that does not."""
+def output(raw: Mapping[str, Any], spent: Spent) -> dict[str, Any]:
+    """One output of a cell, in nbformat's form: cleaned, and of the types of data only those that can be shown without acting, in a form that does not.
+    spent: of the outputs before it in the same notebook; it is counted there.
+    """
     if raw["output_type"] == "stream":
         return {"output_type": "stream", "name": raw["name"], "text": clean(raw["text"], len(raw["text"]))}
     if raw["output_type"] == "error":
         texts = {name: in_a_line(raw[name], 2_000) for name in ("ename", "evalue")}
         return {"output_type": "error", **texts, "traceback": [clean(line) for line in raw["traceback"]]}
-    return {"output_type": "display_data", "metadata": {}, "data": _harmless(raw["data"])}
+    return {"output_type": "display_data", "metadata": {}, "data": _harmless(raw["data"], spent)}
 
 
-def _harmless(data: Mapping[str, Any]) -> dict[str, str]:
-    shown = {}
+def _harmless(data: Mapping[str, Any], spent: Spent) -> dict[str, str]:
+    shown: dict[str, str] = {}
     texts = {kind: content for kind, content in data.items() if isinstance(content, str)}
     for kind, content in texts.items():
         if kind not in PHOTOS:
@@ -75,11 +117,15 @@ def _harmless(data: Mapping[str, Any]) -> dict[str, str]:
         if kind == "text/plain":
             shown[kind] = content
         elif kind == "text/html":
-            shown[kind] = html(content)
+            cleaned = _affordable_html(content, spent)
+            if cleaned is None:
+                shown.setdefault("text/plain", content)
+            else:
+                shown[kind] = cleaned
         elif kind == "text/markdown":
             shown[kind] = markdown(content)
         elif kind == "text/latex":
-            shown[kind] = _without_macros(content)
+            shown["text/plain" if _is_nested(content) else kind] = _without_macros(content)
         elif kind in PHOTOS and _is_base64(content):
             shown[kind] = content
         elif kind == "image/svg+xml":  # inside <img>, a picture runs nothing and loads nothing
@@ -101,6 +147,47 @@ def html(text: str) -> str:
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
     return _without_macros(clean)
+
+
+def _affordable_html(text: str, spent: Spent) -> str | None:
+    """HTML that a student made, as `html` cleans it; None where that, or to show it, would be dear."""
+    text = "".join(SCRIPT.split(part, maxsplit=1)[0] for part in SCRIPT_END.split(text))
+    if _weight(text) > MAX_CELL["html"] or not _is_orderly(text):
+        return None
+    cleaned = html(text)
+    if _is_nested(cleaned):
+        return None
+    affordable = _affordable(spent, "html", _weight(cleaned)) and _affordable(spent, "formula", _formulas(cleaned))
+    return cleaned if affordable else None
+
+
+def _weight(text: str) -> int:
+    return _length(text) + MARK * (text.count("<") + text.count("&"))
+
+
+def _is_orderly(text: str) -> bool:
+    """Whether what is opened is closed again in its order, and nothing lies deep. Else a reader of HTML has to put it in order: what a paragraph leaves open
+    is opened again in each that follows, so that n tags become n² elements; and each takes the longer the deeper it lies.
+    """
+    around: list[str] = []
+    for tag in PLAIN_TAG.finditer(text):
+        if tag["odd"]:
+            return False
+        name = (tag["name"] or "").lower()
+        if not name or name in EMPTY:
+            continue
+        if tag["end"]:
+            while around and around[-1] != name and around[-1] in CLOSES_ITSELF:
+                around.pop()
+            if not around or around.pop() != name:
+                return False
+        else:
+            if around and around[-1] == name and name in CLOSES_ITSELF:
+                around.pop()
+            around.append(name)
+            if len(around) > MAX_DEPTH:
+                return False
+    return True
 
 
 _ATTRIBUTES = {
@@ -127,6 +214,21 @@ def _length(source: str) -> int:
     return len(PICTURE.sub("", source))
 
 
+def _formulas(text: str) -> int:
+    return sum(1 for _ in FORMULA.finditer(text))
+
+
+def _is_nested(text: str) -> bool:
+    """Whether a formula in it may be nested more deeply than a browser can stand."""
+    taken_in = depth = deepest = 0
+    for found in NESTING.finditer(text):
+        taken_in += bool(found["takes_in"])
+        if found["brace"]:
+            depth = max(0, depth + (1 if found["brace"] == "{" else -1))
+            deepest = max(deepest, depth)
+    return taken_in + deepest > MAX_NESTED
+
+
 def _without_macros(text: str) -> str:
     return ACTIVE_MACRO.sub(r"\\text", text)
 
@@ -138,44 +240,101 @@ def _is_base64(text: str) -> bool:
         return False
 
 
-def _plain(source: str) -> Markup:
-    return Markup(f"<pre>{escape(source)}</pre>")
+def _aside(text: str) -> tuple[str, list[str]]:
+    """A text with a short stand-in for each picture, and the pictures: whatever reads a text takes long over millions of characters."""
+    pictures: list[str] = []
+
+    def stand_in(found: re.Match[str]) -> str:
+        pictures.append(found[0])
+        return f"data:image/png;base64,{len(pictures) - 1:08}"
+
+    return PICTURE.sub(stand_in, text), pictures
 
 
-# Filters in the place of nbconvert's own of the same names.
+STAND_IN = re.compile(r'(?P<seen><img [^<>]*src=")?data:image/png;base64,(?P<number>\d{8})')
 
 
-def _affordable(context: jinja2.runtime.Context, kind: str, length: int) -> bool:
-    """Whether a text of this length is still rendered on the page that is being made; if so, it is counted."""
-    spent = context.get("resources", {}).setdefault("autograder_rendered", {})
+def _put_back(text: str, pictures: list[str], seen_alone: bool = False) -> str:
+    """The text with its pictures. seen_alone: the text is HTML; where a picture is not to be seen, it is words, and its beginning is enough. Each is put back
+    once, however often it is named.
+    """
+    left = dict(enumerate(pictures))
+
+    def put(found: re.Match[str]) -> str:
+        picture = left.get(int(found["number"]), "")
+        if seen_alone and not found["seen"]:
+            return picture[:100]
+        left.pop(int(found["number"]), None)
+        return (found["seen"] or "") + picture
+
+    return STAND_IN.sub(put, text)
+
+
+def _affordable(spent: Spent, kind: str, length: int) -> bool:
+    """Whether a text of this length is still rendered; if so, it is counted."""
     if length > MAX_CELL[kind] or spent.get(kind, 0) + length > MAX_PAGE[kind]:
         return False
     spent[kind] = spent.get(kind, 0) + length
     return True
 
 
+# Filters in the place of nbconvert's own of the same names.
+
+
+def _spent(context: jinja2.runtime.Context) -> Spent:
+    """What has been rendered on the page that is being made."""
+    spent: Spent = context.get("resources", {}).setdefault("autograder_rendered", {})
+    return spent
+
+
+def _words(context: jinja2.runtime.Context, text: str) -> Markup:
+    """A text as it is, as far as the page has room for it."""
+    spent = _spent(context)
+    left = MAX_PAGE["plain"] - spent.get("plain", 0)
+    spent["plain"] = spent.get("plain", 0) + min(left, len(text))
+    return Markup(escape(text if len(text) <= left else text[:left] + CUT, quote=False))
+
+
+def _plain(context: jinja2.runtime.Context, text: str) -> Markup:
+    return Markup("<pre>{}</pre>").format(_words(context, text))
+
+
 @jinja2.pass_context
 def markdown2html(context: jinja2.runtime.Context, source: str) -> Markup:
     """A Markdown cell, or a comment, as HTML that does not act."""
-    if not _affordable(context, "markdown", _length(source)):
-        return _plain(source)
-    cell = context.get("cell", {})
+    cell, spent = context.get("cell", {}), _spent(context)
+    source, pictures = _aside(with_pictures(source, cell.get("attachments", {})))
+    if not (_affordable(spent, "markdown", _length(source)) and _affordable(spent, "formula", _formulas(source))):
+        return _plain(context, _put_back(source, pictures, seen_alone=True))
     if not cell.get("metadata", {}).get("nbgrader", {}).get("locked"):
         source = markdown(source)  # so that what is taken out below is read as text
-    return trusted_markdown(source, cell.get("attachments", {}))
+    rendered = trusted_markdown(source)
+    if _is_nested(rendered):  # by entities, of which the source shows nothing
+        return _plain(context, _put_back(source, pictures, seen_alone=True))
+    return Markup(_put_back(rendered, pictures, seen_alone=True))
 
 
-def trusted_markdown(source: str, attachments: Mapping[str, Any] = MappingProxyType({})) -> Markup:
+def trusted_markdown(source: str) -> Markup:
     """Markdown of ours as HTML that does not act all the same. Rendering it takes as long as it takes."""
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-    renderer = IPythonRenderer(escape=False, attachments=dict(attachments), exclude_anchor_links=True)
+    renderer = IPythonRenderer(escape=False, attachments={}, exclude_anchor_links=True)
     return Markup(html(MarkdownWithMath(renderer=renderer).render(source)))
 
 
-def clean_html(element: str | bytes) -> Markup:
+def strip_files_prefix(text: str) -> str:
+    """Nothing here has such a prefix; and what filters made stays marked as such."""
+    return text
+
+
+@jinja2.pass_context
+def clean_html(context: jinja2.runtime.Context, element: str | bytes) -> Markup:
     """HTML of an output, or of a filter before this one."""
-    return Markup(html(element.decode("utf-8", "replace") if isinstance(element, bytes) else str(element)))
+    if isinstance(element, Markup):
+        return Markup(html(element))
+    text = element.decode("utf-8", "replace") if isinstance(element, bytes) else str(element)
+    cleaned = _affordable_html(text, _spent(context))
+    return _plain(context, text) if cleaned is None else Markup(cleaned)
 
 
 @jinja2.pass_context
@@ -183,8 +342,8 @@ def highlight_code(context: jinja2.runtime.Context, source: str, metadata: Any =
     """Code in colours."""
     from nbconvert.filters.highlight import Highlight2HTML
 
-    if not _affordable(context, "code", len(source)):
-        return _plain(source)
+    if not _affordable(_spent(context), "code", len(source)):
+        return _plain(context, source)
     return Markup(Highlight2HTML(pygments_lexer="ipython3")(source, metadata=metadata))
 
 
@@ -194,16 +353,20 @@ def ansi2html(context: jinja2.runtime.Context, text: str) -> Markup:
     from nbconvert.filters import ansi2html as in_colours
 
     text = str(text)
-    if text.count("\x1b") > MAX_ESCAPES or not _affordable(context, "ansi", len(text)):
-        return Markup(escape(clean(text, len(text))))
+    escapes = text.count("\x1b")
+    if escapes > MAX_ESCAPES or not _affordable(_spent(context), "ansi", len(text) + MARK * escapes):
+        return _words(context, clean(text, len(text)))
     return Markup(in_colours(text))
 
 
-def formula(text: str) -> Markup:
+@jinja2.pass_context
+def formula(context: jinja2.runtime.Context, text: str) -> Markup:
     """A formula of an output, for MathJax."""
-    return Markup(escape(_without_macros(str(text))))
+    text, spent = _without_macros(str(text)), _spent(context)
+    affordable = _affordable(spent, "latex", len(text)) and _affordable(spent, "formula", _formulas(text))
+    return Markup(escape(text)) if affordable and not _is_nested(text) else _plain(context, text)
 
 
 FILTERS: dict[str, Any] = {
-    filter.__name__: filter for filter in (markdown2html, clean_html, highlight_code, ansi2html)
+    filter.__name__: filter for filter in (markdown2html, clean_html, highlight_code, ansi2html, strip_files_prefix)
 } | {"e": formula}

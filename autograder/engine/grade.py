@@ -96,7 +96,7 @@ class _Session:
             self._start_again()
             return [_error("Stopped", str(overrun))]
         self._history.append(cell.source)
-        self._room -= outputs.size(ran.outputs)
+        self._room -= outputs.room(ran.outputs)
         if ran.error:
             where = f" ({ran.error.line})" if ran.error.line else ""
             self._trouble[cell.name] = f"Its cell ended in {_in_words(ran.error)}{where}."

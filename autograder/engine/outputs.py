@@ -14,6 +14,7 @@ from ffnlab.cleaning import CUT, clean
 from ffnlab.plain import Failure
 
 LINE = 16  # bytes that a line feed counts for: a notebook on disk has a line of its own for each line of text
+PLACE = 2000  # bytes of a notebook's room that an output takes beside its own: on every page that is made of the notebook it has a place for itself
 MAX_PIXELS = 20_000_000  # a picture of few bytes can unfold to any size in the reader's browser
 
 
@@ -68,6 +69,11 @@ def size(outputs: Outputs) -> int:
     """How many bytes outputs count for."""
     texts = [output.get("text", "") for output in outputs]
     return sum(map(cost, texts)) + sum(cost(text) for o in outputs for text in o.get("data", {}).values())
+
+
+def room(outputs: Outputs) -> int:
+    """How much of a notebook's room outputs take."""
+    return size(outputs) + PLACE * len(outputs)
 
 
 def cost(text: str) -> int:

@@ -236,7 +236,7 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
         source = "".join(part for part in source if isinstance(part, str))
     text = LONE_SURROGATE.sub(SIGN, source) if isinstance(source, str) else ""
     if isinstance(cell.get("attachments"), dict):
-        text = _with_pictures(text, cell["attachments"])
+        text = with_pictures(text, cell["attachments"])
     metadata = cell.get("metadata")
     graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
@@ -248,7 +248,7 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_pictures(source: str, attachments: dict[str, Any]) -> str:
+def with_pictures(source: str, attachments: dict[str, Any]) -> str:
     """A Markdown source in which each `attachment:NAME` is the picture itself, as a data URI: only sources travel further."""
     for name, data in list(attachments.items())[:MAX_PICTURES]:
         for kind, content in data.items() if isinstance(data, dict) else ():

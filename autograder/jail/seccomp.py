@@ -42,6 +42,8 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "landlock_create_ruleset": (444, 444), "mbind": (237, 235), "migrate_pages": (256, 238), "move_pages": (279, 239),
     # what the page cache holds, which all share
     "fadvise64": (221, 223), "readahead": (187, 213), "cachestat": (451, 451),
+    # filters of its own: the kernel keeps them apart from any process, and has room for a limited number, of which every jail needs one
+    "seccomp": (317, 277),
     # a main process that lets its children go first would be clocked wrong
     "setpriority": (141, 140), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
     "sched_setattr": (314, 274), "ioprio_set": (251, 30),
@@ -54,6 +56,8 @@ REFUSED_VALUES = {
         (72, 25), 1, (6, 7, 37, 38, 1024, 1026, 1036, 1038),
     ),  # locks (F_SETLK, F_SETLKW, and those of open files), F_SETLEASE, F_NOTIFY, hints to the disk
     "ioctl": ((16, 29), 1, (0x5412, 0x541C)),  # TIOCSTI and TIOCLINUX: typing into a terminal
+    "prctl": ((157, 167), 0, (22,)),  # PR_SET_SECCOMP
+    "setsockopt": ((54, 208), 2, (26, 50, 51, 52)),  # SO_ATTACH_FILTER and its kind
 }  # fmt: skip
 SOCKET, SOCKETPAIR = (41, 198), (53, 199)
 UNIX = 1  # the one family of sockets there is

@@ -25,7 +25,7 @@ PATIENCE = 10  # on a crowded machine a request may take this many times its lim
 LOOK_EVERYWHERE = 20  # looks, after which all processes of the machine are gone through, and not only the new ones
 TOO_MANY = 1000  # new processes since the last look: from here on it is quicker to go through all
 RARELY = 20  # an exact look is taken at most one part in so many of the time, unless much has changed
-RESIDENT = re.compile(r"^(?:RssAnon|RssShmem|VmPTE):\s+(\d+) kB", re.MULTILINE)
+RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmPTE):\s+(\d+) kB", re.MULTILINE)
 PROPORTIONAL = re.compile(r"^Pss_(?:Anon|Shmem): +(\d+) kB", re.MULTILINE)
 
 
@@ -169,13 +169,15 @@ class Family:
     def _number_inside(self, number: int) -> int:
         """A process's number in the family's own pid namespace; 0 if it is none of the family's, or a thread."""
         try:
-            status = Path(f"/proc/{number}/status").read_text()
+            status = Path(f"/proc/{number}/status").read_bytes()
         except OSError:
             return 0
-        told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        if told.get("Tgid") != str(number) or not told.get("Uid", "").startswith(f"{self._user}\t"):
+        told = dict(line.split(b":\t", 1) for line in status.split(b"\n") if b":\t" in line)
+        if told.get(b"Tgid") != str(number).encode() or not told.get(b"Uid", b"").startswith(
+            f"{self._user}\t".encode()
+        ):
             return 0
-        return int(told.get("NSpid", "1").split()[-1])
+        return int(told.get(b"NSpid", b"1").split()[-1])
 
     def _descendants(self) -> set[int]:
         try:
@@ -307,9 +309,9 @@ class _Request:
 
 
 def _read(number: int) -> _Member | None:
-    """A process as it is now; None if it has ended."""
+    """A process as it is now; None if it has ended. Its name, of whatever bytes, is its own choice, whoever's process it is: nothing is decoded."""
     try:
-        with open(f"/proc/{number}/stat", "rb") as stat, open(f"/proc/{number}/status", encoding="utf-8") as status:
+        with open(f"/proc/{number}/stat", "rb") as stat, open(f"/proc/{number}/status", "rb") as status:
             return _parsed(stat.read(), 1024 * sum(map(int, RESIDENT.findall(status.read()))))
     except (OSError, ValueError, IndexError):
         return None

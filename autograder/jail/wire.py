@@ -15,6 +15,8 @@ REFUSED = b"refused: "  # how that line begins when no fork of this jail would d
 SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")  # what a cell may show
 MAX_SHOWN = 50  # things that one cell may show
 POLL_SECONDS = 0.1
+TRICKLE = 4096  # bytes: where no more has come and more is to come, the next look waits for PAUSE_SECONDS, or single bytes would keep a core busy
+PAUSE_SECONDS = 0.001
 
 
 class Closed(ConnectionError):
@@ -104,4 +106,6 @@ def _exactly(channel: socket.socket, count: int, patience: Callable[[], None] | 
         if not part:
             raise Closed("the other side is gone")
         parts += part
+        if patience is not None and len(part) < TRICKLE and len(parts) < count:
+            time.sleep(PAUSE_SECONDS)
     return bytes(parts)

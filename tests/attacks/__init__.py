@@ -22,6 +22,21 @@ NARROW = Limits(  # an attack on a resource ends in a second or two
     cell_seconds=3.0, submission_seconds=30.0, memory=384 * MIB, processes=24, tmp=8 * MIB, output=100_000, restarts=8
 )
 
+CHANNEL = """
+import os
+import socket
+import stat
+
+def is_socket(number):
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False
+
+number = next(filter(is_socket, range(256)))
+channel = socket.socket(fileno=os.dup(number))
+"""  # what a cell begins with that finds the way to the conductor
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -36,6 +51,7 @@ class Attack:
     points: float = 0.0
     exhausts: bool = False  # whether it goes for a resource, and so is tried under narrow limits
     plain: bool = True  # whether plain nbgrader can be shown it without harm to the machine
+    beside: bool = False  # whether it aims at those who are graded at the same time
 
     def data(self) -> bytes:
         """The submitted bytes."""
