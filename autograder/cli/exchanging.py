@@ -1,0 +1,207 @@
+"""Commands between an LMS and a class: collecting what was handed in, and giving back grades and pages."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from autograder.cli.shared import GradebookUrl, Grading, app, bar, book_of, class_of, console_of, shown
+from autograder.house import UserError, alone, known
+from ffnlab.cleaning import in_a_line
+
+if TYPE_CHECKING:
+    from autograder.desk.collect import Collected
+
+MOST = 200  # lines of a table
+MOST_ASKED = 40
+
+
+@app.command()
+def collect(
+    source: Annotated[
+        Path, typer.Argument(help="What the LMS exported, a zip or a folder; or nbgrader's exchange, its inbound/.")
+    ],
+    roster: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Who is who, as the LMS exports it: participants, worksheet or gradebook. May be given again."
+        ),
+    ] = None,
+    assignment: Annotated[
+        str | None, typer.Option(help="What it is an export of. [default: what nine in ten of its notebooks are]")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, and write nothing.")] = False,
+    timezone: Annotated[
+        str | None,
+        typer.Option(help="Of the clock behind times that name none, e.g. Europe/Berlin. [default: this computer's]"),
+    ] = None,
+    match_names: Annotated[
+        bool,
+        typer.Option(
+            "--match-names",
+            help="Where an export has no id that the roster has (Brightspace), take a name that one student alone has.",
+        ),
+    ] = False,
+    grading: Grading = None,
+    db_url: GradebookUrl = None,
+) -> None:
+    """Collect what Moodle, Canvas, Brightspace, Blackboard, Gradescope or nbgrader's exchange exported into submitted/. Every attempt is kept in collected/.
+
+    Exit status 2 where something needs a person; it is listed, and can be settled in collected/settle.csv, which the next run reads.
+    """
+    from autograder.desk import collect as collecting
+    from autograder.desk.policy import Policy
+
+    school, console = class_of(grading, db_url), console_of()
+    zone = _zone(timezone) or Policy.of(school).zone
+    if dry_run:
+        found = collecting.collect(school, source, roster or (), assignment, True, zone, match_names)
+    else:
+        with alone(school), bar(console) as progress:
+            task = progress.add_task(source.name, total=None, rate="")
+
+            def tell(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            try:
+                found = collecting.collect(school, source, roster or (), assignment, False, zone, match_names, tell)
+            except KeyboardInterrupt:
+                progress.stop()
+                sys.stderr.write("autograder: interrupted; nothing is lost. The same command goes on from there.\n")
+                raise typer.Exit(130) from None
+    _show_collected(console, found, dry_run)
+    if found.needs_somebody:
+        raise typer.Exit(2)
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ValueError, OSError, KeyError):
+        raise UserError(
+            f"--timezone {in_a_line(str(name), 60)}: a name such as Europe/Berlin or UTC was expected"
+        ) from None
+
+
+def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
+    console.print(Text(f"{found.archive}: {found.title}", style="bold"), soft_wrap=True)
+    _lines(console, found.notes, "dim")
+    shown_rows = sorted(found.rows, key=lambda row: not row.asks)[:MOST]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("file", "student", "notebook", "attempt", "time (UTC)"):
+        table.add_column(title, overflow="fold", justify="right" if title == "attempt" else "left")
+    table.add_column("would happen" if dry_run else "what happened", overflow="fold")
+    for row in shown_rows:
+        what = Text(row.what, style="bold red" if row.asks else "")
+        table.add_row(*map(Text, (row.file, row.student, row.notebook, row.attempt, row.at)), what)
+    if shown_rows:
+        console.print(table)
+    if len(found.rows) > MOST:
+        console.print(f"… and {len(found.rows) - MOST:,} more files", style="dim")
+    _lines(console, found.doubts, "bold red", MOST_ASKED)
+    known = f", {found.known:,} here already" if found.known else ""
+    placed = "" if dry_run else f", {found.placed:,} put into submitted/"
+    console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{known}."), soft_wrap=True)
+    if found.open:
+        number = len(found.open)
+        _lines(console, [f"{count:,} × {why}" for why, count in _often(found)], "bold red")
+        where = f"would be listed in {shown(found.settle)}" if dry_run else f"listed in {shown(found.settle)}"
+        console.print(
+            Text(
+                f"{number:,} matter{'s' * (number > 1)} for a person, {where}: "
+                "fill in its column student, assignment or leave, and collect again."
+            ),
+            style="bold",
+            soft_wrap=True,
+        )
+    if dry_run:
+        console.print("Nothing was written: this was a dry run.", style="dim")
+
+
+def _often(found: Collected) -> list[tuple[str, int]]:
+    """What is asked of many alike, without the numbers in it."""
+    alike = Counter("".join("…" if part.isdigit() else part for part in _parts(one.trouble)) for one in found.open)
+    return [(why, count) for why, count in alike.most_common(3) if count > 3]
+
+
+def _parts(text: str) -> list[str]:
+    return [piece for word in text.split(" ") for piece in (word, " ")][:-1]
+
+
+def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST) -> None:
+    for line in lines[:most]:
+        console.print(Text(in_a_line(line, 600)), style=style, soft_wrap=True)
+    if len(lines) > most:
+        console.print(f"… and {len(lines) - most:,} more", style=style)
+
+
+@app.command(name="give-back")
+def give_back(
+    system: Annotated[str, typer.Argument(help="moodle, canvas, brightspace, blackboard, gradescope or nbgrader.")],
+    assignment: Annotated[str, typer.Argument(help="The assignment.")],
+    sheet: Annotated[
+        Path | None,
+        typer.Option(help="The worksheet, or the gradebook's CSV, as the LMS lets you download it. It stays as it is."),
+    ] = None,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="A zip of the feedback pages, in place of the grades.")
+    ] = False,
+    to: Annotated[Path | None, typer.Option(help="The file to write, or a folder for it.")] = None,
+    column: Annotated[
+        str, typer.Option(help="The sheet's column that takes the grades, where there are several.")
+    ] = "",
+    with_unread: Annotated[
+        bool,
+        typer.Option("--with-unread", help="Also for those of whom a person has still to read something."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show whose grade changes from what to what, and write nothing.")
+    ] = False,
+    grading: Grading = None,
+    db_url: GradebookUrl = None,
+) -> None:
+    """Make the file that an LMS takes: its own sheet with the grades in it, or a zip of the feedback pages. Exit status 2 where somebody was left out.
+
+    For gradescope: an autograder that gives back what was found here. For nbgrader: what its release_feedback needs beside the pages.
+    """
+    from autograder.desk import give_back as giving
+    from autograder.desk.policy import Policy
+
+    school, console = class_of(grading, db_url), console_of()
+    with alone(school):
+        with book_of(school) as book:
+            grades = Policy.of(school).grades(book, known(assignment))
+        worth = {student: grade.points for student, grade in grades.items()}
+        done = giving.give_back(
+            school, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, grades
+        )
+    table = Table(title=f"{done.title}: {done.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for title in ("student", "name", "from", "to", ""):
+        table.add_column(title, overflow="fold")
+    for change in sorted(done.changes, key=lambda change: change.is_written)[:MOST]:
+        note = Text(in_a_line(change.note, 300), style="" if change.is_written else "bold red")
+        cells = (change.student, change.name, change.old, change.new)
+        table.add_row(*(Text(in_a_line(cell, 120)) for cell in cells), note)
+    if done.changes:
+        console.print(table)
+    if len(done.changes) > MOST:
+        console.print(f"… and {len(done.changes) - MOST:,} more", style="dim")
+    _lines(console, done.doubts, "bold red", MOST_ASKED)
+    _lines(console, done.notes, "dim")
+    left = len(done.changes) - done.written
+    said = f"{done.written:,} given back" if not dry_run else f"{done.written:,} would be given back"
+    said += f", {done.unchanged:,} as they were" if done.unchanged else ""
+    said += f", {left:,} left out" if left else ""
+    console.print(Text(said + (f": {shown(done.file)}" if done.file else ".")), soft_wrap=True)
+    if left or done.doubts:
+        raise typer.Exit(2)

@@ -1,0 +1,131 @@
+"""Blackboard: the download of an assignment's files, and the grade centre's sheet, to work offline. Called through autograder.desk.lms.
+
+`Project 0_391108724_attempt_2022-09-12-15-45-08_hw1.ipynb`: the assignment, which may hold "_", the username, and a local time. Beside each attempt lies a text
+without a file's name, in which Blackboard says who handed in what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from autograder.desk.lms.archive import Entry, Refused, same
+from autograder.desk.lms.handin import HandIn, Person, utc
+from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen
+from autograder.house import UserError
+
+NAME, TITLE = "blackboard", "Blackboard"
+ATTEMPT = re.compile(
+    r"(?P<head>.+)_attempt_(?P<when>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(?:(?P<about>\.txt)|_(?P<file>.+))", re.DOTALL
+)
+WHO = re.compile(r"^\s*Name:\s*(?P<name>[^\r\n]*?)\s*\((?P<username>[^()\r\n]+)\)\s*$", re.MULTILINE)
+
+FIRST, LAST = ("First Name", "Vorname"), ("Last Name", "Nachname")
+USERNAME, STUDENT_ID = ("Username", "Benutzername"), ("Student ID", "Matrikelnummer")
+AVAILABILITY = ("Last Access", "Availability", "Letzter Zugriff", "Verfügbarkeit")
+COLUMN = re.compile(r"(?P<title>.+?) \[[^\]]*?(?P<points>\d+(?:[.,]\d+)?)[^\]]*\](?: ?\|\d+)?")
+
+
+def fits(path: str) -> bool:
+    """Whether a path in an export is one of Blackboard's: all lie side by side."""
+    return "/" not in path and bool(ATTEMPT.fullmatch(same(path)))
+
+
+def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    """What was handed in, and the entries that are not understood."""
+    matched = [(entry, None if entry.is_folder else ATTEMPT.fullmatch(same(entry.name))) for entry in entries]
+    unknown = [entry.name for entry, match in matched if not match]
+    known = [(entry, match) for entry, match in matched if match]
+    said = {  # by the head and time of an attempt: who it is, in Blackboard's own words
+        (match["head"], match["when"]): _said(entry, match["head"]) for entry, match in known if match["about"]
+    }
+    with_files = {(match["head"], match["when"]) for _, match in known if match["file"]}
+    found = []
+    for entry, match in known:
+        place = match["head"], match["when"]
+        if match["about"] and place in with_files:
+            continue
+        username, name = said.get(place) or (match["head"].rpartition("_")[2], "")
+        if not username or username == match["head"]:
+            unknown.append(entry.name)
+            continue
+        try:
+            at = utc(datetime.strptime(match["when"], "%Y-%m-%d-%H-%M-%S"), zone)
+        except ValueError:
+            at = None
+        found.append(
+            HandIn(
+                NAME,
+                username,
+                (Person({"username": username}, name=name),),
+                name or username,
+                entry.name,
+                match["file"] or "",
+                entry.read,
+                attempt=match["when"],
+                at=at,
+                remark="" if at else f"its time, {match['when']}, can't be read",
+            )
+        )
+    return found, unknown
+
+
+def _said(entry: Entry, head: str) -> tuple[str, str] | None:
+    """The username and name in the text beside an attempt; None where it says nothing that goes with the file's name."""
+    try:
+        match = WHO.search(entry.read()[:10_000].decode("utf-8-sig", errors="replace"))
+    except Refused:
+        return None
+    if match and head.endswith(f"_{same(match['username'])}"):
+        return same(match["username"]), same(match["name"])
+    return None
+
+
+def people(sheet: Sheet) -> list[Person] | None:
+    """Who is in a grade centre's sheet; None where it is not Blackboard's."""
+    username = sheet.column(*USERNAME)
+    if username is None or sheet.column(*LAST) is None or not _is_blackboards(sheet):
+        return None
+    found = []
+    for row in sheet.rows:
+        ids = {"username": row[username], "sis_id": row[sheet.column(*STUDENT_ID)]}
+        if ids["username"]:
+            first, last = row[sheet.column(*FIRST)], row[sheet.column(*LAST)]
+            found.append(Person({name: text for name, text in ids.items() if text}, first, last))
+    return found
+
+
+def _is_blackboards(sheet: Sheet) -> bool:
+    return sheet.column(*AVAILABILITY) is not None or any(COLUMN.fullmatch(title) for title in sheet.header)
+
+
+def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
+    """The columns about students and one column of grades, with its title as it is: another one would make a new column.
+
+    column: the title, with or without the points and the number behind it.
+
+    Raises:
+        UserError: it is not a sheet of Blackboard's, or it does not say which column is meant.
+    """
+    username = sheet.column(*USERNAME)
+    if username is None:
+        raise UserError(f"{sheet.name} is not a sheet of Blackboard's grade centre: its columns are {sheet.titles}")
+    candidates = [i for i, title in enumerate(sheet.header) if COLUMN.fullmatch(title)]
+    grade = chosen(sheet, candidates, column, short=lambda title: [title.split(" [")[0], title.rpartition("|")[2]])
+    match = COLUMN.fullmatch(sheet.header[grade])
+    about = (*LAST, *FIRST, *USERNAME, *STUDENT_ID, *AVAILABILITY)
+    keep = [i for i, title in enumerate(sheet.header) if title.strip() in about or i == grade]
+    return GradeSheet(
+        sheet,
+        grade,
+        ids=lambda row: {"username": row[username], "sis_id": row[sheet.column(*STUDENT_ID)]},
+        maximum=lambda row: match["points"] if match else "",
+        keep=tuple(keep),
+        over="Blackboard takes it as it is",
+    )
+
+
+def page_name(username: str, assignment: str) -> str:
+    """What a page is called: Blackboard takes no zip of them, so somebody sends them."""
+    return f"{username}_{assignment}.html"

@@ -1,0 +1,128 @@
+"""Canvas: submissions.zip, the gradebook's CSV, and files given back with "Upload submissions". Called through autograder.desk.lms.
+
+Source: lib/content_zipper.rb, lib/gradebook_exporter.rb, gradebook_importer.rb, app/models/abstract_assignment.rb of github.com/instructure/canvas-lms.
+A name is `{name}[_LATE]_{user}_{attachment}_{file}`: Canvas finds its way back by the attachment, and shows a returned file under the name it had.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from autograder.desk.lms.archive import Entry, same
+from autograder.desk.lms.handin import HandIn, Person
+from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen, number
+from autograder.house import UserError
+
+NAME, TITLE = "canvas", "Canvas"
+UPLOAD = re.compile(r"(?P<name>.*?)(?P<late>_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
+ANONYMOUS = re.compile(
+    r"(?P<late>LATE_)?anon_(?P<user>[A-Za-z0-9]+)_(?:(?P<attachment>\d+)_(?P<file>.+)|(?P<typed>(?:text|link)\.html))",
+    re.DOTALL,
+)
+TYPED = re.compile(r"(?P<name>.*?)(?P<late>_LATE)?_(?P<user>\d+)_(?P<typed>(?:text|link)\.html)")
+WHAT = {"text.html": "text typed online", "link.html": "a link"}
+
+STUDENT, ID, SECTION = ("Student",), ("ID",), ("Section",)
+FIRST, LAST = ("FirstName",), ("LastName",)
+SIS, LOGIN = ("SIS User ID",), ("SIS Login ID",)
+ASSIGNMENT = re.compile(r".+ \(\d+\)")
+POINTS = "points possible"
+OF_NOBODY = (POINTS, "manual posting")
+
+
+def fits(path: str) -> bool:
+    """Whether a path in an export is one of Canvas's: all lie side by side."""
+    return "/" not in path and _matched(same(path)) is not None
+
+
+def _matched(path: str) -> re.Match[str] | None:
+    return ANONYMOUS.fullmatch(path) or UPLOAD.fullmatch(path) or TYPED.fullmatch(path)
+
+
+def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
+    found, unknown = [], []
+    for entry in entries:
+        match = None if entry.is_folder else _matched(same(entry.name))
+        if not match:
+            unknown.append(entry.name)
+            continue
+        parts = match.groupdict()
+        anonymous = "name" not in parts
+        user = f"anon_{parts['user']}" if anonymous else parts["user"]
+        typed = parts.get("typed") or ""
+        found.append(
+            HandIn(
+                NAME,
+                user,
+                (Person({NAME: user}, name=parts.get("name") or ""),),
+                parts.get("name") or user,
+                entry.name,
+                typed or parts["file"],
+                entry.read,
+                late=bool(parts["late"]),
+                remark=WHAT.get(typed, ""),
+                back={"attachment": parts.get("attachment") or ""},
+            )
+        )
+    return found, unknown
+
+
+def people(sheet: Sheet) -> list[Person] | None:
+    """Who is in a gradebook; None where it is not one of Canvas's."""
+    if not _is_gradebook(sheet):
+        return None
+    found = []
+    for row in sheet.rows:
+        if not row[sheet.column(*ID)]:
+            continue
+        ids = {NAME: row[sheet.column(*ID)], "sis_id": row[sheet.column(*SIS)], "username": row[sheet.column(*LOGIN)]}
+        last, _, first = row[sheet.column(*STUDENT)].partition(", ")
+        found.append(
+            Person(
+                {name: text for name, text in ids.items() if text},
+                row[sheet.column(*FIRST)] or first,
+                row[sheet.column(*LAST)] or last,
+            )
+        )
+    return found
+
+
+def _is_gradebook(sheet: Sheet) -> bool:
+    named = sheet.column(*STUDENT) == 0 or (sheet.column(*LAST) == 0 and sheet.column(*FIRST) == 1)
+    return named and sheet.column(*ID) in (1, 2) and sheet.column(*SECTION) is not None
+
+
+def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
+    """The gradebook's columns about students with one assignment's: an unknown title would make a new assignment, and points change Canvas's.
+
+    column: the assignment's title, with or without its number, or the number alone.
+
+    Raises:
+        UserError: it is not a gradebook, or it does not say which assignment is meant.
+    """
+    section = sheet.column(*SECTION)
+    if not _is_gradebook(sheet) or section is None:
+        raise UserError(f"{sheet.name} is not a gradebook of Canvas: its columns are {sheet.titles}")
+    candidates = [i for i, title in enumerate(sheet.header) if i > section and ASSIGNMENT.fullmatch(title)]
+    grade = chosen(sheet, candidates, column, short=lambda title: title.rsplit(" (", 1))
+    first = next((row for row in sheet.rows if row[0].strip().casefold() == POINTS), None)
+    possible = first[grade] if first else ""
+    return GradeSheet(
+        sheet,
+        grade,
+        ids=lambda row: {NAME: row[sheet.column(*ID)], "sis_id": row[sheet.column(*SIS)]},
+        maximum=lambda row: possible if number(possible) is not None else "",
+        nobody=lambda row: row[0].strip().casefold() in OF_NOBODY or not row[sheet.column(*ID)],
+        locked=lambda row: row[grade].strip().upper() in ("EX", "N/A"),
+        lock="is excused, or has not been given this assignment",
+        keep=(*range(section + 1), grade),
+        over="Canvas takes it as it is",
+    )
+
+
+def page_name(entry: str) -> str:
+    """Where a page lies in the zip: by the name that Canvas gave the file which was handed in, or the zip in which it lay."""
+    return next((part for part in entry.split("/") if _matched(same(part))), entry)

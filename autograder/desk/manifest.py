@@ -1,0 +1,154 @@
+"""What was handed in for an assignment, `collected/ASSIGNMENT/` in a class's folder: every file byte for byte, and a manifest with all that the way back needs.
+
+Called by collect, which writes it, and by give_back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from autograder.desk.handed_in import is_file
+from autograder.desk.lms.archive import same
+from autograder.desk.lms.handin import moment
+from autograder.house import Class, UserError, keep
+
+FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
+BY_HAND = "submitted"  # the system of what somebody had put into submitted/ themselves
+EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A file that a student handed in.
+
+    number: among the student's files, from 1, in the order of collecting. attempt: which of this student's attempts it is, from 1; 0: a file beside it.
+    entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. kept: where it lies, below collected/ASSIGNMENT/.
+    back: what else the way back needs: attachment, submission, folder, secret.
+    """
+
+    student: str
+    number: int
+    attempt: int
+    system: str
+    who: str
+    name: str
+    entry: str
+    file: str
+    sha256: str
+    bytes: int
+    kept: str
+    collected: str
+    archive: str = ""
+    archive_sha256: str = ""
+    at: str = ""
+    late: bool = False
+    group: str = ""
+    members: tuple[str, ...] = ()
+    handed_in_for: str = ""
+    token: str = ""
+    back: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """What makes it the same file, whenever and in whichever form it is exported again."""
+        return self.system, self.who, self.token, same(self.file), self.sha256
+
+    @property
+    def when(self) -> datetime | None:
+        return moment(self.at) if self.at else None
+
+
+@dataclass
+class Manifest:
+    """The files of an assignment, by student, and what is still to be placed in submitted/ after a run that was broken off: by student, a record's number."""
+
+    assignment: str
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    placing: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, school: Class, assignment: str) -> Manifest:
+        """An assignment's manifest; an empty one where nothing was collected.
+
+        Raises:
+            UserError: it can't be read.
+        """
+        path, found = _path(school, assignment), cls(assignment)
+        if not path.exists():
+            return found
+        try:
+            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if data["format"] != FORMAT:
+                raise ValueError(f"format {data['format']}")
+            for one in data["files"]:
+                found.add(Record(**(one | {"members": tuple(one["members"])})))
+            found.placing = {str(student): int(number) for student, number in data["placing"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(
+                f"{path} can't be read ({type(error).__name__}): put back a copy of it; without it nothing finds its way back to the LMS"
+            ) from None
+        return found
+
+    def save(self, school: Class) -> None:
+        """Write it whole or not at all, where it has changed."""
+        path = _path(school, self.assignment)
+        listed = [asdict(record) for student in sorted(self.records) for record in self.records[student]]
+        data = {"format": FORMAT, "assignment": self.assignment, "placing": self.placing, "files": listed}
+        text = json.dumps(data, indent=1, ensure_ascii=True)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            keep(path, text)
+
+    def add(self, record: Record) -> None:
+        self.records.setdefault(record.student, []).append(record)
+
+    def next_number(self, student: str) -> int:
+        return 1 + max((record.number for record in self.records.get(student, ())), default=0)
+
+    def next_attempt(self, student: str) -> int:
+        return 1 + max((record.attempt for record in self.records.get(student, ())), default=0)
+
+    def latest(self, student: str, system: str = "") -> Record | None:
+        """The attempt that counts: the latest by its time, or, where one of two has none, the one that was collected later. system: among those of this one."""
+        best: Record | None = None
+        for record in self.records.get(student, ()):
+            if not record.attempt or system not in ("", record.system):
+                continue
+            if best and record.when and best.when and record.when < best.when:
+                continue
+            best = record
+        return best
+
+    def path(self, school: Class, record: Record) -> Path:
+        """Where a file is kept."""
+        return _path(school, self.assignment).parent / record.kept
+
+
+def place(student: str, number: int, file: str) -> str:
+    """Where a file of a student's is kept: by its number, with the extension that it had."""
+    extension = Path(file).suffix
+    return f"{student}/{number:03d}{extension if EXTENSION.fullmatch(extension) else ''}"
+
+
+def now() -> str:
+    return stamp(datetime.now(UTC))
+
+
+def stamp(at: datetime) -> str:
+    """A time as nbgrader can read it back."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+def assignments(school: Class) -> list[str]:
+    """The assignments of which something was collected."""
+    folder = school.folder / FOLDER
+    return sorted(path.parent.name for path in folder.glob(f"*/{FILE}") if is_file(path))
+
+
+def _path(school: Class, assignment: str) -> Path:
+    return school.folder / FOLDER / assignment / FILE

@@ -1,0 +1,774 @@
+"""Collecting: every hand-in is filed under whom its token leads to, or listed; nothing is guessed, lost, overwritten or half done."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from conftest import ROOT
+from exports import (
+    CLASS,
+    FFN,
+    NEXT,
+    SYSTEMS,
+    System,
+    at,
+    blackboard_name,
+    canvas_gradebook,
+    canvas_name,
+    d2l_folder,
+    d2l_grades,
+    exchange_folder,
+    gradescope_metadata,
+    gradescope_roster,
+    handed_in_by,
+    moodle_name,
+    notebook,
+    sheet,
+    worksheet,
+    zipped,
+)  # fmt: skip
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from nbgrader.api import Gradebook
+from nbgrader.utils import parse_utc
+
+from autograder import house
+from autograder.cli import main
+from autograder.desk import collect as collecting
+from autograder.desk import handed_in, manifest
+from autograder.desk.collect import Collected
+from autograder.desk.manifest import Manifest
+from autograder.desk.roster import Roster
+from autograder.desk.settle import COLUMNS, FILE
+from autograder.house import NAME, Class, UserError, alone
+
+IDS = {who.i: who.sis for who in CLASS}
+WITH_GRADEBOOK = ("test_names_and_ids_are_in_nbgraders_gradebook", "test_a_thousand_notebooks_are_collected_in_time")
+
+
+@pytest.fixture
+def school(tmp_path: Path) -> Class:
+    return Class(tmp_path / "class")
+
+
+@pytest.fixture(autouse=True)
+def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests do without the gradebook, which takes half a second to make."""
+    if request.node.name not in WITH_GRADEBOOK:
+        monkeypatch.setattr(collecting._Plan, "_introduce", lambda plan: None)
+
+
+def collect(school: Class, source: Path, *rosters: Path, **how: Any) -> Collected:
+    return collecting.collect(school, source, rosters, **how)
+
+
+def export(path: Path, files: dict[str, bytes], **more: Any) -> Path:
+    return zipped(path, files, **more)
+
+
+def content(school: Class, but: tuple[str, ...] = ()) -> dict[str, bytes]:
+    files = [path for path in sorted(school.folder.rglob("*")) if path.is_file() and path.name not in but]
+    return {str(path.relative_to(school.folder)): path.read_bytes() for path in files}
+
+
+def asked(found: Collected) -> dict[str, str]:
+    """What a person has to settle, by file."""
+    return {matter.file: matter.trouble for matter in found.open}
+
+
+def settle(school: Class, **answers: str) -> None:
+    """Fill in the file, as a person does: of each line whose file holds a word, a column."""
+    path = school.folder / manifest.FOLDER / FILE
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+    for word, answer in answers.items():
+        column, _, text = answer.partition(" ")
+        (row,) = [row for row in rows if word in row[COLUMNS.index("file")]]
+        row[COLUMNS.index(column)] = text
+    sheet(path, rows, delimiter=";")
+
+
+# Whose it is
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
+def test_every_hand_in_is_filed_under_whom_its_token_leads_to(system: System, school: Class, tmp_path: Path) -> None:
+    list_of = system.roster(tmp_path / "list.csv", CLASS)
+    by_name = system.name == "brightspace"
+    found = collect(school, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
+    assert handed_in_by(school) == IDS and not found.needs_somebody
+    assert {row.student for row in found.rows} == set(IDS.values())
+
+
+def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(school: Class, tmp_path: Path) -> None:
+    found = collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    assert handed_in_by(school) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not found.needs_somebody
+    assert all(NAME.fullmatch(student) for student in handed_in_by(school).values())
+    assert "李雷" in (school.folder / "roster.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_folder_stays_when_a_list_comes_later(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    collect(school, archive)
+    found = collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    assert handed_in_by(school) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and found.known == len(CLASS)
+    roster = Roster.load(school)
+    assert roster.students["canvas-12000"].cells["sis_id"] == CLASS[0].sis
+    assert roster.students["canvas-12000"].name == CLASS[0].name
+
+
+def test_one_student_has_one_folder_whichever_system_it_was_handed_in_to(school: Class, tmp_path: Path) -> None:
+    lists = [system.roster(tmp_path / f"{system.name}.csv", CLASS) for system in SYSTEMS]
+    lists.append(gradescope_roster(tmp_path / "gradescope.csv", CLASS))
+    for system in SYSTEMS:
+        collect(school, export(tmp_path / "a.zip", system.files(CLASS)), *lists, match_names=True)
+    assert set(Roster.load(school).students) == {*IDS.values(), "b1946ac92492"}, "and Canvas's test student"
+    assert handed_in_by(school) == IDS
+
+
+def test_who_is_not_on_the_roster_is_listed_and_can_be_settled(school: Class, tmp_path: Path) -> None:
+    list_of = canvas_gradebook(tmp_path / "list.csv", CLASS[:3])
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    found = collect(school, archive, list_of)
+    assert set(handed_in_by(school)) == {0, 1, 2}
+    assert set(asked(found)) == {canvas_name(CLASS[3], late=True), canvas_name(CLASS[4])}
+    assert "nobody on the roster has canvas 12003" in asked(found)[canvas_name(CLASS[3], late=True)]
+    settle(school, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
+    found = collect(school, archive)
+    assert handed_in_by(school)[3] == "uemit" and 4 not in handed_in_by(school) and not found.needs_somebody
+    assert Roster.load(school).students["uemit"].cells["canvas"] == CLASS[3].canvas
+    assert not collect(school, archive).needs_somebody, "and stays settled"
+
+
+@pytest.mark.parametrize("answer", ["student ../x", "student zoë", "student a b/c"])
+def test_an_answer_that_can_not_be_used_is_said_and_nothing_is_filed(
+    answer: str, school: Class, tmp_path: Path
+) -> None:
+    archive = export(tmp_path / "a.zip", {canvas_name(CLASS[0]): CLASS[0].data})
+    collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS[1:]))
+    settle(school, **{CLASS[0].canvas: answer})
+    found = collect(school, archive)
+    assert "can't be a folder" in found.open[0].trouble and not school.submitted.exists()
+
+
+def test_an_odd_file_name_can_be_settled_too(school: Class, tmp_path: Path) -> None:
+    list_of = canvas_gradebook(tmp_path / "list.csv", CLASS)
+    for odd in ("=cmd()", " x\n", "'-1", 'a,"b";c\t', "\u202e"):
+        archive = export(
+            tmp_path / "a.zip", {canvas_name(CLASS[0], f"{odd}.html "): b"<p>", canvas_name(CLASS[1]): CLASS[1].data}
+        )
+        found = collect(school, archive, list_of)
+        assert len(found.open) == 1 and "no notebook" in found.open[0].trouble
+        settle(school, **{CLASS[0].attachment: "leave yes"})
+        assert not collect(school, archive).needs_somebody
+        (school.folder / manifest.FOLDER / FILE).unlink()
+
+
+def test_two_students_never_share_an_id(school: Class, tmp_path: Path) -> None:
+    rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]]
+    rows += [["A, A", "1", "same", "a", "x"], ["B, B", "2", "same", "b", "x"], ["C, C", "3", "SAME", "c", "x"]]
+    archive = export(tmp_path / "a.zip", {f"{n}{n}_{i}_{i}0_x.ipynb": notebook(n) for i, n in enumerate("abc", 1)})
+    found = collect(school, archive, sheet(tmp_path / "list.csv", rows))
+    assert "same has the canvas 1 already" in found.doubts[0] and len(found.doubts) == 1
+    assert set(Roster.load(school).students) == {"same", "c"}, "case does not make another folder"
+    assert set(asked(found)) == {"bb_2_20_x.ipynb"} and found.placed == 2
+
+
+def test_a_roster_that_somebody_broke_is_one_clear_line(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    school.folder.mkdir()
+    for text, why in (
+        ("student,canvas\nana,1\nAna,2\n", "line 3: there are two students"),
+        ("student,canvas\nana,1\nbob,1\n", "line 3: canvas 1 is ana's already"),
+        ("student\nzoë\n", "line 2: .* can't be a folder"),
+        ("name\nana\n", "must begin with the column student"),
+    ):
+        (school.folder / "roster.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(UserError, match=why) as raised:
+            collect(school, archive)
+        assert "\n" not in str(raised.value)
+
+
+def test_what_somebody_adds_to_the_roster_stays(school: Class, tmp_path: Path) -> None:
+    school.folder.mkdir()
+    (school.folder / "roster.csv").write_text("student,canvas,tutor\nana,12000,'=Ida\n", encoding="utf-8")
+    collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS[:1])))
+    kept = (school.folder / "roster.csv").read_text(encoding="utf-8-sig")
+    assert handed_in_by(school) == {0: "ana"} and "tutor" in kept and "'=Ida" in kept
+
+
+def test_a_name_alone_decides_nothing_unless_somebody_says_so(school: Class, tmp_path: Path) -> None:
+    list_of = d2l_grades(tmp_path / "list.csv", CLASS)
+    archive = export(tmp_path / "a.zip", SYSTEMS[2].files(CLASS))
+    found = collect(school, archive, list_of, dry_run=True)
+    assert len(found.open) == len(CLASS) and found.open[0].suggestion == CLASS[0].sis
+    twins = [*CLASS, CLASS[0].__class__(9, CLASS[0].first, CLASS[0].last)]
+    found = collect(school, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
+    assert set(handed_in_by(school)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
+
+
+# Moodle's numbers, and groups
+
+
+def test_without_its_worksheet_moodles_number_is_nobody(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[0].files(CLASS))
+    found = collect(school, archive)
+    assert len(found.open) == len(CLASS) and "is on no worksheet" in found.open[0].trouble
+    assert not school.submitted.exists()
+    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS, german=True))
+    assert handed_in_by(school) == IDS
+
+
+def test_marking_blind_uses_the_numbers_alone(school: Class, tmp_path: Path) -> None:
+    files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
+    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
+    assert handed_in_by(school) == {who.i: f"moodle-{who.participant}" for who in CLASS} and not found.needs_somebody
+
+
+def test_canvas_marks_blind_too(school: Class, tmp_path: Path) -> None:
+    files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
+    found = collect(school, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(school) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not found.needs_somebody
+
+
+def test_a_teams_number_is_never_taken_for_a_participants(school: Class, tmp_path: Path) -> None:
+    name = f"Team blue_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
+    archive = export(tmp_path / "a.zip", {name: CLASS[4].data, moodle_name(CLASS[1]): CLASS[1].data})
+    found = collect(school, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(school) == {1: CLASS[1].sis}
+    assert "if it is a team's, write its members' ids" in asked(found)[name]
+    settle(school, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
+    found = collect(school, archive)
+    placed = {path.parent.parent.name for path in school.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
+    assert placed == {CLASS[i].sis for i in (1, 2, 3)} and not found.needs_somebody
+    record = Manifest.load(school, FFN).latest(CLASS[2].sis)
+    assert record and record.members == (CLASS[2].sis, CLASS[3].sis) and record.group == "Team blue"
+
+
+def test_a_team_that_a_list_has_is_its_members(school: Class, tmp_path: Path) -> None:
+    rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
+    rows += [[who.first, who.last, who.sis, who.email, "Team blue, All" if who.i < 2 else "All"] for who in CLASS]
+    files = {
+        "Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data,
+        "Default group_assignsubmission_file/a.ipynb": CLASS[1].data,
+    }
+    found = collect(school, export(tmp_path / "a.zip", files), sheet(tmp_path / "b.csv", rows))
+    assert {home.name for home in school.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis}
+    assert "a team without a number" in asked(found)["Default group_assignsubmission_file/a.ipynb"]
+
+
+def test_canvas_groups_name_is_seen_and_all_members_can_be_said(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", {f"group4_{CLASS[0].canvas}_1_a.ipynb": CLASS[0].data})
+    found = collect(school, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
+    assert "if that is a group, write all its members' ids" in found.open[0].trouble and found.placed == 1
+    settle(school, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
+    found = collect(school, archive)
+    assert {home.name for home in school.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not found.open
+
+
+def test_gradescopes_groups_are_all_their_submitters(school: Class, tmp_path: Path) -> None:
+    files = {"e/submission_metadata.yml": gradescope_metadata({"1": CLASS[:2], "2": CLASS[2:3]})}
+    files |= {"e/submission_1/x.ipynb": CLASS[0].data, "e/submission_2/x.ipynb": CLASS[2].data}
+    found = collect(school, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
+    assert {home.name for home in school.submitted.iterdir()} == {who.sis for who in CLASS[:3]} and not found.open
+    folder = school.submitted / CLASS[1].sis / FFN
+    assert handed_in.timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
+
+
+# Which notebook it is
+
+
+def test_which_notebook_it_is_is_decided_by_what_it_holds(school: Class, tmp_path: Path) -> None:
+    names = ("x.ipynb", "Untitled (1).ipynb", f"{FFN}-2.ipynb", f"{NEXT}.ipynb", f"{FFN}.ipynb.json")
+    files = {canvas_name(who, name): who.data for who, name in zip(CLASS, names, strict=True)}
+    found = collect(school, export(tmp_path / "a.zip", files))
+    assert set(handed_in_by(school)) == set(range(5)) and not found.needs_somebody
+    assert f"called {NEXT}.ipynb" in found.rows[3].what
+
+
+def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(school: Class, tmp_path: Path) -> None:
+    files = {canvas_name(who): who.data for who in CLASS[:3]}
+    name = canvas_name(CLASS[3])
+    archive = export(tmp_path / "a.zip", files | {name: notebook(CLASS[3].answer, NEXT)})
+    with pytest.raises(UserError, match=f"holds 3 of {FFN}, 1 of {NEXT}: say which"):
+        collect(school, archive)
+    found = collect(school, archive, assignment=FFN)
+    assert asked(found)[name] == f"this is {NEXT}, handed in as {FFN}" and found.open[0].suggestion == NEXT
+    assert set(handed_in_by(school)) == {0, 1, 2} and not list(school.submitted.glob(f"*/{NEXT}"))
+    settle(school, **{CLASS[3].canvas: f"assignment {NEXT}"})
+    assert not collect(school, archive, assignment=FFN).needs_somebody
+    assert handed_in_by(school, NEXT) == {3: f"canvas-{CLASS[3].canvas}"}
+    record = Manifest.load(school, NEXT).latest(f"canvas-{CLASS[3].canvas}")
+    assert record and record.handed_in_for == FFN
+
+
+BROKEN = CLASS[0].data[: len(CLASS[0].data) // 2]
+WITHOUT: dict[str, tuple[dict[str, bytes], str]] = {
+    "html alone": ({"a.html": b"<p>"}, "no notebook: a.html"),
+    "three others": ({"a.html": b"1", "b.pdf": b"2", "c.py": b"3"}, "no notebook: a.html, b.pdf, c.py"),
+    "broken": ({"a.ipynb": BROKEN}, "not a notebook: broken JSON"),
+    "empty file": ({"a.ipynb": b""}, "not a notebook"),
+    "somebody else's course": ({"a.ipynb": b'{"cells": [{"source": "1"}]}'}, "not a notebook of this course"),
+    "two that differ": ({"a.ipynb": notebook("1"), "b.ipynb": notebook("2")}, "one of 2 notebooks of"),
+    "html as a notebook": ({"a.ipynb": b"<html>"}, "not a notebook: broken JSON"),
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT)
+def test_a_hand_in_without_the_notebook_is_a_line_and_nothing_is_guessed(
+    what: str, school: Class, tmp_path: Path
+) -> None:
+    theirs, why = WITHOUT[what]
+    files = {moodle_name(who): who.data for who in CLASS[1:]} | {
+        moodle_name(CLASS[0], name): data for name, data in theirs.items()
+    }
+    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert set(handed_in_by(school)) == {1, 2, 3, 4}
+    assert {why in trouble for trouble in asked(found).values()} == {True}
+    kept = {path.read_bytes() for path in (school.folder / "collected" / FFN / CLASS[0].sis).iterdir()}
+    assert kept == set(theirs.values()), "it is kept all the same"
+
+
+def test_an_empty_folder_is_a_line(school: Class, tmp_path: Path) -> None:
+    folder = moodle_name(CLASS[1], "").rstrip("/")
+    archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data}, folders=[folder])
+    found = collect(school, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert asked(found) == {folder: "nothing but an empty folder"}
+
+
+def test_typed_text_is_a_line(school: Class, tmp_path: Path) -> None:
+    typed = f"{CLASS[1].name}_{CLASS[1].participant}_assignsubmission_onlinetext/onlinetext.html"
+    files = {moodle_name(CLASS[0]): CLASS[0].data, typed: b"<p>my answer"}
+    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert asked(found) == {typed: "no notebook: onlinetext.html (text typed online)"}
+
+
+def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(school: Class, tmp_path: Path) -> None:
+    files = {moodle_name(CLASS[0]): CLASS[0].data, moodle_name(CLASS[0], f"{FFN}.html"): b"<p>exported"}
+    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert not found.needs_somebody and [row.what for row in found.rows] == ["new, to submitted/", "kept beside it"]
+    assert (school.folder / "collected" / FFN / CLASS[0].sis / "002.html").read_bytes() == b"<p>exported"
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ((f"{FFN}.ipynb", f"{FFN}_old.ipynb"), 0),
+        ((f"{FFN} (1).ipynb", "mine.ipynb"), 0),
+        (("mine.ipynb", f"{FFN}-2.ipynb"), 1),
+        ((f"{FFN}-1.ipynb", f"{FFN}-2.ipynb"), None),
+    ],
+)
+def test_of_two_notebooks_the_one_with_the_released_name_counts_and_the_other_is_listed(
+    names: tuple[str, str], chosen: int | None, school: Class, tmp_path: Path
+) -> None:
+    files = {moodle_name(CLASS[0], name): CLASS[i].data for i, name in enumerate(names)}
+    archive = export(tmp_path / "a.zip", files)
+    found = collect(school, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(school) == ({} if chosen is None else {chosen: CLASS[0].sis})
+    listed = set(asked(found))
+    assert listed == (
+        {moodle_name(CLASS[0], n) for n in names} - {moodle_name(CLASS[0], names[chosen])}
+        if chosen is not None
+        else set(files)
+    )
+    settle(school, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
+    assert not collect(school, archive).needs_somebody
+    assert handed_in_by(school) == {1 - (chosen or 0): CLASS[0].sis}, "somebody has said which"
+
+
+def test_a_notebook_in_a_students_zip_is_found_one_level_deep(school: Class, tmp_path: Path) -> None:
+    inner = zipped(
+        tmp_path / "inner.zip", {f"hw/{FFN}.ipynb": CLASS[0].data, "__MACOSX/hw/._x.ipynb": b"", "../x.ipynb": b""}
+    )
+    deeper = zipped(tmp_path / "deeper.zip", {"inner.zip": inner.read_bytes()})
+    files = {
+        f"{d2l_folder(who)} - Hw.zip": path.read_bytes() for who, path in zip(CLASS, (inner, deeper), strict=False)
+    }
+    found = collect(school, export(tmp_path / "a.zip", files))
+    assert handed_in_by(school) == {0: f"brightspace-{CLASS[0].d2l}"}
+    assert set(asked(found).values()) == {
+        "refused, ../x.ipynb in it, its name leads out of the folder",
+        "no notebook: Hw.zip",
+    }
+
+
+def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(school: Class, tmp_path: Path) -> None:
+    files = {canvas_name(CLASS[0]): notebook("", FFN), canvas_name(CLASS[1]): notebook("", NEXT)}
+    archive = export(tmp_path / "a.zip", files)
+    with pytest.raises(UserError, match="say which it is an export of, with --assignment"):
+        collect(school, archive)
+    assert asked(collect(school, archive, assignment=NEXT, dry_run=True)) == {
+        canvas_name(CLASS[0]): f"this is {FFN}, handed in as {NEXT}"
+    }
+
+
+# Attempts
+
+
+def test_the_same_archive_again_changes_nothing(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS) | {canvas_name(CLASS[0], "b.html"): b"<p>"})
+    collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    before = content(school)
+    found = collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    assert content(school) == before and (found.new, found.known, found.placed) == (0, len(CLASS), 0)
+
+
+def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(school: Class, tmp_path: Path) -> None:
+    list_of = worksheet(tmp_path / "list.csv", CLASS)
+    collect(school, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
+    files = {moodle_name(who): who.data if who.i < 2 else notebook("first") for who in CLASS}
+    found = collect(school, export(tmp_path / "b.zip", files))
+    assert (found.new, found.known) == (2, 3)
+    for who in CLASS[:2]:
+        kept = sorted((school.folder / "collected" / FFN / who.sis).iterdir())
+        assert [path.read_bytes() for path in kept] == [notebook("first"), who.data]
+        assert (school.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
+    found = collect(school, tmp_path / "a.zip")
+    assert found.new == 0 and "attempt 2 counts" in found.rows[0].what
+
+
+def test_the_latest_attempt_by_its_time_counts_whatever_the_order(school: Class, tmp_path: Path) -> None:
+    whens = ["2026-09-12-09-00-00", "2026-09-13-10-00-00", "2026-09-11-08-00-00"]
+    files = {
+        blackboard_name(CLASS[0], when=when): notebook(f"the answer of number {i}") for i, when in enumerate(whens)
+    }
+    (late, *others) = sorted(files, key=lambda name: "09-13" not in name)
+    collect(school, export(tmp_path / "b.zip", {late: files[late]}), zone=ZoneInfo("UTC"))
+    found = collect(school, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC"))
+    assert handed_in_by(school) == {1: CLASS[0].username}
+    assert {row.what for row in found.rows} == {"new, kept: a later one counts"} or "later one counts" in found.rows[
+        0
+    ].what
+    text = (school.submitted / CLASS[0].username / FFN / "timestamp.txt").read_text(encoding="utf-8")
+    assert text == "2026-09-13 10:00:00.000000 UTC" and parse_utc(text) == at("2026-09-13 10:00:00").replace(
+        tzinfo=None
+    )
+    assert len(list((school.folder / "collected" / FFN / CLASS[0].username).iterdir())) == 3
+
+
+def test_where_not_all_say_when_somebody_says_which_is_the_latest(school: Class, tmp_path: Path) -> None:
+    files = {
+        f"{d2l_folder(CLASS[0], 'Foo 1, 2025 100 PM')}/x.ipynb": CLASS[0].data,
+        f"{d2l_folder(CLASS[0])}/x.ipynb": CLASS[1].data,
+    }
+    archive = export(tmp_path / "a.zip", files)
+    found = collect(school, archive)
+    assert len(found.open) == 2 and not school.submitted.exists()
+    settle(school, Foo=f"assignment {FFN}", May="leave x")
+    assert not collect(school, archive).needs_somebody and set(handed_in_by(school)) == {0}
+
+
+def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(
+    school: Class, tmp_path: Path
+) -> None:
+    list_of = worksheet(tmp_path / "list.csv", CLASS)
+    archive = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
+    path = school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"by hand, before anything was collected")
+    (path.parent / "timestamp.txt").write_text("2026-10-01 10:00:00 UTC", encoding="utf-8")
+    found = collect(school, archive, list_of)
+    assert "what was put there by hand is kept as attempt 1" in found.rows[0].what
+    assert path.read_bytes() == notebook("first") and not (path.parent / "timestamp.txt").exists()
+    path.write_bytes(b"mended by hand")
+    assert collect(school, archive).placed == 0 and path.read_bytes() == b"mended by hand"
+    found = collect(school, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
+    assert path.read_bytes() == CLASS[0].data
+    kept = sorted((school.folder / "collected" / FFN / CLASS[0].sis).iterdir())
+    assert [one.read_bytes() for one in kept] == [
+        b"by hand, before anything was collected",
+        notebook("first"),
+        b"mended by hand",
+        CLASS[0].data,
+    ]
+
+
+def test_a_link_in_submitted_is_not_written_through(school: Class, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    school.submitted.mkdir(parents=True)
+    (school.submitted / CLASS[0].sis).symlink_to(tmp_path / "elsewhere")
+    found = collect(
+        school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)), canvas_gradebook(tmp_path / "b.csv", CLASS)
+    )
+    assert list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in found.doubts[0] and found.placed == 4
+
+
+def test_all_that_the_way_back_needs_is_noted(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    collect(school, archive)
+    for who in CLASS:
+        record = Manifest.load(school, FFN).latest(f"canvas-{who.canvas}")
+        assert record and record.entry == canvas_name(who, late=who.i % 2 == 1) and record.late == (who.i % 2 == 1)
+        assert (
+            record.back["attachment"] == who.attachment
+            and record.archive == "a.zip"
+            and len(record.archive_sha256) == 64
+        )
+    path = school.folder / "collected" / FFN / "manifest.json"
+    path.write_text(path.read_text(encoding="utf-8")[:-9], encoding="utf-8")
+    with pytest.raises(UserError, match=r"manifest\.json can't be read"):
+        collect(school, archive)
+
+
+def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(school: Class, tmp_path: Path) -> None:
+    collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    late = {canvas_name(who, late=True): who.data for who in CLASS}
+    found = collect(school, export(tmp_path / "b.zip", late))
+    assert (found.new, found.known) == (0, len(CLASS)), "the due date was moved"
+    other, list_of = Class(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
+    collect(other, export(tmp_path / "c.zip", SYSTEMS[0].files(CLASS)), list_of)
+    flat = {moodle_name(who, folders=False): who.data for who in CLASS}
+    assert collect(other, export(tmp_path / "d.zip", flat)).new == 0
+    third = Class(tmp_path / "third")
+    for day in ("Dec 5, 2026 1009 PM", "Dec 6, 2026 909 AM"):
+        files = {f"Lab 5 Download {day}/{name}": data for name, data in SYSTEMS[2].files(CLASS).items()}
+        found = collect(third, export(tmp_path / "e.zip", files))
+    assert (found.new, found.known) == (0, len(CLASS)), "the outer folder has the day of the download in it"
+
+
+# The exchange
+
+
+def inbound(folder: Path, who: Any, when: str, data: bytes, secret: str) -> None:
+    place = folder / exchange_folder(who, when=when)
+    place.mkdir(parents=True)
+    (place / f"{FFN}.ipynb").write_bytes(data)
+    (place / "timestamp.txt").write_text(when, encoding="utf-8")
+    (place / "submission_secret.txt").write_text(secret, encoding="utf-8")
+
+
+def test_the_exchange_keeps_time_and_secret_of_the_latest(school: Class, tmp_path: Path) -> None:
+    inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a" * 128)
+    inbound(tmp_path / "inbound", CLASS[0], "2026-10-01 10:00:00.000000 UTC", notebook("first"), "b" * 128)
+    found = collect(school, tmp_path / "inbound")
+    folder = school.submitted / CLASS[0].username / FFN
+    assert handed_in_by(school) == {0: CLASS[0].username} and found.new == 2
+    assert (folder / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128
+    assert parse_utc((folder / "timestamp.txt").read_text(encoding="utf-8")) == at("2026-10-02 10:00:00").replace(
+        tzinfo=None
+    )
+
+
+def test_the_exchange_names_the_assignment_by_a_token(school: Class, tmp_path: Path) -> None:
+    inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
+    place = tmp_path / "inbound" / exchange_folder(CLASS[1], assignment="ps1")
+    place.mkdir()
+    (place / "ps1.ipynb").write_bytes(CLASS[1].data)
+    found = collect(school, tmp_path / "inbound")
+    assert "handed in as ps1, and there is no such assignment" in found.open[0].trouble
+    assert handed_in_by(school) == {0: CLASS[0].username}
+
+
+# The class's folder
+
+
+def test_a_dry_run_writes_nothing_and_says_the_same(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS) | {"notes.txt": b""})
+    list_of = canvas_gradebook(tmp_path / "b.csv", CLASS[:3])
+    dry = collect(school, archive, list_of, dry_run=True)
+    assert not school.folder.exists()
+    wet = collect(school, archive, list_of)
+    assert (dry.rows, dry.open, dry.doubts, dry.new) == (wet.rows, wet.open, wet.doubts, wet.new)
+
+
+def test_samples_are_never_collected_into(tmp_path: Path) -> None:
+    before = sorted((ROOT / "grading").rglob("*"))
+    with pytest.raises(UserError, match="made-up students"):
+        collect(Class(ROOT / "grading" / "sample"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    assert sorted((ROOT / "grading").rglob("*")) == before
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_what_is_collected_is_for_its_owner_alone(umask: int, school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    old = os.umask(umask)
+    try:
+        collect(school, archive)
+    finally:
+        os.umask(old)
+    assert [path for path in school.folder.rglob("*") if path.stat().st_mode & 0o077] == []
+
+
+class Broken(BaseException):
+    """Power is gone, or Ctrl-C."""
+
+
+def breaking(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """The so-manieth write does not happen any more."""
+    real, count = house.keep, iter(range(after))
+
+    def fails(path: Path, data: str | bytes) -> None:
+        if next(count, None) is None:
+            raise Broken
+        real(path, data)
+
+    for module in (collecting, manifest, sys.modules["autograder.desk.roster"], sys.modules["autograder.desk.settle"]):
+        monkeypatch.setattr(module, "keep", fails)
+
+
+NAMELESS = re.compile(rb'"(collected|secret)": "[^"]*"')
+
+
+def settled(school: Class) -> dict[str, bytes]:
+    """All that a class holds, but secrets and when it was written."""
+    return {name: NAMELESS.sub(b"", data) for name, data in content(school, ("submission_secret.txt",)).items()}
+
+
+@pytest.mark.parametrize("after", range(12))
+def test_whatever_breaks_it_off_the_same_command_goes_on(
+    after: int, school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_of = worksheet(tmp_path / "list.csv", CLASS)
+    first = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
+    second = export(tmp_path / "b.zip", {moodle_name(who): who.data for who in CLASS[:3]} | {"notes.txt": b""})
+    whole = Class(tmp_path / "whole")
+    for one in (school, whole):
+        collect(one, first, list_of)
+        (one.submitted / CLASS[1].sis / FFN / f"{FFN}.ipynb").write_bytes(b"by hand")
+    collect(whole, second)
+    with monkeypatch.context() as patched:
+        breaking(patched, after)
+        try:
+            collect(school, second)
+        except Broken:
+            pass
+        else:
+            pytest.fail("it was not broken off")
+    collect(school, second)
+    assert settled(school) == settled(whole)
+    assert Manifest.load(school, FFN).placing == {}
+
+
+def test_names_and_ids_are_in_nbgraders_gradebook(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    for _ in range(2):
+        collect(school, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
+    with Gradebook(school.db_url) as book:
+        known = {one.id: (one.first_name, one.last_name, one.lms_user_id) for one in book.students}
+    assert known == {who.sis: (who.first, who.last, who.canvas) for who in CLASS}
+
+
+def test_a_thousand_notebooks_are_collected_in_time(school: Class, tmp_path: Path) -> None:
+    blank = notebook()
+    files = {f"do{i}_{20_000 + i}_{i}_{FFN}.ipynb": blank + b" " * i for i in range(1_000)}
+    archive = export(tmp_path / "a.zip", files)
+    start = time.process_time()
+    found = collect(school, archive)
+    assert found.placed == 1_000 and time.process_time() - start < 20
+    start = time.process_time()
+    assert collect(school, archive).known == 1_000 and time.process_time() - start < 20
+
+
+# Whatever comes
+
+FILES = st.sampled_from(
+    [b"", b"{}", b"[]", b'{"cells": 5}', b"PK\3\4", b"\xff", BROKEN, CLASS[0].data, notebook("", NEXT)]
+)
+ODD_NAME = st.sampled_from(
+    [FFN + ".ipynb", "a.ipynb", "b.ipynb", "a.zip", "a.html", "é (1).ipynb", "x/y.ipynb", "=1+1.ipynb", ".ipynb"]
+)
+MAKERS: tuple[Callable[[Any, str], str], ...] = (
+    moodle_name,
+    canvas_name,
+    lambda who, file: f"{d2l_folder(who)}/{file}",
+    lambda who, file: f"{d2l_folder(who)} - {file}",
+    blackboard_name,
+    lambda who, file: f"{exchange_folder(who)}/{file}",
+    lambda who, file: f"submission_{who.submission}/{file}",
+    lambda who, file: file,
+)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(CLASS), st.sampled_from(MAKERS), ODD_NAME, FILES), max_size=5), st.booleans())
+def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
+    tmp_path_factory: pytest.TempPathFactory, theirs: list[Any], with_list: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    files = {maker(who, file): data for who, maker, file, data in theirs}
+    files["submission_metadata.yml"] = gradescope_metadata({who.submission: [who] for who in CLASS[:3]})
+    archive, school = export(folder / "a.zip", files), Class(folder / "class")
+    lists = [worksheet(folder / "w.csv", CLASS)] if with_list else []
+    try:
+        for _ in range(2):
+            found = collect(school, archive, *lists)
+            lines = [row.what for row in found.rows] + found.doubts + found.notes
+            assert all("\n" not in line and line for line in lines)
+        assert found.new == found.placed == 0
+    except UserError as error:
+        assert "\n" not in str(error)
+        return
+    said = {row.file for row in found.rows} | {matter.file for matter in found.open}
+    unread = len(found.doubts)
+    assert len(said) + unread >= len({(who.i, maker) for who, maker, _, _ in theirs}) or not theirs
+
+
+# The command
+
+
+def run(*words: str | Path, expect: int) -> tuple[str, str]:
+    """Run the command line. Returns what it prints, and what it says on stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
+        patched.setattr(sys, "argv", ["autograder", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code == expect, out.getvalue() + err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+def test_the_command_shows_a_table_and_its_status_tells_whether_somebody_is_needed(tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    list_of = canvas_gradebook(tmp_path / "b.csv", CLASS[:4])
+    folder = tmp_path / "class"
+    folder.mkdir()
+    dry = run("collect", archive, "--roster", list_of, "--grading", folder, "--dry-run", expect=2)
+    assert "Canvas" in dry[0] and "would happen" in dry[0] and list(folder.iterdir()) == []
+    wet = run("collect", archive, "--roster", list_of, "--grading", folder, expect=2)
+    assert "4 new attempts, 4 put into submitted/" in wet[0] and "settle.csv" in wet[0]
+    with alone(Class(folder)):
+        busy = run("collect", archive, "--grading", folder, expect=2)
+    assert "is being worked on already" in busy[1] and busy[1].count("\n") == 1
+    full = run(
+        "collect", archive, "--roster", canvas_gradebook(tmp_path / "b.csv", CLASS), "--grading", folder, expect=0
+    )
+    assert "1 new attempt, 1 put into submitted/, 4 here already." in full[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("collect", "nowhere.zip"),
+        ("collect", "README.md"),
+        ("collect", "solutions"),
+        ("collect", "README.md", "--timezone", "Mars/Olympus"),
+        ("collect", "README.md", "--assignment", "11_nothing"),
+        ("give-back", "moodle", "11_nothing"),
+        ("give-back", "skype", FFN),
+        ("give-back", "moodle", FFN, "--grading", "nowhere"),
+    ],
+)
+def test_what_somebody_can_mend_is_one_line(words: tuple[str, ...], tmp_path: Path) -> None:
+    more = () if "--grading" in words else ("--grading", str(tmp_path))
+    done = run(*words, *more, expect=2)
+    assert done[1].startswith("autograder: ") and done[1].count("\n") == 1, done[1]
+
+
+def test_the_manifest_is_plain_json(school: Class, tmp_path: Path) -> None:
+    collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    data = json.loads((school.folder / "collected" / FFN / "manifest.json").read_text(encoding="utf-8"))
+    assert data["format"] == 1 and {file["student"] for file in data["files"]} == {
+        f"canvas-{who.canvas}" for who in CLASS
+    }

@@ -1,0 +1,466 @@
+"""Giving back: every grade and page lands on the student it came from, the LMS's sheet stays as it is but for the grades, and whoever is left out is listed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exports import (
+    CLASS,
+    FFN,
+    FULL,
+    LISTED,
+    NEXT,
+    SYSTEMS,
+    Somebody,
+    System,
+    canvas_gradebook,
+    canvas_name,
+    canvas_pages,
+    d2l_grades,
+    exchange_folder,
+    grade,
+    gradescope_metadata,
+    gradescope_roster,
+    handed_in_by,
+    moodle_name,
+    moodle_pages,
+    notebook,
+    points,
+    sheet,
+    worksheet,
+    zipped,
+)  # fmt: skip
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseFeedback
+from test_collect import inbound, run
+from traitlets.config import Config
+
+from autograder.desk import collect as collecting
+from autograder.desk.give_back import GivenBack
+from autograder.desk.give_back import give_back as giving
+from autograder.house import Class, UserError
+
+MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD = SYSTEMS
+
+
+@pytest.fixture
+def school(tmp_path: Path) -> Class:
+    return Class(tmp_path / "class")
+
+
+def collected(school: Class, archive: Path, *lists: Path, **how: Any) -> dict[int, str]:
+    """By number, the students of a class that was collected and graded: number i has i exercises right."""
+    found = collecting.collect(school, archive, lists, **how)
+    assert not found.needs_somebody, found
+    ids = handed_in_by(school)
+    grade(school, ids)
+    return ids
+
+
+KEPT: dict[str, Path] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A class that has been through a system is made once; each test has a copy."""
+    for system in SYSTEMS:
+        KEPT[system.name] = tmp_path_factory.mktemp(system.name)
+    yield
+    KEPT.clear()
+
+
+def of(system: System, school: Class) -> Path:
+    """A class that has been through a system, and the system's sheet."""
+    kept, name = KEPT[system.name], f"sheet{'.tsv' if system is BRIGHTSPACE else '.csv'}"
+    if not (kept / "class").exists():
+        path = system.roster(kept / name, CLASS)
+        archive = zipped(kept / "a.zip", system.files(CLASS))
+        collected(Class(kept / "class"), archive, path, match_names=system is BRIGHTSPACE)
+    shutil.copytree(kept / "class", school.folder)
+    return Path(shutil.copy(kept / name, school.folder.parent))
+
+
+def give(school: Class, system: str, to: Path | None = None, **how: Any) -> tuple[GivenBack, bytes]:
+    done = giving(school, system, FFN, to or school.folder.parent / "back", **how)
+    return done, done.file.read_bytes() if done.file else b""
+
+
+def pages_of(data: bytes, system: System) -> dict[str, str]:
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        assert opened.testzip() is None
+        return system.pages(opened)
+
+
+def owner(page: str) -> int:
+    (number,) = set(re.findall(r"the answer of number (\d+)", page))
+    return int(number)
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
+def test_every_grade_and_page_lands_on_the_student_it_came_from(system: System, school: Class, tmp_path: Path) -> None:
+    path = of(system, school)
+    before = path.read_bytes()
+    done, data = give(school, system.name, sheet=path, column=system.column)
+    grades = system.grades(data)
+    for who in CLASS:
+        assert float(grades[system.key(who)]) == points(who.i), who
+    assert path.read_bytes() == before and not done.doubts
+    done, data = give(school, system.name, tmp_path / "pages.zip", pages=True)
+    found = pages_of(data, system)
+    assert {key: owner(page) for key, page in found.items()} == {system.page_key(who): who.i for who in CLASS}
+    assert not done.doubts and done.written == len(CLASS)
+
+
+def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(school: Class, tmp_path: Path) -> None:
+    files = {"e/submission_metadata.yml": gradescope_metadata({who.submission: [who] for who in CLASS})}
+    files |= {f"e/submission_{who.submission}/x.ipynb": who.data for who in CLASS}
+    collected(school, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
+    done, data = give(school, "gradescope", tmp_path / "autograder.zip")
+    assert done.written == len(CLASS) and not done.doubts
+    home = tmp_path / "autograder"
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        assert {"setup.sh", "run_autograder"} <= set(opened.namelist())
+        assert all(opened.getinfo(name).external_attr >> 16 & stat.S_IXUSR for name in ("setup.sh", "run_autograder"))
+        opened.extractall(home / "source")
+    program = [sys.executable, str(home / "source" / "run_autograder")]
+    for who in CLASS:
+        (home / "submission_metadata.json").write_text(json.dumps({"id": int(who.submission)}), encoding="utf-8")
+        subprocess.run(program, env=os.environ | {"AUTOGRADER_HOME": str(home)}, check=True)
+        results = json.loads((home / "results" / "results.json").read_text(encoding="utf-8"))
+        assert results["score"] == points(who.i) and owner(results["output"]) == who.i
+        assert sum(test["score"] for test in results["tests"]) == points(who.i)
+        (home / "results" / "results.json").unlink()
+    (home / "submission_metadata.json").write_text('{"id": 77}', encoding="utf-8")
+    late = subprocess.run(
+        program, env=os.environ | {"AUTOGRADER_HOME": str(home)}, capture_output=True, text=True, check=False
+    )
+    assert late.returncode == 1 and "has not been graded yet" in late.stderr
+    assert list((home / "results").iterdir()) == []
+
+
+def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(school: Class, tmp_path: Path) -> None:
+    exchange, when = tmp_path / "exchange", "2026-10-02 10:00:00.000000 UTC"
+    (exchange / "C" / "feedback").mkdir(parents=True)
+    exchange.chmod(0o777)
+    for who in CLASS[:3]:
+        inbound(exchange / "C" / "inbound", who, when, who.data, f"secret{who.i}" * 10)
+        inbound(tmp_path / f"cache{who.i}" / "C", who, when, who.data, f"secret{who.i}" * 10)
+        place = tmp_path / f"cache{who.i}" / "C" / exchange_folder(who, when=when)
+        place.rename(place.with_name(place.name.rpartition("+")[0]))
+    ids = collected(school, exchange / "C" / "inbound")
+    assert ids == {who.i: who.username for who in CLASS[:3]}
+    done, _ = give(school, "nbgrader")
+    assert done.written == 3 and f"nbgrader release_feedback {FFN}" in done.notes[-1]
+
+    config = Config()
+    config.CourseDirectory.root, config.CourseDirectory.course_id = str(school.folder), "C"
+    config.CourseDirectory.assignment_id = FFN
+    config.Exchange.root = str(exchange)
+    ExchangeReleaseFeedback(coursedir=CourseDirectory(config=config), config=config).start()
+    for who in CLASS[:3]:
+        config.CourseDirectory.student_id = who.username
+        config.Exchange.cache, config.Exchange.assignment_dir = (
+            str(tmp_path / f"cache{who.i}"),
+            str(tmp_path / f"home{who.i}"),
+        )
+        ExchangeFetchFeedback(coursedir=CourseDirectory(config=config), config=config).start()
+        (page,) = (tmp_path / f"home{who.i}").rglob("*.html")
+        assert owner(page.read_text(encoding="utf-8")) == who.i and page.name == f"{FFN}.html"
+
+
+def test_release_works_on_what_came_from_an_lms_too(school: Class, tmp_path: Path) -> None:
+    of(CANVAS, school)
+    give(school, "nbgrader")
+    for student in handed_in_by(school).values():
+        folder = school.feedback / student / FFN
+        assert re.fullmatch(r"[0-9a-f]{128}", (folder / "submission_secret.txt").read_text(encoding="utf-8"))
+        assert (folder / "timestamp.txt").read_text(encoding="utf-8").endswith(" UTC")
+
+
+# The sheet
+
+
+def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(school: Class, tmp_path: Path) -> None:
+    of(MOODLE, school)
+    dates = {1: "Mittwoch, 13. März 2024, 19:59"}
+    german = worksheet(tmp_path / "german.csv", CLASS, german=True, grade={1: "13,50"}, graded=dates)
+    done, data = give(school, "moodle", sheet=german)
+    grades = re.compile(rb'(?<="Zur Bewertung abgegeben",)("\d+,\d\d")?(?=,)')
+    assert data != german.read_bytes() and data.startswith(b"\xef\xbb\xbf")
+    assert grades.sub(b"", data) == grades.sub(b"", german.read_bytes())
+    assert grades.findall(data) == [f'"{points(who.i):.2f}"'.replace(".", ",").encode() for who in CLASS]
+    changes = {change.student: change for change in done.changes}
+    assert changes[CLASS[1].sis].old == "13,50" and changes[CLASS[1].sis].new == f"{points(1):.2f}".replace(".", ",")
+    assert "graded there before: Mittwoch, 13. März 2024" in changes[CLASS[1].sis].note
+    assert any("tick" in note for note in done.notes)
+
+
+def test_another_assignments_worksheet_is_refused(school: Class, tmp_path: Path) -> None:
+    of(MOODLE, school)
+    other = [Somebody(who.i + 500, who.first, who.last) for who in CLASS]
+    path = worksheet(tmp_path / "w.csv", other)
+    text = path.read_text(encoding="utf-8")
+    for who, one in zip(CLASS, other, strict=True):
+        text = text.replace(one.sis, who.sis).replace(one.email, who.email)
+    path.write_text(text, encoding="utf-8")
+    files = {moodle_name(one, "03.ipynb"): notebook(who.answer, NEXT) for who, one in zip(CLASS, other, strict=True)}
+    collecting.collect(school, zipped(tmp_path / "b.zip", files), [path])
+    for pages in (False, True):
+        with pytest.raises(UserError, match=r"is another assignment's worksheet"):
+            give(school, "moodle", sheet=path, pages=pages)
+
+
+def test_what_moodle_would_pass_over_is_told(school: Class, tmp_path: Path) -> None:
+    of(MOODLE, school)
+    path = worksheet(tmp_path / "w.csv", CLASS, grade={3: f"{points(3):.2f}"}, changeable={2: "No"})
+    done, data = give(
+        school,
+        "moodle",
+        sheet=path,
+        score=lambda student: FULL + 1 if student == CLASS[4].sis else points(int(student[1:])),
+    )
+    grades = MOODLE.grades(data)
+    assert grades[CLASS[2].participant] == "" and done.unchanged == 1
+    left = [change for change in done.changes if not change.is_written]
+    assert [(change.student, change.note) for change in left] == [(CLASS[2].sis, "left out: is locked")]
+    assert "above the sheet's maximum" in done.doubts[0] and "Moodle passes it over" in done.doubts[0]
+
+
+def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing(school: Class, tmp_path: Path) -> None:
+    of(CANVAS, school)
+    path = canvas_gradebook(tmp_path / "g.csv", CLASS, grade={1: "1.00", 2: f"{points(2):.2f}"})
+    done, _ = give(school, "canvas", tmp_path / "nowhere" / "x.csv", sheet=path, column=FFN, dry_run=True)
+    assert (
+        {(change.student, change.old, change.new) for change in done.changes}
+        == {(who.sis, "1.00" if who.i == 1 else "", f"{points(who.i):.2f}") for who in CLASS if who.i != 2}
+        and done.unchanged == 1
+        and done.file is None
+        and not (tmp_path / "nowhere").exists()
+    )
+
+
+def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(school: Class, tmp_path: Path) -> None:
+    path = of(CANVAS, school)
+    with Gradebook(school.db_url) as book:
+        book.find_grade("M2", FFN, FFN, CLASS[3].sis).needs_manual_grade = True
+        book.db.commit()
+    for more in ({"sheet": path, "column": FFN}, {"pages": True}):
+        done, _ = give(school, "canvas", **more)
+        (left,) = [change for change in done.changes if not change.is_written]
+        assert left.student == CLASS[3].sis and "3 points are still to be read by a person" in left.note
+        done, _ = give(school, "canvas", with_unread=True, **more)
+        assert all(change.is_written for change in done.changes) and done.written == len(CLASS)
+    done, _ = give(school, "nbgrader")
+    assert done.notes[-1].endswith(f"--CourseDirectory.student_id_exclude={CLASS[3].sis}")
+
+
+def test_what_a_person_gave_is_in_the_grade_and_on_the_page(school: Class, tmp_path: Path) -> None:
+    path = of(CANVAS, school)
+    with Gradebook(school.db_url) as book:
+        found = book.find_grade("M2", FFN, FFN, CLASS[1].sis)
+        found.manual_score, found.extra_credit = 2.0, 0.5
+        book.find_comment("M2", FFN, FFN, CLASS[1].sis).manual_comment = "Nicely said."
+        book.db.commit()
+    _, data = give(school, "canvas", sheet=path, column=FFN)
+    assert float(CANVAS.grades(data)[CLASS[1].canvas]) == points(1) + 2.5
+    _, data = give(school, "canvas", pages=True)
+    found_pages = pages_of(data, CANVAS)
+    assert "Nicely said." in found_pages[CANVAS.page_key(CLASS[1])]
+    assert sum("Nicely said." in page for page in found_pages.values()) == 1
+
+
+def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(school: Class, tmp_path: Path) -> None:
+    of(CANVAS, school)
+    path = canvas_gradebook(tmp_path / "g.csv", [*CLASS[1:], Somebody(7, "New", "Comer")])
+    done, data = give(school, "canvas", sheet=path, column=FFN)
+    assert done.doubts == [f"{CLASS[0].name} ({CLASS[0].sis}) was graded here, and is not on this sheet"]
+    assert "1 on the sheet are not on the roster, and stay as they are" in done.notes
+    assert CANVAS.grades(data)[Somebody(7, "", "").canvas] == ""
+
+
+def test_a_sheet_of_strangers_is_one_clear_line(school: Class, tmp_path: Path) -> None:
+    grade(school, {0: CLASS[0].sis})
+    with pytest.raises(UserError, match=r"nobody on .* is on the roster by an id: give it to .* --roster"):
+        give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
+
+
+def test_a_row_that_stands_there_twice_is_left_as_it_is(school: Class, tmp_path: Path) -> None:
+    of(CANVAS, school)
+    done, data = give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[1]]), column=FFN)
+    assert "stands there twice" in done.doubts[0] and CANVAS.grades(data)[CLASS[1].canvas] == ""
+
+
+def test_another_maximum_is_told(school: Class, tmp_path: Path) -> None:
+    of(CANVAS, school)
+    done, _ = give(
+        school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS, points="100.00"), column=FFN, dry_run=True
+    )
+    assert any("the sheet's maximum is 100.00, the notebook has" in note for note in done.notes)
+
+
+def test_a_policy_may_say_what_a_student_gets(school: Class) -> None:
+    path = of(CANVAS, school)
+    done, data = give(
+        school, "canvas", sheet=path, column=FFN, score=lambda student: None if student == CLASS[0].sis else 0.125
+    )
+    assert {CANVAS.grades(data)[who.canvas] for who in CLASS[1:]} == {"0.13"} and CANVAS.grades(data)[
+        CLASS[0].canvas
+    ] == ""
+    assert [change.note for change in done.changes if not change.is_written] == ["no score is to be given"]
+
+
+@pytest.mark.parametrize(
+    ("system", "rows", "why"),
+    [
+        ("moodle", [["a", "b"], ["1", "2"]], "is not a grading worksheet in English or German: its columns are a, b"),
+        ("moodle", [["Identifier", "Grade"], ["Participant 1", ""]], "lacks the column 'Last modified .grade.'"),
+        ("canvas", [["a", "b"], ["1", "2"]], "is not a gradebook of Canvas"),
+        ("brightspace", [["a", "b"], ["1", "2"]], "no grades of Brightspace"),
+        ("brightspace", [["OrgDefinedId", "End-of-Line Indicator"], ["#1", "#"]], "0 columns for grades"),
+        ("blackboard", [["a", "b"], ["1", "2"]], "is not a sheet of Blackboard's"),
+    ],
+)
+def test_a_sheet_that_is_none_is_one_clear_line(
+    system: str, rows: list[list[str]], why: str, school: Class, tmp_path: Path
+) -> None:
+    of(CANVAS, school)
+    with pytest.raises(UserError, match=why) as raised:
+        give(school, system, sheet=sheet(tmp_path / "x.csv", rows))
+    assert "\n" not in str(raised.value)
+
+
+def test_without_a_sheet_or_a_grade_there_is_one_clear_line(school: Class, tmp_path: Path) -> None:
+    path = canvas_gradebook(tmp_path / "g.csv", CLASS)
+    with pytest.raises(UserError, match=f"nothing of {FFN} has been graded"):
+        give(school, "canvas", sheet=path)
+    with pytest.raises(UserError, match="say where it is to be written: --to"):
+        giving(school, "canvas", FFN, sheet=path)
+    grade(school, {0: CLASS[0].sis})
+    with pytest.raises(UserError, match=r"the gradebook, exported as CSV is needed.* --sheet FILE"):
+        give(school, "canvas")
+    with pytest.raises(UserError, match=r"nothing of .* was collected from Moodle"):
+        give(school, "moodle", pages=True)
+    (school.folder / "roster.csv").write_text(f"student,canvas\n{CLASS[0].sis},{CLASS[0].canvas}\n", encoding="utf-8")
+    with pytest.raises(UserError, match="is the sheet itself"):
+        give(school, "canvas", path, sheet=path, column=FFN)
+
+
+def test_the_file_is_for_its_owner_alone(school: Class, tmp_path: Path) -> None:
+    path = of(CANVAS, school)
+    (tmp_path / "there").mkdir()
+    done, _ = give(school, "canvas", tmp_path / "there", sheet=path, column=FFN)
+    assert done.file == tmp_path / "there" / f"{FFN}-canvas.csv" and done.file.stat().st_mode & 0o077 == 0
+
+
+# Pages
+
+
+def test_a_teams_page_goes_to_each_member_by_their_own_number(school: Class, tmp_path: Path) -> None:
+    rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
+    rows += [[who.first, who.last, who.sis, who.email, "Team blue"] for who in CLASS[:2]]
+    list_of = worksheet(tmp_path / "w.csv", CLASS)
+    files = {f"Team blue_{77}_assignsubmission_file/a.ipynb": CLASS[0].data, moodle_name(CLASS[2]): CLASS[2].data}
+    collecting.collect(school, zipped(tmp_path / "a.zip", files), [list_of, sheet(tmp_path / "g.csv", rows)])
+    grade(school, {0: CLASS[0].sis, 1: CLASS[1].sis, 2: CLASS[2].sis})
+    done, data = give(school, "moodle", pages=True, sheet=list_of)
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        found = moodle_pages(opened)
+    assert {number: owner(page) for number, page in found.items()} == {who.participant: who.i for who in CLASS[:3]}
+    assert "77" not in found and done.written == 3
+
+
+def test_without_the_worksheet_no_teams_page_goes_anywhere(school: Class, tmp_path: Path) -> None:
+    rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
+    rows += [[who.first, who.last, who.sis, who.email, "Team blue"] for who in CLASS[:2]]
+    files = {"Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data}
+    collecting.collect(school, zipped(tmp_path / "a.zip", files), [sheet(tmp_path / "g.csv", rows)])
+    grade(school, {0: CLASS[0].sis, 1: CLASS[1].sis})
+    done, data = give(school, "moodle", pages=True)
+    assert data == b"" and all("its number is on no worksheet" in change.note for change in done.changes)
+
+
+def test_pages_of_anonymous_hand_ins_find_their_way_back(school: Class, tmp_path: Path) -> None:
+    files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
+    collected(school, zipped(tmp_path / "a.zip", files))
+    _, data = give(school, "canvas", pages=True)
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        found = canvas_pages(opened)
+    assert {key: owner(page) for key, page in found.items()} == {f"x{who.i}Z/{who.attachment}": who.i for who in CLASS}
+    files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
+    other, path = Class(tmp_path / "moodle"), worksheet(tmp_path / "w.csv", CLASS, blind=True)
+    collected(other, zipped(tmp_path / "b.zip", files), path)
+    _, data = give(other, "moodle", sheet=path)
+    assert {number: float(text) for number, text in MOODLE.grades(data).items()} == {
+        who.participant: points(who.i) for who in CLASS
+    }
+    _, data = give(other, "moodle", pages=True)
+    assert {key: owner(page) for key, page in pages_of(data, MOODLE).items()} == {
+        who.participant: who.i for who in CLASS
+    }
+
+
+def test_the_page_follows_the_latest_hand_in(school: Class, tmp_path: Path) -> None:
+    path = canvas_gradebook(tmp_path / "g.csv", CLASS)
+    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
+    newer = f"x_{CLASS[0].canvas}_999999_{FFN}-1.ipynb".replace("x_", canvas_name(CLASS[0]).split("_")[0] + "_")
+    collected(school, zipped(tmp_path / "b.zip", {newer: CLASS[0].data}), path)
+    _, data = give(school, "canvas", pages=True)
+    assert f"{CLASS[0].canvas}/999999" in pages_of(data, CANVAS)
+
+
+def test_what_was_handed_in_with_another_export_gets_no_page_there(school: Class, tmp_path: Path) -> None:
+    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS[:1])), assignment=FFN)
+    manifest_file = school.folder / "collected" / FFN / "manifest.json"
+    manifest_file.write_text(
+        manifest_file.read_text(encoding="utf-8").replace(
+            f'"handed_in_for": "{FFN}"', '"handed_in_for": "03_activations"'
+        ),
+        encoding="utf-8",
+    )
+    grade(school, handed_in_by(school))
+    done, data = give(school, "canvas", pages=True)
+    assert data == b"" and "handed in for 03_activations" in done.changes[0].note
+
+
+# The command
+
+
+def test_the_command_shows_what_changes_and_its_status_tells_whether_somebody_was_left_out(
+    school: Class, tmp_path: Path
+) -> None:
+    path = of(CANVAS, school)
+    words = ("give-back", "canvas", FFN, "--grading", school.folder, "--sheet", path, "--column", FFN)
+    dry = run(*words, "--dry-run", expect=0)
+    assert "5 would be given back" in dry[0] and "O'Connor" in dry[0]
+    done = run(*words, "--to", tmp_path / "back.csv", expect=0)
+    assert "5 given back" in done[0] and float(
+        CANVAS.grades((tmp_path / "back.csv").read_bytes())[CLASS[4].canvas]
+    ) == points(4)
+    again = run(
+        *words[:-4], "--sheet", canvas_gradebook(tmp_path / "o.csv", CLASS[1:]), "--column", FFN, "--dry-run", expect=2
+    )
+    assert "is not on this sheet" in again[0]
+    assert run(*words[:-2], "--dry-run", expect=2)[1].startswith("autograder: sheet.csv has 2 columns for grades")
+
+
+def test_a_class_that_is_made_up_has_what_a_real_one_has() -> None:
+    assert len({points(who.i) for who in CLASS}) == len(CLASS) and points(len(LISTED)) == FULL
+    text = d2l_grades.__doc__ or ""
+    assert "tabs" in text and csv.list_dialects()

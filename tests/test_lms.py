@@ -1,0 +1,580 @@
+"""Exports and sheets of learning management systems: what is hostile or odd is refused in a line and the rest goes on; patterns are never guessed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import stat
+import struct
+import time
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from exports import (
+    CLASS,
+    COLUMN,
+    FFN,
+    FULL,
+    SYSTEMS,
+    blackboard_name,
+    blackboard_sheet,
+    canvas_gradebook,
+    canvas_name,
+    d2l_folder,
+    d2l_grades,
+    exchange_folder,
+    gradescope_metadata,
+    gradescope_roster,
+    moodle_name,
+    notebook,
+    sheet,
+    worksheet,
+    zipped,
+)  # fmt: skip
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autograder.desk import lms
+from autograder.desk.lms import archive, gradescope, moodle, sheets
+from autograder.desk.lms.archive import Archive, Entry, Refused
+from autograder.desk.lms.handin import HandIn, letters, moment
+from autograder.desk.lms.sheets import Sheet
+from autograder.desk.roster import listing
+from autograder.house import UserError
+
+# Archives
+
+
+def named(found: Archive) -> list[str]:
+    return [entry.name for entry in found.entries]
+
+
+def packed(path: Path, *entries: tuple[zipfile.ZipInfo | str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, data in entries:
+            opened.writestr(name, data)
+    return path
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def squeezed(name: str, method: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.compress_type = method
+    return info
+
+
+HOSTILE: dict[str, tuple[zipfile.ZipInfo | str, bytes]] = {
+    "leads out of the folder": ("../../etc/cron.d/x", b""),
+    "absolute path": ("/etc/passwd", b""),
+    "is an absolute path": ("C:/Windows/x", b""),
+    "backslash": ("..\\..\\x.ipynb", b""),
+    "symbolic link": (link("link.ipynb"), b"/etc/passwd"),
+    "not read here": (squeezed("a.ipynb", zipfile.ZIP_BZIP2), b"x" * 100),
+    "unpacks to": (squeezed("bomb.ipynb", zipfile.ZIP_DEFLATED), bytes(20 * 2**20)),
+    "too large": (squeezed("large.ipynb", zipfile.ZIP_STORED), bytes(65 * 2**20)),
+}
+
+
+@pytest.mark.parametrize("why", HOSTILE)
+def test_a_hostile_entry_is_refused_in_a_line_and_the_rest_goes_on(why: str, tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.zip", ("before.ipynb", b"1"), HOSTILE[why], ("behind.ipynb", b"2"))
+    with archive.opened(path) as found:
+        assert [entry.read() for entry in found.entries] == [b"1", b"2"]
+        ((_, reason),) = found.refused
+        assert why in reason and "\n" not in reason
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_encrypted_entry_and_a_damaged_one_are_refused_and_the_rest_goes_on(tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.zip", ("locked", b"1"), ("damaged", b"a long text, " * 9), ("good", b"3"))
+    data = bytearray(path.read_bytes())
+    place = data.index(b"PK\1\2")
+    data[place + 8] |= 1  # of the first entry, in the table of contents
+    data[data.index(b"damaged") + 12] ^= 0xFF
+    path.write_bytes(data)
+    with archive.opened(path) as found:
+        assert found.refused == [("locked", "encrypted")]
+        damaged, good = found.entries
+        assert good.read() == b"3"
+        with pytest.raises(Refused, match="broken"):
+            damaged.read()
+
+
+def test_of_two_entries_with_one_name_none_is_read_unless_they_are_the_same(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning):
+        path = packed(tmp_path / "a.zip", ("a", b"1"), ("a", b"2"), ("b", b"3"), ("b", b"3"))
+    with archive.opened(path) as found:
+        assert named(found) == ["b"] and "differ" in found.refused[0][1]
+
+
+def test_all_together_may_not_unpack_to_more_than_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = packed(tmp_path / "a.zip", *((str(i), bytes(2**20)) for i in range(9)))
+    monkeypatch.setattr(archive, "OF_AN_EXPORT", archive.Bounds(total=3 * 2**20))
+    with archive.opened(path) as found:
+        assert len(found.entries) == 3 and len(found.refused) == 6
+        assert "all together" in found.refused[0][1]
+
+
+def test_what_systems_leave_behind_is_nobodys_hand_in(tmp_path: Path) -> None:
+    names = ("__MACOSX/._a.ipynb", "a/.DS_Store", "a/._b.ipynb", "a/.ipynb_checkpoints/a-checkpoint.ipynb", "a/b.ipynb")
+    with archive.opened(packed(tmp_path / "a.zip", *((name, b"") for name in names))) as found:
+        assert named(found) == ["a/b.ipynb"] and not found.refused
+    for name in names:
+        (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "folder" / name).touch()
+    assert named(archive.opened(tmp_path / "folder")) == ["a/b.ipynb"]
+
+
+def test_ten_thousand_entries_are_read_and_far_more_are_refused(tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.zip", *((f"{i}.ipynb", b"") for i in range(10_000)))
+    start = time.monotonic()
+    with archive.opened(path) as found:
+        assert len(found.entries) == 10_000
+    assert time.monotonic() - start < 5
+    data = path.read_bytes()
+    end = data.rindex(b"PK\5\6")
+    path.write_bytes(data[: end + 12] + struct.pack("<L", 2**30) + data[end + 16 :])
+    with pytest.raises(UserError, match="table of contents is too large"):
+        archive.opened(path)
+
+
+@pytest.mark.parametrize("coded", ["utf-8", "cp437"])
+def test_a_name_without_the_flag_for_utf_8_is_read_all_the_same(coded: str, tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.zip", ("xxxxxxxxxxxx", b"1"))
+    name = "Chloé_1.ipynb".encode(coded)[:12].ljust(12, b"x")
+    path.write_bytes(path.read_bytes().replace(b"xxxxxxxxxxxx", name))
+    with archive.opened(path) as found:
+        assert found.entries[0].name == name.decode(coded) and found.entries[0].read() == b"1"
+
+
+def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
+    (tmp_path / "export" / "empty").mkdir(parents=True)
+    (tmp_path / "export" / "a.ipynb").write_bytes(b"1")
+    (tmp_path / "export" / "b.ipynb").symlink_to("/etc/passwd")
+    (tmp_path / "export" / "c").symlink_to("/etc")
+    os.mkfifo(tmp_path / "export" / "pipe")
+    found = archive.opened(tmp_path / "export")
+    assert {(entry.name, entry.is_folder) for entry in found.entries} == {("a.ipynb", False), ("empty", True)}
+    assert {name for name, _ in found.refused} == {"b.ipynb", "c", "pipe"}
+
+
+ODD_SOURCES = {
+    "nothing": None,
+    "empty": b"",
+    "text": b"not a zip",
+    "half": b"PK\3\4" + bytes(99),
+    "an end alone": b"PK\5\6" + bytes(18),
+}
+
+
+@pytest.mark.parametrize("odd", ODD_SOURCES)
+def test_what_is_no_export_is_one_clear_line(odd: str, tmp_path: Path) -> None:
+    path, data = tmp_path / "a.zip", ODD_SOURCES[odd]
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(UserError) as raised, archive.opened(path) as found:
+        lms.read(found)
+    assert "a.zip" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def outcome(path: Path) -> lms.Export | None:
+    """What reading it comes to: an export, all of whose files were read or refused; or a line."""
+    try:
+        with archive.opened(path) as found:
+            export = lms.read(found)
+            for hand_in in export.hand_ins:
+                try:
+                    hand_in.read()
+                except Refused as reason:
+                    assert "\n" not in str(reason)
+            return export
+    except UserError as error:
+        assert "\n" not in str(error)
+        return None
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch")
+
+
+FUZZ = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+@FUZZ
+@given(
+    st.binary(max_size=2_000),
+    st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=8),
+    st.integers(0, 10_000),
+)
+def test_any_bytes_as_a_zip_end_in_an_export_or_a_line(
+    scratch: Path, data: bytes, flips: list[tuple[int, int]], cut: int
+) -> None:
+    (scratch / "any.zip").write_bytes(data)
+    outcome(scratch / "any.zip")
+    packed(scratch / "good.zip", *((moodle_name(who), b"{}" * who.i) for who in CLASS))
+    damaged = bytearray((scratch / "good.zip").read_bytes())
+    for place, value in flips:
+        damaged[place % len(damaged)] = value
+    (scratch / "any.zip").write_bytes(damaged[: len(damaged) - (cut % len(damaged) if cut % 5 == 0 else 0)])
+    outcome(scratch / "any.zip")
+
+
+PIECES = st.sampled_from(
+    ["_", " - ", "/", "+", "_LATE", "submission_1",  "_12_", "_assignsubmission_file", "_assignsubmission_onlinetext", "_attempt_2022-09-12-15-45-08", "anon_",
+     "1-2 - ", "May 18, 2025 1224 PM", "13 September 2025 310 PM", "2026-10-01 10:00:00 UTC", "submission_metadata.yml", ".ipynb", "é", "\u202e", "\n"]
+)  # fmt: skip
+NAMES = st.lists(PIECES | st.text(max_size=4), min_size=1, max_size=9).map("".join)
+
+
+@FUZZ
+@given(st.dictionaries(NAMES.filter(lambda name: "\0" not in name), st.binary(max_size=30), max_size=6))
+def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: Path, files: dict[str, bytes]) -> None:
+    path = scratch / "names.zip"
+    with zipfile.ZipFile(path, "w") as opened:
+        for name, data in files.items():
+            opened.writestr(zipfile.ZipInfo(name.encode("utf-8", "replace").decode()), data)
+    export = outcome(path)
+    if export:
+        with archive.opened(path) as found:
+            listed = {hand_in.entry for hand_in in export.hand_ins} | set(export.unknown)
+            beside = {entry.name for entry in found.entries if entry.name not in listed}
+        assert all(
+            name.endswith((".txt", ".yml", "index.html", "timestamp.txt", "submission_secret.txt")) for name in beside
+        )
+
+
+# Patterns
+
+
+def hand_ins(
+    *names: str, folders: tuple[str, ...] = (), zone: Any = UTC, data: bytes = b""
+) -> tuple[list[HandIn], list[str]]:
+    entries = [Entry(name, 1, lambda: data) for name in names]
+    entries += [Entry(name, 0, lambda: b"", is_folder=True) for name in folders]
+    export = lms.read(Archive("export", entries), zone)
+    return list(export.hand_ins), list(export.unknown)
+
+
+def utc(*when: int) -> datetime:
+    return datetime(*when, tzinfo=UTC)  # type: ignore[arg-type, misc]
+
+
+WHEN = utc(2025, 5, 18, 12, 24)
+READ: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
+    # moodle
+    "Ana Ruiz_123456_assignsubmission_file/sub/hw1.ipynb": ("moodle", "123456", "Ana Ruiz", "sub/hw1.ipynb", {}),
+    "Ana Ruiz_123456_assignsubmission_file_/hw1.ipynb": ("moodle", "123456", "Ana Ruiz", "hw1.ipynb", {}),
+    "Ana Ruiz_123456_assignsubmission_file_hw_1.ipynb": ("moodle", "123456", "Ana Ruiz", "hw_1.ipynb", {}),
+    "aruiz_Ana Ruiz_123456_assignsubmission_file_a.ipynb": ("moodle", "123456", "aruiz_Ana Ruiz", "a.ipynb", {}),
+    "Ana_1_assignsubmission_onlinetext/onlinetext.html": ("moodle", "1", "Ana", "onlinetext.html", {"remark": "text typed online"}),
+    "Default group_assignsubmission_file/a.ipynb": ("moodle", "group Default group", "Default group", "a.ipynb", {"people": ()}),
+    "Séan O'Connor - Smith_12_assignsubmission_file/a (1).ipynb": ("moodle", "12", "Séan O'Connor - Smith", "a (1).ipynb", {}),
+    # canvas
+    "doejane_LATE_12345_678901_hw1-2.ipynb": ("canvas", "12345", "doejane", "hw1-2.ipynb", {"late": True, "back": {"attachment": "678901"}}),
+    "doejane_12345_678901_02_feed_forward.ipynb": ("canvas", "12345", "doejane", "02_feed_forward.ipynb", {"late": False}),
+    "zoë_bvan_12345_678901_hw_1_2.ipynb": ("canvas", "12345", "zoë_bvan", "hw_1_2.ipynb", {}),
+    "anon_Ab1x9_678901_hw1.ipynb": ("canvas", "anon_Ab1x9", "anon_Ab1x9", "hw1.ipynb", {"back": {"attachment": "678901"}}),
+    "LATE_anon_Ab1x9_678901_hw1.ipynb": ("canvas", "anon_Ab1x9", "anon_Ab1x9", "hw1.ipynb", {"late": True}),
+    "doejane_12345_text.html": ("canvas", "12345", "doejane", "text.html", {"remark": "text typed online"}),
+    "doejane_LATE_12345_link.html": ("canvas", "12345", "doejane", "link.html", {"late": True, "remark": "a link"}),
+    # brightspace
+    "152711-351765 - John Doe - May 18, 2025 1224 PM/a.ipynb": ("brightspace", "152711", "John Doe", "a.ipynb", {"at": WHEN}),
+    "1-2 - Blake Payne - Dec 5, 2024 1149 AM - Hw.zip": ("brightspace", "1", "Blake Payne", "Hw.zip", {"at": utc(2024, 12, 5, 11, 49)}),
+    "1-2 - A - B - O'Neil - 13 September 2025 310 PM/a.ipynb": ("brightspace", "1", "A - B - O'Neil", "a.ipynb", {"at": utc(2025, 9, 13, 15, 10)}),
+    "1-2 - José María - Sept 1, 2025 1 AM/x/a.ipynb": ("brightspace", "1", "José María", "x/a.ipynb", {"at": utc(2025, 9, 1, 1)}),
+    "1-2 - J - Mai 1, 2025 1205 AM/a.ipynb": ("brightspace", "1", "J", "a.ipynb", {"at": utc(2025, 5, 1, 0, 5)}),
+    "1-2 - J - Foo 1, 2025 1205 AM/a.ipynb": ("brightspace", "1", "J", "a.ipynb", {"at": None}),
+    # blackboard
+    "Project 0_391108724_attempt_2022-09-12-15-45-08_hw1.ipynb": ("blackboard", "391108724", "391108724", "hw1.ipynb", {"at": utc(2022, 9, 12, 15, 45, 8)}),
+    "HW_1_b_ana_attempt_2022-09-12-15-45-08_x_attempt.ipynb": ("blackboard", "ana", "ana", "x_attempt.ipynb", {}),
+    # nbgrader
+    "ana+02_feed_forward+2026-10-01 10:00:00.123456 UTC+x_-=/a.ipynb": ("nbgrader", "ana", "ana", "a.ipynb", {"at": utc(2026, 10, 1, 10, 0, 0, 123456)}),
+    "ana+b+02_feed_forward+2026-10-01 10:00:00.123456 UTC/a/x.ipynb": ("nbgrader", "ana+b", "ana+b", "a/x.ipynb", {"assignment": FFN}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_name_is_read_as_its_system_wrote_it(name: str) -> None:
+    system, who, shown, file, more = READ[name]
+    ((found,), unknown) = hand_ins(name)
+    assert (found.system, found.who, found.name, found.file, found.entry) == (system, who, shown, file, name)
+    assert {key: getattr(found, key) for key in more} == more and not unknown
+
+
+def test_a_local_time_is_read_with_the_clocks_zone() -> None:
+    names = ("1-2 - J - May 18, 2025 1224 PM/a.ipynb", "X_ana_attempt_2025-05-18-12-24-00_a.ipynb")
+    for name in names:
+        ((found,), _) = hand_ins(name, zone=ZoneInfo("Europe/Berlin"))
+        assert found.at == datetime(2025, 5, 18, 10, 24, tzinfo=UTC)
+
+
+def test_a_name_that_was_packed_on_a_mac_is_the_same_name() -> None:
+    ((found,), _) = hand_ins("Zoe\u0308_7_assignsubmission_file/a.ipynb")
+    assert found.name == "Zo\u00eb"
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_outer_folders_of_unpacking_do_not_hide_an_export(depth: int) -> None:
+    outer = "Lab 5 Download Dec 5, 2017 1009 PM/" * depth
+    for system in SYSTEMS:
+        found, unknown = hand_ins(*(outer + name for name in system.files(CLASS)))
+        assert {one.system for one in found} == {system.name} and len(found) == len(CLASS) and not unknown
+
+
+def test_what_has_another_pattern_is_reported_and_not_guessed() -> None:
+    found, unknown = hand_ins(*(moodle_name(who) for who in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb")
+    assert len(found) == len(CLASS) and unknown == ["notes.txt", "Bob/02_feed_forward.ipynb"]
+    with pytest.raises(UserError, match="no export that is known here: Gradescope, Moodle"):
+        hand_ins("ana/02_feed_forward.ipynb", "bob/02_feed_forward.ipynb", "readme.txt")
+
+
+def test_a_students_own_name_for_a_file_does_not_make_it_another_system() -> None:
+    names = [canvas_name(who, "x_assignsubmission_file_y.ipynb" if who.i == 1 else "a.ipynb") for who in CLASS]
+    found, _ = hand_ins(*names)
+    assert [one.system for one in found] == ["canvas"] * len(CLASS)
+    names = [moodle_name(who, "doe_1_2_x_attempt_2022-09-12-15-45-08_a.ipynb", folders=False) for who in CLASS]
+    found, _ = hand_ins(*names)
+    assert [one.system for one in found] == ["moodle"] * len(CLASS)
+
+
+def test_an_empty_folder_is_a_hand_in_without_a_file() -> None:
+    found, _ = hand_ins(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
+    assert [(one.who, one.file) for one in found] == [
+        (CLASS[0].participant, f"{FFN}.ipynb"),
+        (CLASS[1].participant, ""),
+    ]
+
+
+def test_blackboards_own_words_say_who_it_is() -> None:
+    about = "Name: Ana Ruiz (ana_r)\nAssignment: Project 0\nDate Submitted: Monday\n"
+    name = "Project 0_ana_r_attempt_2022-09-12-15-45-08"
+    entries = [Entry(f"{name}.txt", 1, lambda: about.encode()), Entry(f"{name}_a.ipynb", 1, lambda: b"")]
+    (found,) = lms.read(Archive("export", entries)).hand_ins
+    assert (found.who, found.name, found.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
+    (found,) = lms.read(Archive("export", entries[:1])).hand_ins
+    assert found.file == "", "an attempt without a file is one that was handed in"
+
+
+def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
+    data = gradescope_metadata({"7": CLASS[:1], "8": CLASS[1:3]}).replace(b"sid: S00000", b"sid: 00123")
+    entries = [Entry("assignment_1_export/submission_metadata.yml", len(data), lambda: data)]
+    entries += [Entry(f"assignment_1_export/submission_{n}/a.ipynb", 1, lambda: b"") for n in (7, 8, 9)]
+    export = lms.read(Archive("export", entries))
+    one, group = export.hand_ins
+    assert (one.who, one.name, one.file, one.attempt) == ("00123", CLASS[0].name, "a.ipynb", "7")
+    assert one.at == datetime(2026, 9, 9, 23, 13, 5, 137226, tzinfo=UTC)
+    assert [person.ids["sis_id"] for person in group.people] == [who.sis for who in CLASS[1:3]] and group.group
+    assert export.unknown == ("submission_9/a.ipynb",)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 100_000,
+        b"a: [1",
+        b"just text",
+        b"\xff",
+        b"&a [*a, *a]",
+        b"submission_1: 5",
+        b"!!python/object:os.system {}",
+    ],
+)
+def test_metadata_that_can_not_be_read_is_a_line(data: bytes) -> None:
+    entries = [Entry(gradescope.METADATA, len(data), lambda: data), Entry("submission_1/a.ipynb", 1, lambda: b"")]
+    try:
+        assert not lms.read(Archive("export", entries)).hand_ins
+    except UserError as error:
+        assert gradescope.METADATA in str(error) and "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-10-01 10:00:00.000001 UTC", datetime(2026, 10, 1, 10, 0, 0, 1, tzinfo=UTC)),
+        ("2026-10-01 10:00:00.137226000 -07:00", datetime(2026, 10, 1, 17, 0, 0, 137226, tzinfo=UTC)),
+        ("2026-10-01T10:00:00Z", datetime(2026, 10, 1, 10, tzinfo=UTC)),
+        ("2016-01-30-15-30-10", None),
+        ("1800-01-01 10:00:00 UTC", None),
+        ("soon", None),
+    ],
+)
+def test_a_time_with_its_zone_is_read_or_not_at_all(text: str, expected: datetime | None) -> None:
+    assert moment(text) == expected
+
+
+def test_names_are_compared_without_accents_and_signs() -> None:
+    assert letters("Séan O'Connor - Smith") == letters("sean oconnorsmith") and letters("李 雷") != letters("李")
+
+
+# Sheets
+
+
+@FUZZ
+@given(
+    st.text(alphabet=st.sampled_from(list("ab\",;\t\r\n =é'")), max_size=60), st.sampled_from([b"", b"\xef\xbb\xbf"])
+)
+def test_a_sheet_that_is_not_changed_comes_back_to_the_byte(text: str, bom: bytes) -> None:
+    data = bom + text.encode()
+    try:
+        assert Sheet.of(data, "a.csv").written() == data
+    except UserError as error:
+        assert "is empty" in str(error)
+
+
+CELLS = st.text(alphabet=st.sampled_from(list("ab\",;\t\n =é'-")), max_size=6)
+
+
+@FUZZ
+@given(
+    st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=5),
+    st.sampled_from(",;\t"),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.data(),
+)
+def test_cells_are_read_as_the_csv_module_reads_them_and_one_change_changes_one_cell(
+    rows: list[list[str]], delimiter: str, quoting: Any, end: str, data: Any
+) -> None:
+    rows = [["x", "y", "z"], *rows]
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=end).writerows(rows)
+    found = Sheet.of(text.getvalue().encode(), "a.csv")
+    assert found.delimiter == delimiter and [list(row) for row in (found.header, *found.rows)] == rows
+    place, column = data.draw(st.integers(0, len(rows) - 2)), data.draw(st.integers(0, 2))
+    new = data.draw(CELLS)
+    found.put(found.rows[place], column, new)
+    rows[place + 1][column] = new
+    written = found.written().decode()
+    assert list(csv.reader(io.StringIO(written, newline=""), delimiter=delimiter)) == rows
+
+
+@FUZZ
+@given(st.binary(max_size=200))
+def test_any_bytes_as_a_sheet_end_in_a_sheet_or_a_line(data: bytes) -> None:
+    for bom in (b"", b"\xff\xfe", b"\xef\xbb\xbf"):
+        try:
+            found = Sheet.of(bom + data, "a.csv")
+        except UserError as error:
+            assert "\n" not in str(error)
+            continue
+        assert found.written() == bom + data
+        try:
+            listing(found)
+        except UserError as error:
+            assert "\n" not in str(error)
+        for system in (*SYSTEMS,):
+            try:
+                lms.SYSTEMS[system.name].grade_sheet(found)
+            except UserError as error:
+                assert "\n" not in str(error)
+
+
+@FUZZ
+@given(st.text(alphabet=st.sampled_from(list("=+-@\t\r'a1")), max_size=6))
+def test_no_text_of_ours_is_taken_for_a_formula_and_each_is_read_back(text: str) -> None:
+    kept = sheets.guarded(text)
+    assert not kept.startswith(("=", "+", "-", "@", "\t", "\r")) and sheets.bare(kept) == text
+
+
+@pytest.mark.parametrize(
+    ("score", "most", "others", "expected"),
+    [
+        (13.5, "24,00", (), "13,50"),
+        (13.5, "24.00", (), "13.50"),
+        (13.5, "24", (), "13.5"),
+        (13, "24", (), "13"),
+        (13.125, "24.0", (), "13.13"),
+        (13.5, "24", ("", "12,25"), "13,5"),
+        (13.5, "", ("7", "12,25"), "13,50"),
+        (7.5, "", (), "7.5"),
+        (100, "100.000", (), "100.000"),
+        (10, "", (), "10"),
+        (-0.0, "", (), "0"),
+    ],
+)
+def test_a_score_is_written_as_the_sheet_writes_numbers(
+    score: float, most: str, others: tuple[str, ...], expected: str
+) -> None:
+    assert sheets.like(score, most, others) == expected
+
+
+def test_a_workbook_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="a sheet saved as CSV"):
+        Sheet.read(zipped(tmp_path / "grades.xlsx", {"a": b""}))
+
+
+# Lists of people
+
+
+def test_a_list_is_recognised_by_its_header(tmp_path: Path) -> None:
+    made = {
+        "moodle": [worksheet(tmp_path / "1.csv", CLASS), worksheet(tmp_path / "2.csv", CLASS, german=True)],
+        "canvas": [canvas_gradebook(tmp_path / "3.csv", CLASS)],
+        "brightspace": [d2l_grades(tmp_path / "4.csv", CLASS)],
+        "blackboard": [blackboard_sheet(tmp_path / "5.csv", CLASS)],
+        "gradescope": [gradescope_roster(tmp_path / "6.csv", CLASS)],
+    }
+    participants = [["Vorname", "Nachname", "ID-Nummer", "E-Mail-Adresse", "Gruppen"]]
+    participants += [[who.first, who.last, who.sis, who.email, "Blau, Rot"] for who in CLASS]
+    made["moodle"].append(sheet(tmp_path / "7.csv", participants, delimiter=";"))
+    for system, files in made.items():
+        for file in files:
+            title, people = listing(Sheet.read(file))
+            assert title == lms.SYSTEMS[system].TITLE
+            for who, person in zip(CLASS, people, strict=False):
+                assert person.ids["sis_id"] == who.sis and letters(person.shown) == letters(who.name)
+    assert people[0].ids["email"] == CLASS[0].email
+    (_, (first, *_)) = listing(Sheet.read(tmp_path / "7.csv"))
+    assert first.groups == ("Blau", "Rot")
+    _, blind = listing(Sheet.read(worksheet(tmp_path / "8.csv", CLASS, blind=True)))
+    assert [dict(person.ids) for person in blind] == [{"moodle": who.participant} for who in CLASS]
+
+
+def test_an_unknown_header_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"a\.csv is no list .* its columns are name, age"):
+        listing(Sheet.read(sheet(tmp_path / "a.csv", [["name", "age"], ["Ana", "20"]])))
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [("Participant 123456", "123456"), ("Teilnehmer/in1234567", "1234567"), ("123", "123"), ("Ana", ""), ("A 1 b", "")],
+)
+def test_moodles_identifier_ends_with_the_number(cell: str, number: str) -> None:
+    assert moodle.participant(cell) == number
+
+
+def test_no_column_is_chosen_where_several_could_be_meant(tmp_path: Path) -> None:
+    gradebook = Sheet.read(canvas_gradebook(tmp_path / "a.csv", CLASS))
+    with pytest.raises(UserError, match=rf"2 columns for grades.*Warm-up \(101\); {FFN} \(202\)"):
+        lms.SYSTEMS["canvas"].grade_sheet(gradebook)
+    for asked in (FFN, f"{FFN} (202)", "202", "(202)"):
+        assert lms.SYSTEMS["canvas"].grade_sheet(gradebook, asked).column == 6
+    blackboards = Sheet.read(blackboard_sheet(tmp_path / "b.csv", CLASS))
+    for asked in (COLUMN, "Project 0", "664617"):
+        assert lms.SYSTEMS["blackboard"].grade_sheet(blackboards, asked).column == 6
+
+
+def test_a_scale_takes_no_points(tmp_path: Path) -> None:
+    rows = [["Identifier", "Grade", "Scale", "Last modified (grade)"], ["Participant 1", "", "bad\ngood", "-"]]
+    with pytest.raises(UserError, match="on a scale"):
+        moodle.grade_sheet(Sheet.read(sheet(tmp_path / "a.csv", rows)))
+
+
+def test_helpers_make_what_the_systems_make() -> None:
+    who = CLASS[2]
+    assert moodle_name(who) == f"Zoë B van der Berg_{who.participant}_assignsubmission_file/{FFN}.ipynb"
+    assert canvas_name(who) == f"vanderbergzoë_b_{who.canvas}_{who.attachment}_{FFN}.ipynb"
+    assert d2l_folder(CLASS[1]).endswith("Séan O'Connor - Smith - May 18, 2025 1224 PM")
+    assert blackboard_name(who).startswith("Project_0 b_user2_attempt_") and exchange_folder(who).count("+") == 3
+    assert FULL > 0 and notebook("x") != notebook("y")
