@@ -6,12 +6,15 @@ import contextlib
 import difflib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.desk import feedback, handed_in, ledger, log
+from autograder.desk.manifest import Manifest
+from autograder.desk.policy import Policy
 from autograder.engine import pool
 from autograder.engine.graded import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
@@ -25,13 +28,23 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's submission of one assignment: where it lies. `path` is None where there is no notebook."""
+    """One student's submission of one assignment: where it lies. `path` is None where there is no notebook.
+
+    earlier: not the one that stands in submitted/, but an attempt before it, handed in `at`.
+    """
 
     student: str
     assignment: str
     folder: Path
     path: Path | None
     remark: str = ""
+    earlier: bool = False
+    at: datetime | None = None
+
+    @property
+    def submitted(self) -> datetime | None:
+        """When it was handed in, in UTC without a zone, as nbgrader's gradebook wants it."""
+        return self.at.astimezone(UTC).replace(tzinfo=None) if self.at else handed_in.timestamp(self.folder)
 
 
 @dataclass(frozen=True)
@@ -205,14 +218,16 @@ def grade(
     team: pool.Team,
     asked: Asked = EVERYTHING,
     tell: Callable[[Done, int], None] = lambda done, total: None,
+    stop: threading.Event | None = None,
 ) -> Summary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
-    team: who grades; it starts once there is something to grade.
+    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
+    policy = Policy.of(school)
     submissions = find(school, assignment, asked.student)
     if asked.exercise is not None and asked.exercise not in {e.name for e in outline.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {asked.exercise!r}")
@@ -227,20 +242,34 @@ def grade(
 
     def finish(done: Done) -> None:
         summary.count(done)
-        tell(done, len(submissions))
+        tell(done, len(submissions) + len(earlier))
 
-    with gradebook.Book(school, asked.anew) as book, _asked_to_stop() as stop, log.of(school) as line:
+    earlier: list[Submission] = []
+    stop = stop or threading.Event()
+    with gradebook.Book(school, asked.anew) as book, _ctrl_c_sets(stop), log.of(school) as line:
         if not asked.dry:
             book.know(assignment)
         version, key = gradebook.version(assignment), draws.key_version(assignment)
         settled = book.settled(assignment)
-        desk = _Desk(school, assignment, book, line, asked.dry)
+        desk = _Desk(school, assignment, book, line, policy, asked.dry)
+        if policy.attempts(assignment) == "best":
+            earlier += _earlier(school, assignment, asked.student)
+        seen = book.digests(assignment, version)
+        behind = {
+            one.student
+            for one in earlier
+            if (one.student, gradebook.digest(_read(one, team.limits.notebook)[0])) not in seen
+        }
 
-        def jobs() -> Iterator[tuple[_Paper, pool.Job]]:
+        def jobs(submissions: Sequence[Submission]) -> Iterator[tuple[_Paper, pool.Job]]:
             for submission in submissions:
                 data, trouble = _read(submission, team.limits.notebook)
                 paper = _Paper(submission, gradebook.digest(data))
                 unchanged = settled.get(submission.student) == (paper.digest, version)
+                if submission.earlier:
+                    unchanged = (submission.student, paper.digest) in seen
+                elif submission.student in behind:  # the one that stands there is graded after those before it
+                    unchanged = False
                 if unchanged and not asked.force and not asked.exercise:
                     finish(Done(submission, None))
                 elif trouble:
@@ -249,11 +278,25 @@ def grade(
                     only = (asked.exercise,) if asked.exercise and unchanged else ()
                     yield paper, pool.Job(assignment, data, seeds, team.limits, key, marked, only, team.mode)
 
-        for paper, graded in pool.graded(jobs(), team, stop):
-            finish(desk.save(paper, graded))
+        for some in (earlier, submissions):
+            for paper, graded in pool.graded(jobs(some), team, stop):
+                finish(desk.save(paper, graded))
         if stop.is_set():
             raise KeyboardInterrupt
+        if earlier and not asked.dry:  # which attempt counts is known now
+            feedback.write_again(school, assignment, book, asked.student, grades=policy.grades(book, assignment))
     return summary
+
+
+def _earlier(school: Class, assignment: str, student: str | None) -> Iterator[Submission]:
+    """The attempts that were collected before those in submitted/, oldest first."""
+    collected = Manifest.load(school, assignment)
+    for who, records in sorted(collected.records.items()):
+        latest = collected.latest(who)
+        for record in records:
+            if record.attempt and record is not latest and student in (None, who):
+                path = collected.path(school, record)
+                yield Submission(who, assignment, path.parent, path, earlier=True, at=record.when)
 
 
 @dataclass(frozen=True)
@@ -264,6 +307,7 @@ class _Desk:
     assignment: str
     book: Book
     line: Callable[[str, Graded], None]
+    policy: Policy
     dry: bool
 
     def save(self, paper: _Paper, graded: Graded) -> Done:
@@ -288,11 +332,13 @@ class _Desk:
         return Done(submission, graded, before)
 
     def _keep(self, paper: _Paper, graded: Graded) -> None:
-        student = paper.submission.student
-        submitted = handed_in.timestamp(paper.submission.folder)
-        given = self.book.marks(self.assignment, student).get(student, {})
-        feedback.write(self.school, student, graded, submitted, given)
-        self.book.enter(student, graded, paper.digest, submitted)
+        student, submitted = paper.submission.student, paper.submission.submitted
+        if not paper.submission.earlier:
+            given = self.book.marks(self.assignment, student).get(student, {})
+            at = submitted.replace(tzinfo=UTC) if submitted else None
+            grade = self.policy.grade(self.assignment, feedback.marks_of(graded, given), at, student)
+            feedback.write(self.school, student, graded, submitted, given, grade)
+        self.book.enter(student, graded, paper.digest, submitted, history_only=paper.submission.earlier)
         self.line(student, graded)
 
 
@@ -324,11 +370,10 @@ def _without_words(graded: Graded, error: Exception) -> Graded:
 
 
 @contextlib.contextmanager
-def _asked_to_stop() -> Iterator[threading.Event]:
+def _ctrl_c_sets(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C sets the event instead of breaking off whatever is being written; a second Ctrl-C breaks off."""
-    stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield stop
+        yield
         return
 
     def ask(number: int, frame: object) -> None:
@@ -337,7 +382,7 @@ def _asked_to_stop() -> Iterator[threading.Event]:
 
     before = signal.signal(signal.SIGINT, ask)
     try:
-        yield stop
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -11,9 +11,9 @@ import json
 import logging
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from nbgrader.api import (
     GradeCell,
     SolutionCell,
     SourceCell,
+    Student,
     SubmittedAssignment,
     SubmittedNotebook,
 )
@@ -44,7 +45,7 @@ from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, UserError, make_folder, release, solution
 from autograder.marking.draws import key_version
 from autograder.marking.withheld import withheld
-from ffnlab.cleaning import clean
+from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict, from_dict
 
 _metadata = sa.MetaData()
@@ -62,7 +63,11 @@ ATTEMPTS = sa.Table(
     sa.Column("max_points", sa.Float, nullable=False),
     sa.Column("record", sa.Text, nullable=False),  # JSON: verdicts, remarks
     sa.Column("code", sa.LargeBinary),  # what the student wrote, packed; none in attempts of the first edition
+    sa.Column("submitted_at", sa.String(40)),  # where it is known; none in attempts of the first edition
 )
+
+
+LONGEST_NAME = 128  # characters, of nbgrader's columns
 
 
 def _make_private(url: sa.URL) -> None:
@@ -100,7 +105,7 @@ def unpacked(data: bytes | None) -> tuple[Written, ...] | None:
 
 @dataclass(frozen=True)
 class Attempt:
-    """The grading of one submission, as kept."""
+    """The grading of one submission, as kept. graded_at: in ISO 8601. submitted_at: in UTC, where it is known."""
 
     number: int
     student: str
@@ -112,6 +117,7 @@ class Attempt:
     max_points: float
     verdicts: dict[str, dict[str, Any]]
     remarks: Sequence[str]
+    submitted_at: datetime | None = None
 
     def verdict(self, exercise: str) -> Verdict:
         """The verdict on one exercise, as it was. Raises KeyError where there was none."""
@@ -160,6 +166,17 @@ class Book:
 
     def __exit__(self, *_: object) -> None:
         self._gradebook.close()
+
+    def introduce(self, students: Mapping[str, Mapping[str, str]]) -> None:
+        """Enter students, or what is new about them: by id, their first_name, last_name, email and lms_user_id. What is empty changes nothing."""
+        with self._one_transaction() as session:
+            known = {student.id: student for student in self._gradebook.students}
+            for name, told in students.items():
+                student = known.get(name) or Student(id=name)
+                session.add(student)
+                for title, text in told.items():
+                    if text:
+                        setattr(student, title, in_a_line(text, LONGEST_NAME))
 
     def know(self, assignment: str) -> None:
         """Enter the assignment's cells, as `nbgrader generate_assignment` does, if they are not there or have changed."""
@@ -250,15 +267,17 @@ class Book:
             for row in connection.execution_options(yield_per=100).execute(query).mappings():
                 yield _attempt(row)
 
-    def attempts(self, assignment: str, student: str) -> Iterator[tuple[Attempt, tuple[Written, ...] | None]]:
-        """Every attempt of a student, oldest first, with what they wrote."""
+    def attempts(
+        self, assignment: str, student: str | None = None
+    ) -> Iterator[tuple[Attempt, tuple[Written, ...] | None]]:
+        """Every attempt of a student, or of all by student, oldest first, with what they wrote; one after the other: a class may be large."""
         query = (
-            sa.select(ATTEMPTS)
-            .where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
-            .order_by(ATTEMPTS.c.id)
+            sa.select(ATTEMPTS).where(ATTEMPTS.c.assignment == assignment).order_by(ATTEMPTS.c.student, ATTEMPTS.c.id)
         )
+        if student is not None:
+            query = query.where(ATTEMPTS.c.student == student)
         with self._gradebook.engine.connect() as connection:
-            for row in connection.execute(query).mappings():
+            for row in connection.execution_options(yield_per=100).execute(query).mappings():
                 yield _attempt(row), unpacked(row["code"])
 
     def written(self, number: int) -> tuple[Written, ...] | None:
@@ -271,6 +290,29 @@ class Book:
         with self._gradebook.engine.connect() as connection:
             found = connection.execute(sa.select(ATTEMPTS.c.assignment).distinct().order_by(ATTEMPTS.c.assignment))
             return list(found.scalars())
+
+    def students(self) -> dict[str, str]:
+        """Everybody whom the gradebook knows, with or without a submission: by id, the name in full; empty where it is not known."""
+        query = sa.select(Student.id, Student.first_name, Student.last_name).order_by(Student.id)
+        with self._gradebook.engine.connect() as connection:
+            return {who: " ".join(filter(None, names)) for who, *names in connection.execute(query)}
+
+    def submitted(self, assignment: str) -> dict[str, datetime]:
+        """When each student's latest submission was handed in, by student, in UTC; those of whom it is known."""
+        query = (
+            sa.select(SubmittedAssignment.student_id, SubmittedAssignment.timestamp)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .where(Assignment.name == assignment, SubmittedAssignment.timestamp.is_not(None))
+        )
+        with self._gradebook.engine.connect() as connection:
+            return {who: at.replace(tzinfo=UTC) for who, at in connection.execute(query)}
+
+    def set_dates(self, assignment: str, due: datetime, extensions: Mapping[str, timedelta]) -> None:
+        """Write an assignment's due date and the extensions of those who have handed in, by student, where nbgrader has them; others have none."""
+        with self._one_transaction():
+            self._gradebook.find_assignment(assignment).duedate = due.astimezone(UTC).replace(tzinfo=None)
+            for submission in self._gradebook.assignment_submissions(assignment):
+                submission.extension = extensions.get(submission.student.id)
 
     def marks(self, assignment: str, student: str | None = None) -> dict[str, dict[str, Mark]]:
         """What stands in the gradebook of each student, or of one: by student, for each cell with points, by its name; a check's is its exercise's."""
@@ -329,60 +371,73 @@ class Book:
                         comment.manual_comment = None
         return count
 
-    def enter(self, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
-        """One submission's scores, comments and history, in one transaction.
+    def enter(
+        self, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool = False
+    ) -> None:
+        """One submission's scores, comments and history, in one transaction. history_only: an attempt before the one whose scores stand there.
 
         Raises:
             UserError: the gradebook knows other cells than the notebook has.
         """
+        with self._one_transaction() as session:
+            if not history_only:
+                self._enter_scores(student, graded, timestamp)
+            self._record(session, student, graded, submission, timestamp)
+
+    def _enter_scores(self, student: str, graded: Graded, timestamp: datetime | None) -> None:
         assignment = graded.assignment
         names = self._cell_names(assignment)
-        with self._one_transaction() as session:
-            self._gradebook.update_or_create_student(student)
-            moment = {} if timestamp is None else {"timestamp": timestamp}
-            entry = self._gradebook.update_or_create_submission(assignment, student, **moment)
-            (notebook,) = entry.notebooks
-            grades = {names[grade.cell_id]: grade for grade in notebook.grades}
-            comments = {names[comment.cell_id]: comment for comment in notebook.comments}
-            cells = graded.cells or template(release(assignment))
-            attempted = {
-                cell.name: bool(graded.cells) and not cell.untouched for cell in cells if cell.kind is Kind.MANUAL
-            }
-            waits = any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values())
-            try:
-                for name, verdict in graded.verdicts.items():
-                    held = verdict.outcome is Outcome.NOT_GRADED
-                    _score(grades[f"check-{name}"], None if held else verdict.points)
-                    comments[name].auto_comment = (
-                        None if verdict.outcome is Outcome.EARNED else shown.markdown(withheld(verdict).message)
-                    )
-                for name, answered in attempted.items():
-                    answered = answered or (waits and not graded.cells)
-                    _score(grades[name], None if answered else 0.0)
-                    comments[name].auto_comment = None if answered else "No response."
-            except KeyError as missing:
-                raise UserError(
-                    f"the gradebook does not know {assignment} as it is now ({missing} is missing): run `make build`"
-                ) from None
-            session.execute(
-                ATTEMPTS.insert().values(
-                    assignment=assignment,
-                    student=student,
-                    submission=submission,
-                    version=version(assignment),
-                    graded_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    seconds=graded.seconds,
-                    points=graded.points,
-                    max_points=graded.max_points,
-                    record=json.dumps(
-                        {
-                            "verdicts": {n: v.as_dict() for n, v in graded.verdicts.items()},
-                            "remarks": graded.remarks,
-                        }
-                    ),
-                    code=packed(graded.cells),
+        self._gradebook.update_or_create_student(student)
+        moment = {} if timestamp is None else {"timestamp": timestamp}
+        entry = self._gradebook.update_or_create_submission(assignment, student, **moment)
+        (notebook,) = entry.notebooks
+        grades = {names[grade.cell_id]: grade for grade in notebook.grades}
+        comments = {names[comment.cell_id]: comment for comment in notebook.comments}
+        cells = graded.cells or template(release(assignment))
+        attempted = {cell.name: bool(graded.cells) and not cell.untouched for cell in cells if cell.kind is Kind.MANUAL}
+        waits = any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values())
+        try:
+            for name, verdict in graded.verdicts.items():
+                held = verdict.outcome is Outcome.NOT_GRADED
+                _score(grades[f"check-{name}"], None if held else verdict.points)
+                comments[name].auto_comment = (
+                    None if verdict.outcome is Outcome.EARNED else shown.markdown(withheld(verdict).message)
                 )
+            for name, answered in attempted.items():
+                answered = answered or (waits and not graded.cells)
+                _score(grades[name], None if answered else 0.0)
+                comments[name].auto_comment = None if answered else "No response."
+        except KeyError as missing:
+            raise UserError(
+                f"the gradebook does not know {assignment} as it is now ({missing} is missing): run `make build`"
+            ) from None
+
+    @staticmethod
+    def _record(session: Session, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
+        verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}
+        session.execute(
+            ATTEMPTS.insert().values(
+                assignment=graded.assignment,
+                student=student,
+                submission=submission,
+                version=version(graded.assignment),
+                graded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                seconds=graded.seconds,
+                points=graded.points,
+                max_points=graded.max_points,
+                record=json.dumps({"verdicts": verdicts, "remarks": graded.remarks}),
+                code=packed(graded.cells),
+                submitted_at=None if timestamp is None else timestamp.replace(tzinfo=UTC).isoformat(),
             )
+        )
+
+    def digests(self, assignment: str, version: str) -> set[tuple[str, str]]:
+        """Whose submissions have been graded by a version: each student with the hash of a submission."""
+        query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission).where(
+            ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.version == version
+        )
+        with self._gradebook.engine.connect() as connection:
+            return {(who, submission) for who, submission in connection.execute(query)}
 
     def _cell_names(self, assignment: str) -> dict[str, str]:
         """By their ids, the names of an assignment's cells."""
@@ -455,4 +510,5 @@ def _attempt(row: Any) -> Attempt:
         row["max_points"],
         record["verdicts"],
         record["remarks"],
+        datetime.fromisoformat(at) if (at := row["submitted_at"]) else None,
     )

@@ -1,0 +1,276 @@
+"""course.toml: what a class has agreed on is read with clear errors, and applied to scores without changing them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fabricated import DUE, FFN, Handed, fabricate
+from hypothesis import given
+from hypothesis import strategies as st
+from nbgrader.api import Gradebook
+
+from autograder.desk import gradebook
+from autograder.desk.marks import Mark, Marks
+from autograder.desk.policy import FILE, Grade, Policy
+from autograder.house import Class, UserError, assignments
+
+MARKS = {
+    "ffn_forward": Mark("ffn_forward", 4.0, 4.0),
+    "DeepFFN": Mark("DeepFFN", 3.0, 4.0),
+    "quiz_rank": Mark("quiz_rank", 1.0, 1.0),
+    "M2": Mark("M2", 0.0, 3.0, waits=True),
+}
+
+
+def rules(text: str = "", due: str = "2026-11-02T23:59:59") -> Policy:
+    """A class in Berlin with a due date for notebook 02; `text` comes before it."""
+    return Policy.read(f'time_zone = "Europe/Berlin"\n{text}\n[assignments.{FFN}]\ndue = {due}\n')
+
+
+def grade(policy: Policy, marks: Marks = MARKS, student: str = "zoe", **late: float) -> Grade:
+    return policy.grade(FFN, marks, DUE + timedelta(**late), student)
+
+
+# The file
+
+
+def test_without_a_file_all_notebooks_count_and_quizzes_do_not(tmp_path: Path) -> None:
+    policy = Policy.of(Class(tmp_path))
+    assert list(policy.notebooks) == assignments() and policy.due(FFN) is None
+    found = policy.grade(FFN, MARKS, DUE, "zoe")
+    assert (found.points, found.max_points, found.waiting, found.whole) == (7.0, 8.0, 3.0, 11.0)
+    assert found.not_counted == ("quiz_rank",) and not found.late and str(found) == "7/8 + 3 to read"
+
+
+def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> None:
+    text = (ROOT / "docs" / FILE).read_text(encoding="utf-8")
+    policy = Policy.read(text)
+    assert policy.notebooks == ("00_start_here", "01_attention", FFN, "03_activations")
+    assert policy.due("01_attention", "zoe@example.edu") == policy.here(datetime(2026, 11, 9, 22, 59, 59, 999999))
+    assert policy.due(FFN, "ben") == policy.here(datetime(2026, 11, 9, 17)), "nobody in the group has an extension"
+    assert policy.attempts(FFN) == "latest" and policy.attempts("03_activations") == "best"
+    said = [line.split("#")[0].strip() for line in text.splitlines()]
+    for key in ("time_zone", "notebooks", "does_not_count", "extra_credit", "grace", "attempts", "weight", "[late]"):
+        place = next(number for number, line in enumerate(said) if line.startswith(key))
+        assert text.splitlines()[place - 1].startswith("#"), f"{key} has no comment above it"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("late.percent_a_day = 120", "late.percent_a_day is 120; a number from 0 to 100 was expected"),
+        ("late.percent_a_day = true", "late.percent_a_day is true; a number from 0 to 100 was expected"),
+        ("late.percent_aday = 2", 'late has no key "percent_aday"; did you mean "percent_a_day"?'),
+        ("[late]\npercent_a_day = 1\npoints_a_day = 2", "percent_a_day or points_a_day was expected, not both"),
+        ("lates = 3", 'there is no key "lates"; did you mean "late"?'),
+        ('time_zone = "Berlin"', 'was expected; did you mean "Europe/Berlin"?'),
+        ('notebooks = ["02_feed_foward"]', 'did you mean "02_feed_forward"?'),
+        ('does_not_count = ["quiz_rnak"]', 'does_not_count holds "quiz_rnak"'),
+        ('extra_credit = ["DeepFNN"]', 'did you mean "DeepFFN"?'),
+        (f"assignments.{FFN}.due = 2026-11-02", "without a time zone: write time_zone"),
+        (f'assignments.{FFN}.due = "soon"', f'assignments.{FFN}.due is "soon"; a date such as 2026-11-02'),
+        (f"assignments.{FFN}.duedate = 2026-11-02", f'assignments.{FFN} has no key "duedate"; did you mean "due"?'),
+        (f'extensions.zoe.{FFN} = "3 days"', f"which has no due date: set assignments.{FFN}.due"),
+        ('extensions.zoe = "3 days"', 'extensions.zoe is "3 days"; a table such as'),
+        ("grace = 15", 'grace is 15; a text such as "15 minutes"'),
+        ('[[groups]]\nstudents = ["a"]\n[[groups]]\nstudents = ["a"]', "a is in groups number 1 and 2"),
+        (f"assignments.{FFN}.weight = 2", "has a weight and 00_start_here has none"),
+        ("x = ", "is not TOML"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_one_line_that_says_where(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as refused:
+        Policy.of(Class(tmp_path))
+    line = str(refused.value)
+    assert said in line and line.startswith(str(tmp_path / FILE)) and "\n" not in line
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda one: st.lists(one, max_size=2))
+)
+def test_whatever_stands_there_is_taken_or_refused(value: object) -> None:
+    def toml(one: object) -> str:
+        if isinstance(one, list):
+            return f"[{', '.join(map(toml, one))}]"
+        text = "".join(f"\\U{ord(c):08X}" for c in one) if isinstance(one, str) else ""
+        return f'"{text}"' if isinstance(one, str) else str(one).lower()
+
+    for key in ("notebooks", "late", "grace", "assignments", "extensions.zoe", "groups", "weight", "time_zone"):
+        try:
+            Policy.read(f"{key} = {toml(value)}")
+        except UserError as refused:
+            assert len(str(refused).splitlines()) == 1
+
+
+def test_a_name_that_nobody_has_is_a_doubt_and_no_error() -> None:
+    policy = rules(f'extensions.zoee.{FFN} = "2 days"\nextensions.yan.{FFN} = 2026-11-01')
+    first, second = policy.doubts(["zoe", "yan"])
+    assert 'extensions.zoee names "zoee"' in first and 'did you mean "zoe"?' in first
+    assert "before the due date" in second
+
+
+# Lateness
+
+LATE = st.builds(
+    lambda kind, a_day, floor, last: f"late = {{ {kind} = {a_day}, floor = {floor}{f', last_day = {last}' if last else ''} }}",
+    st.sampled_from(["percent_a_day", "points_a_day"]), st.integers(0, 100), st.integers(0, 100), st.none() | st.integers(1, 9),
+)  # fmt: skip
+SECONDS = st.integers(-86_400, 20 * 86_400)
+SCORES = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()), max_size=6)
+
+
+def marks_of(scores: list[tuple[int, int, bool]], prefix: str = "e") -> Marks:
+    return {
+        f"{prefix}{n}": Mark(f"{prefix}{n}", min(score, most) / 2, most / 2, waits=waits)
+        for n, (score, most, waits) in enumerate(scores)
+    }
+
+
+@given(LATE, SCORES, SECONDS, SECONDS)
+def test_handing_in_later_never_gains_a_point(late: str, scores: list[tuple[int, int, bool]], a: int, b: int) -> None:
+    policy, marks = rules(late), marks_of(scores)
+    sooner, later = (grade(policy, marks, seconds=s) for s in sorted((a, b)))
+    assert sooner.points >= later.points and sooner.days_late <= later.days_late
+    assert (sooner.max_points, sooner.waiting) == (later.max_points, later.waiting)
+
+
+@given(LATE, st.integers(0, 100), SCORES, SECONDS)
+def test_what_counts_never_falls_below_the_floor(
+    late: str, floor: int, scores: list[tuple[int, int, bool]], s: int
+) -> None:
+    found = grade(rules(re.sub(r"floor = \d+", f"floor = {floor}", late)), marks_of(scores), seconds=s)
+    if not found.beyond:
+        assert found.points >= found.earned * floor / 100 - 1e-6
+    assert 0 <= found.points <= found.earned and found.points == pytest.approx(found.earned - found.penalty)
+
+
+@given(LATE, SCORES, SECONDS, st.integers(1, 40) | st.dates(datetime(2026, 10, 1).date(), datetime(2026, 12, 1).date()))
+def test_an_extension_never_costs_anybody(
+    late: str, scores: list[tuple[int, int, bool]], s: int, until: object
+) -> None:
+    said = f'"{until} days"' if isinstance(until, int) else str(until)
+    with_it = rules(f"{late}\nextensions.zoe.{FFN} = {said}\n[[groups]]\nstudents = ['zoe', 'yan']")
+    marks = marks_of(scores)
+    for student in ("zoe", "yan"):
+        assert grade(with_it, marks, student, seconds=s).points >= grade(rules(late), marks, student, seconds=s).points
+    assert grade(with_it, marks, "ada", seconds=s) == grade(rules(late), marks, "ada", seconds=s)
+
+
+@given(LATE, SCORES, SCORES, SECONDS)
+def test_what_does_not_count_changes_neither_points_nor_maximum(
+    late: str, scores: list[tuple[int, int, bool]], quizzes: list[tuple[int, int, bool]], s: int
+) -> None:
+    policy, marks = rules(late), marks_of(scores)
+    with_quizzes = grade(policy, {**marks, **marks_of(quizzes, "quiz_")}, seconds=s)
+    without = grade(policy, marks, seconds=s)
+    for name in ("points", "max_points", "waiting", "whole", "earned", "penalty"):
+        assert getattr(with_quizzes, name) == getattr(without, name)
+    assert with_quizzes.not_counted == tuple(f"quiz_{n}" for n in range(len(quizzes)))
+
+
+def test_a_penalty_is_visible_as_such() -> None:
+    found = grade(rules("late.percent_a_day = 10"), MARKS, days=1, hours=3)
+    assert found.late == "late by 2 days: −20\N{NO-BREAK SPACE}%, −1.4 points" and found.points == 5.6
+    assert str(found) == "5.6/8 (−1.4 late) + 3 to read"
+    assert found.lines()[0].endswith("It was due 2 Nov 2026, 23:59 CET and came in 4 Nov 2026, 02:59 CET.")
+    assert grade(rules("late.points_a_day = 1"), MARKS, days=2).late == "late by 2 days: −2 points"
+    gone = grade(rules("[late]\npercent_a_day = 10\nlast_day = 2"), MARKS, days=2, seconds=1)
+    assert gone.points == 0 and gone.late == "late by 3 days: too late to count, −7 points"
+
+
+def test_grace_is_on_time_and_beyond_it_the_due_date_counts() -> None:
+    policy = rules('grace = "1 hour"\nlate.percent_a_day = 10')
+    assert grade(policy, hours=1).days_late == 0
+    assert grade(policy, hours=1, seconds=1).days_late == 1
+    assert grade(policy, days=1, seconds=1).days_late == 2
+
+
+def test_the_night_in_which_the_clocks_change_is_one_day() -> None:
+    policy = rules("late.percent_a_day = 10", due="2026-10-24T23:59:59")
+    same_time = datetime(2026, 10, 25, 22, 59, 59, tzinfo=UTC)  # 25 hours later, at the same time on the wall
+    assert policy.grade(FFN, MARKS, same_time, "zoe").days_late == 1
+    assert policy.grade(FFN, MARKS, same_time + timedelta(seconds=1), "zoe").days_late == 2
+
+
+def test_without_a_time_or_a_due_date_nobody_is_late() -> None:
+    policy = rules("late.percent_a_day = 10")
+    assert policy.grade(FFN, MARKS, None, "zoe").points == 7
+    assert Policy.read("late.percent_a_day = 10").grade(FFN, MARKS, DUE + timedelta(days=9), "zoe").points == 7
+
+
+# What counts, and how much
+
+
+def test_extra_credit_is_on_top() -> None:
+    found = grade(Policy.read('extra_credit = ["DeepFFN", "02_feed_forward/M2"]'))
+    assert (found.points, found.max_points, found.extra, found.whole, found.waiting) == (7.0, 4.0, 3.0, 4.0, 3.0)
+    assert found.on_top == ("DeepFFN", "M2")
+
+
+def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
+    """Attempts: 8 points in time, 11 two days late at 40 % a day, 3 in time."""
+    school = fabricate(
+        tmp_path,
+        {
+            "zoe": [
+                Handed(["ffn_forward", "DeepFFN"]),
+                Handed(["ffn_forward", "DeepFFN", "ffn_trace"], days=2),
+                Handed(["ffn_trace"]),
+            ]
+        },
+    )
+    late = 'late.percent_a_day = 40\nattempts = "best"'
+    with gradebook.Book(school) as book:
+        attempts = [attempt for attempt, _ in book.attempts(FFN, "zoe")]
+        marks = book.marks(FFN, "zoe")["zoe"]
+        best = rules(late).counting(FFN, attempts, marks, "zoe")
+        latest = rules(late.replace("best", "latest")).counting(FFN, attempts, marks, "zoe")
+        free = Policy.read('attempts = "best"').counting(FFN, attempts, marks, "zoe")
+    assert (best.attempt, best.grade.points) == (attempts[0], 8.0)
+    assert (latest.attempt, latest.grade.points) == (attempts[2], 3.0)
+    assert (free.attempt, free.grade.points) == (attempts[1], 11.0)
+
+
+def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
+    school = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed(["DeepFFN", "ffn_trace"])]})
+    policy = Policy.read('[[groups]]\nstudents = ["zoe", "yan", "xia"]')
+    with gradebook.Book(school) as book:
+        found = {
+            who: policy.counting(FFN, [attempt for attempt, _ in book.attempts(FFN, who)], book.marks(FFN)[who], who)
+            for who in ("zoe", "yan")
+        }
+    shared = policy.shared(FFN, found)
+    assert {who: (one.by, one.grade.points) for who, one in shared.items()} == dict.fromkeys(
+        ("zoe", "yan", "xia"), ("yan", 7.0)
+    )
+
+
+def test_a_term_adds_points_up_or_weighs_shares() -> None:
+    def worth(points: float, most: float) -> Grade:
+        return Grade("", points, most, 0.0, most, points)
+
+    grades = {"01_attention": worth(5, 20), FFN: worth(10, 10), "03_activations": None}
+    text = 'time_zone = "UTC"\nassignments.03_activations.due = 2026-11-16\n'
+    before, after = datetime(2026, 11, 10, tzinfo=UTC), datetime(2026, 11, 17, tzinfo=UTC)
+    assert Policy.read(text).term(grades, "zoe", before).share == 0.5
+    whole = Policy.read(text).term(grades, "zoe", after)
+    assert whole.max_points == 20 + 10 + 25 and whole.points == 15, "what was due and is not there counts as nothing"
+    weighted = Policy.read(f"weight = 1\n{text}assignments.{FFN}.weight = 2")
+    assert weighted.term(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
+    assert weighted.term(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
+
+
+def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
+    school = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed()]})
+    policy = rules(f'extensions.zoe.{FFN} = "3 days"')
+    with gradebook.Book(school) as book:
+        policy.enter_dates(book, FFN)
+    with Gradebook(school.db_url) as book:
+        assert book.find_assignment(FFN).duedate == DUE.replace(tzinfo=None)
+        assert book.find_submission(FFN, "zoe").extension == timedelta(days=3)
+        assert book.find_submission(FFN, "yan").extension is None
