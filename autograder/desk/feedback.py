@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -25,8 +25,11 @@ from ffnlab.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.desk.gradebook import Book, Written
+    from autograder.desk.policy import Grade
 
 NO_MARKS: Marks = {}
+MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
+NO_GRADES: Mapping[str, Grade] = {}
 NOT_ATTEMPTED = (
     "There is no answer here: the cell is as it was handed out, empty or deleted, "
     "or a line `raise NotImplementedError` (or `...`) is still in it."
@@ -34,15 +37,20 @@ NOT_ATTEMPTED = (
 
 
 def write(
-    school: Class, student: str, graded: Graded, submitted: datetime | None = None, marks: Marks = NO_MARKS
+    school: Class,
+    student: str,
+    graded: Graded,
+    submitted: datetime | None = None,
+    marks: Marks = NO_MARKS,
+    grade: Grade | None = None,
 ) -> None:
     """Write the graded notebook and the feedback page, where nbgrader expects them.
 
-    submitted: when, in UTC. marks: what a person gave before; it stands.
+    submitted: when, in UTC. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
     """
     notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
     keep(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
-    write_page(school, student, graded, marks)
+    write_page(school, student, graded, marks, grade)
     stamp = notebook.parent / handed_in.TIMESTAMP
     if submitted:
         keep(stamp, f"{submitted:%Y-%m-%d %H:%M:%S.%f} UTC")
@@ -50,10 +58,12 @@ def write(
         stamp.unlink(missing_ok=True)
 
 
-def write_page(school: Class, student: str, graded: Graded, marks: Marks = NO_MARKS) -> None:
+def write_page(
+    school: Class, student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None
+) -> None:
     """Write the feedback page alone."""
     page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
-    keep(page, feedback_page(student, graded, marks))
+    keep(page, feedback_page(student, graded, marks, grade))
 
 
 def graded_notebook(graded: Graded) -> dict[str, Any]:
@@ -61,11 +71,15 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
 
     nbformat's own constructors validate every cell, which takes longer than grading it.
     """
-    cells = [_cell(cell, graded) for cell in graded.cells]
+    spent: shown.Spent = {}
+    cells = [_cell(cell, graded, spent) for cell in graded.cells]
     if not cells:  # formgrader has a page for it all the same, with a place for each score
         said = [in_a_line(remark) for remark in graded.remarks]
         title = {"cell_type": "markdown", "id": "remarks", "metadata": {}, "source": shown.markdown("\n\n".join(said))}
-        cells = [title, *(_cell(cell, Graded(graded.assignment, {})) for cell in template(release(graded.assignment)))]
+        cells = [
+            title,
+            *(_cell(cell, Graded(graded.assignment, {}), spent) for cell in template(release(graded.assignment))),
+        ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {
         "cells": cells,
@@ -75,13 +89,13 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, graded: Graded) -> dict[str, Any]:
+def _cell(cell: Cell, graded: Graded, spent: shown.Spent) -> dict[str, Any]:
     ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
     source = cell.source if ours else clean(cell.source, len(cell.source))
     common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
     if cell.cell_type != "code":
         return common | {"cell_type": "markdown", "source": source if ours else shown.markdown(source)}
-    outputs = [shown.output(output) for output in graded.outputs.get(cell.id, [])]
+    outputs = [shown.output(output, spent) for output in graded.outputs.get(cell.id, [])]
     if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
         bundle = _panel(graded, cell.name)._repr_mimebundle_()
         outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
@@ -115,9 +129,17 @@ class Again:
 
 
 def write_again(
-    school: Class, assignment: str, book: Book, student: str | None = None, tell: Callable[[], None] = lambda: None
+    school: Class,
+    assignment: str,
+    book: Book,
+    student: str | None = None,
+    tell: Callable[[], None] = lambda: None,
+    grades: Mapping[str, Grade] = NO_GRADES,
 ) -> Again:
-    """Write the pages of an assignment's latest attempts again, with what a person has given since. `tell` is called after each."""
+    """Write the pages of an assignment's latest attempts again, with what a person has given since. `tell` is called after each.
+
+    grades: by student, what their work is worth by the class's rules; their pages say so.
+    """
     marks, done = book.marks(assignment, student), Again()
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
     for attempt in book.latest(assignment, student):
@@ -127,7 +149,7 @@ def write_again(
         else:
             verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
             graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
-            write_page(school, attempt.student, graded, marks.get(attempt.student, {}))
+            write_page(school, attempt.student, graded, marks.get(attempt.student, {}), grades.get(attempt.student))
             done.written += 1
         tell()
     return done
@@ -158,15 +180,21 @@ class _Row:
         return "–" if self.mark.waits else f"{self.mark.score:g}"
 
 
-def feedback_page(student: str, graded: Graded, marks: Marks = NO_MARKS) -> str:
-    """One student's page, with what a person gave. All that came from the submission is escaped."""
+def marks_of(graded: Graded, marks: Marks = NO_MARKS) -> Marks:
+    """What stands on a submission's page, with what a person gave: the marks that a policy makes a grade of."""
+    return {row.name: row.mark for row in (*_exercises(graded, marks), *_questions(graded, marks))}
+
+
+def feedback_page(student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None) -> str:
+    """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
     rows = [*_exercises(graded, marks), *_questions(graded, marks)]
     first = withheld(next(iter(graded.verdicts.values())))
     once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
     return _template().render(
         student=student,
         assignment=graded.assignment,
-        total=total({row.name: row.mark for row in rows}),
+        total=grade or total({row.name: row.mark for row in rows}),
+        grade=grade,
         earned=sum(1 for verdict in graded.verdicts.values() if _full(verdict)),
         exercises=len(graded.verdicts),
         rows=rows,
@@ -177,7 +205,7 @@ def feedback_page(student: str, graded: Graded, marks: Marks = NO_MARKS) -> str:
 
 def _exercises(graded: Graded, marks: Marks) -> Iterator[_Row]:
     typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
-    sources = {cell.name: clean(cell.source, len(cell.source)) for cell in typed}
+    sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in typed}
     for name, verdict in graded.verdicts.items():
         given, word = marks.get(name), panel.MARKS[verdict.outcome][1]
         mark = Mark(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)

@@ -20,18 +20,28 @@ from ffnlab.cleaning import in_a_line
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.desk.classroom import Change
     from autograder.desk.gradebook import Attempt
+    from autograder.desk.policy import Grade
     from autograder.marking.matrix import Row
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
 
 
+NO_GRADES: Mapping[str, Grade] = {}
+
+
 def of_class(
-    console: Console, assignment: str, attempts: Iterable[Attempt], marks: Mapping[str, Marks], most: int = 100
+    console: Console,
+    assignment: str,
+    attempts: Iterable[Attempt],
+    marks: Mapping[str, Marks],
+    most: int = 100,
+    grades: Mapping[str, Grade] = NO_GRADES,
 ) -> None:
     """One line a student (points per exercise, total), remarks, and the mistakes most often named. Of a large class, the first `most` lines.
 
     attempts: taken one at a time, so that a class of any size needs the same memory. marks: what stands in the gradebook, by student.
+    grades: what it is worth by the class's rules, by student; then the total is that, with what being late costs.
     """
     listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
     shown: list[Attempt] = []
@@ -43,9 +53,9 @@ def of_class(
         for name, verdict in attempt.verdicts.items():
             if verdict.get("mistake"):
                 mistakes[name, str(verdict["cause"])] += 1
-    table = _points(assignment, listed, shown, marks)
+    table = _points(assignment, listed, shown, marks, grades)
     if console.measure(table, options=console.options.update(max_width=10_000)).maximum > console.width:
-        table = _points(assignment, listed, shown, marks, narrow=True)
+        table = _points(assignment, listed, shown, marks, grades, narrow=True)
         console.print(table)
         legend = "   ".join(f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(listed, 1))
         console.print(Text(legend), style="dim")
@@ -54,6 +64,12 @@ def of_class(
     if count > most:
         console.print(f"… and {count - most:,} more; all of them: grading.log, or `nbgrader export`", style="dim")
     console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it\n", style="dim")
+    one = next(iter(grades.values()), None)
+    for title, names in (
+        (("For practice, not for points", one.not_counted), ("Extra credit", one.on_top)) if one else ()
+    ):
+        if names:
+            console.print(Text(f"{title}: {', '.join(names)}\n"), style="dim")
     remarks = [(attempt.student, in_a_line("; ".join(attempt.remarks))) for attempt in shown if attempt.remarks]
     if remarks:
         console.print(_listing("Remarks", ("student", "remark"), remarks))
@@ -89,6 +105,7 @@ def _points(
     listed: Sequence[Outline],
     attempts: Sequence[Attempt],
     marks: Mapping[str, Marks],
+    grades: Mapping[str, Grade],
     narrow: bool = False,
 ) -> Table:
     """The table of points; a narrow one has the exercises' numbers as titles and no room to spare. A total is the gradebook's."""
@@ -101,11 +118,13 @@ def _points(
     table.add_column("total", justify="right", style="bold", no_wrap=True)
     for attempt in attempts:
         cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in listed]
-        table.add_row(Text(attempt.student), *cells, Text(_total(attempt, marks)))
+        table.add_row(Text(attempt.student), *cells, Text(_total(attempt, marks, grades)))
     return table
 
 
-def _total(attempt: Attempt, marks: Mapping[str, Marks]) -> str:
+def _total(attempt: Attempt, marks: Mapping[str, Marks], grades: Mapping[str, Grade]) -> str:
+    if attempt.student in grades:
+        return str(grades[attempt.student])
     kept = marks.get(attempt.student)
     return str(total(kept) if kept else Total(attempt.points, attempt.max_points))
 

@@ -1,0 +1,189 @@
+"""Commands for reading what was graded: a report on a class, and why an answer got its points."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from autograder.cli.shared import GradebookUrl, Grading, app, book_of, class_or_sample, console_of, shown
+from autograder.house import Class, UserError, importing, keep, known
+from ffnlab.cleaning import clean, in_a_line
+
+if TYPE_CHECKING:
+    from autograder.desk import class_report
+    from autograder.desk.gradebook import Book
+    from autograder.desk.policy import Policy
+    from autograder.desk.why import Grading as OneGrading
+    from autograder.desk.why import Why
+
+
+@app.command()
+def report(
+    assignment: Annotated[
+        list[str] | None, typer.Argument(help="Assignments. [default: all that were graded, as the term]")
+    ] = None,
+    grading: Grading = None,
+    hide_names: Annotated[
+        bool, typer.Option("--hide-names", help="Number the students, in an order of chance.")
+    ] = False,
+    to: Annotated[
+        Path | None, typer.Option(help="Where the page goes. [default: report.html in the class's folder]")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write what is behind it as CSV.")] = None,
+    notebook: Annotated[
+        Path | None, typer.Option(help="Also write a notebook that goes on from the CSV, and the CSV beside it.")
+    ] = None,
+    db_url: GradebookUrl = None,
+) -> None:
+    """Write a report on a class: one HTML file. Exit status 2 where something in it waits for you: what could not be graded, a name in course.toml."""
+    with importing():
+        from autograder.desk import class_report, report_page, tables
+        from autograder.desk.policy import Policy
+
+    school, console = class_or_sample(grading, db_url), console_of()
+    policy = Policy.of(school)
+    to = to or school.folder / "report.html"
+    if notebook and not csv:
+        csv = notebook.with_suffix(".csv")
+    for file in filter(None, (to, csv, notebook)):
+        if file.is_dir():
+            raise UserError(f"{file} is a folder; the name of a file was expected")
+    with book_of(school) as book:
+        names = _assignments(book, policy, assignment or [], school)
+        with console.status("") as status:
+            found = class_report.of_class(
+                school, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
+            )
+            status.update("drawing the page")
+            page = report_page.page(found)
+    keep(to, page)
+    console.print(Text(f"{shown(to)} ({len(page.encode()) / 1000:,.0f} kB): {_in_short(found)}"), soft_wrap=True)
+    if csv:
+        keep(csv, tables.as_csv(found.rows))
+        console.print(Text(f"{shown(csv)}: {len(found.rows):,} rows"), soft_wrap=True)
+    if csv and notebook:
+        keep(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
+        console.print(Text(f"{shown(notebook)}: reads it"), soft_wrap=True)
+    waits = list(found.doubts)
+    for one in found.assignments:
+        if one.not_graded:
+            count = f"{one.not_graded:,} submission{'s' * (one.not_graded > 1)}"
+            waits.append(
+                f"{one.name}: {count} could not be graded in full, by no fault of the student's; the report lists them"
+            )
+    for line in waits:
+        console.print(Text(line, style="bold"), soft_wrap=True)
+    if waits:
+        raise typer.Exit(2)
+
+
+def _assignments(book: Book, policy: Policy, wanted: list[str], school: Class) -> list[str]:
+    if wanted:
+        return list(dict.fromkeys(known(name) for name in wanted))
+    there = set(book.assignments())
+    names = [name for name in policy.notebooks if name in there]
+    if not names:
+        raise UserError(f"nothing has been graded in {school.folder}: run `autograder grade` first")
+    return names
+
+
+def _in_short(found: class_report.Report) -> str:
+    from autograder.desk.report_page import of
+
+    students = {student.label for one in found.assignments for student in one.students}
+    parts = [of(len(students), "student"), of(sum(len(one.mistakes) for one in found.assignments), "known mistake")]
+    waiting = sum(len(who) for one in found.assignments for who in one.waiting.values())
+    if waiting:
+        parts.append(f"{of(waiting, 'answer')} to be read")
+    looking = sum(len(one.to_look_at) for one in found.assignments)
+    if looking:
+        parts.append(f"{of(looking, 'submission')} to look at")
+    return ", ".join(parts)
+
+
+@app.command()
+def why(
+    student: Annotated[str, typer.Argument(help="The student, as the folder in submitted/ is called.")],
+    exercise: Annotated[str, typer.Argument(help="The exercise or question, e.g. ffn_forward or M2.")],
+    attempt: Annotated[int | None, typer.Option(min=1, help="Only this hand-in, from 1. [default: all]")] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write a Python file that gives this verdict again, alone. It holds hidden inputs: for you only."
+        ),
+    ] = None,
+    grading: Grading = None,
+    db_url: GradebookUrl = None,
+) -> None:
+    """Say why an answer has its points: every attempt, the code, what was seen. Exit status 2 where it still waits for a person."""
+    with importing():
+        from autograder.desk import why as whys
+        from autograder.desk.policy import Policy
+
+    school, console = class_or_sample(grading, db_url), console_of()
+    policy = Policy.of(school)
+    with book_of(school) as book:
+        found = whys.find(book, policy, student, exercise)
+    chosen = [found.last_of(attempt)] if attempt else found.gradings
+    if script:
+        keep(script, whys.script(school, found, attempt))
+    console.print(Text(f"{found.student}, {found.exercise} of {found.assignment}", style="bold"), soft_wrap=True)
+    for one in chosen:
+        _show_grading(console, found, one, policy)
+    _show_result(console, found)
+    if script:
+        said = f"{shown(script)}: run it with Python to have this verdict again. It holds hidden inputs: for you only."
+        console.print(Text(f"\n{said}"), soft_wrap=True)
+    if found.mark and found.mark.waits:
+        raise typer.Exit(2)
+
+
+def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy) -> None:
+    from autograder.desk.policy import moment
+    from autograder.desk.why import told
+
+    counts = one.attempt.number == found.counted.attempt.number
+    said = [f"Attempt {one.hand_in} of {found.hand_ins}" + (", graded again" if one.again else "")]
+    said += [f"handed in {moment(policy.here(one.submitted_at))}"] if one.submitted_at else []
+    said += [
+        f"graded {moment(policy.here(datetime.fromisoformat(one.attempt.graded_at)))} by version {one.attempt.version}",
+        *(["this one counts"] if counts else []),
+    ]
+    console.print(Text("\n" + ", ".join(said), style="bold" if counts else ""), soft_wrap=True)
+    if one.attempt.remarks:
+        console.print(Text("  about the file: " + in_a_line("; ".join(one.attempt.remarks), 600)), soft_wrap=True)
+    if one.state:
+        console.print(Text(f"  {one.state}", style="dim"), soft_wrap=True)
+    for number, line in enumerate(clean(one.code or "").splitlines(), 1):
+        console.print(Text.assemble((f"{number:5} ", "dim"), line), soft_wrap=True)
+    if one.verdict:
+        for line in told(one.verdict):
+            console.print(Text(f"  {line}"), soft_wrap=True)
+    elif found.question:
+        console.print(Text("  a question that a person reads"), soft_wrap=True)
+
+
+def _show_result(console: Console, found: Why) -> None:
+    mark, grade = found.mark, found.counted.grade
+    if mark is None:
+        said = "Not in the gradebook."
+    elif mark.waits and mark.by_hand:
+        said = f"In the gradebook: {mark.score:g} of {mark.max_score:g}, by hand, for an earlier version of it: it waits for a person to look again."
+    elif mark.waits:
+        said = f"In the gradebook: it waits for a person; {mark.max_score:g} points."
+    else:
+        said = f"In the gradebook: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
+        said += f", {mark.extra:+g} extra credit in it." if mark.extra else "."
+    if mark and mark.comment:
+        said += f" Comment: “{in_a_line(mark.comment, 1_000)}”"
+    console.print(Text("\n" + said), soft_wrap=True)
+    if not found.counts:
+        console.print(Text("By the class's rules it is for practice, and does not count."), soft_wrap=True)
+    if grade.late:
+        console.print(Text(f"The whole submission is {grade.late}."), soft_wrap=True)

@@ -1,0 +1,145 @@
+"""Answers that are nearly the same: pairs for a person to look at, never a verdict. Called by class_report.
+
+Winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003) over Python's own tokens. White space,
+comments and docstrings are left out, and all names that a student is free to choose are one name. What the handout or the marking guide has, and what many
+in the class have, says nothing about two of them: it is taken out before answers are compared. An inverted index of fingerprints finds the pairs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import keyword
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from zlib import crc32
+
+GRAM = 10  # tokens in a fingerprint
+WINDOW = 4  # of so many neighbours one is kept: every common passage of GRAM + WINDOW − 1 tokens is found
+MIN_PRINTS = 10  # fewer that are an answer's own are too little to mean something: about 25 tokens
+ALIKE = 0.7  # of the fingerprints of both
+COMMON = 0.05  # what more than this share of the class has, or more than MOST_COMMON answers, is nobody's own
+LEAST_COMMON, MOST_COMMON = 4, 20
+PRIME, BASE, SPREAD = 2**61 - 1, 1_000_003, 0x9E3779B97F4A7C15
+LAST = pow(BASE, GRAM - 1, PRIME)
+MIN_COMMENT = 12  # characters of a comment that two write by chance no more
+
+LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.TYPE_COMMENT}
+STRUCTURE = {tokenize.NEWLINE: ";", tokenize.INDENT: "{", tokenize.DEDENT: "}"}
+GIVEN = frozenset((*keyword.kwlist, *dir(builtins), "torch", "nn", "F", "math", "np", "numpy"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two students with nearly the same answer. share: of the fingerprints of both, from 0 to 1. names: whether also the names they chose are the same.
+
+    comments: how many comments both have, word by word.
+    """
+
+    exercise: str
+    one: str
+    other: str
+    share: float
+    names: bool
+    comments: int
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An answer as it is compared: fingerprints, the names its author chose, its longer comments."""
+
+    prints: frozenset[int]
+    names: frozenset[str]
+    comments: frozenset[str]
+
+
+def pairs(exercise: str, answers: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
+    """The pairs of students with nearly the same answer to an exercise, those that share most first.
+
+    answers: what each wrote, by student. known: the handout's cell and every answer of the marking guide, which are nobody's own.
+    """
+    read: dict[str, _Answer] = {}
+    for source in answers.values():
+        if source not in read:
+            read[source] = _read(source)
+    given = [_read(source) for source in known]
+    boilerplate = frozenset().union(*(one.prints for one in given))
+    holders: dict[int, list[str]] = defaultdict(list)
+    for student, source in answers.items():
+        for found in read[source].prints - boilerplate:
+            holders[found].append(student)
+    most = min(MOST_COMMON, max(LEAST_COMMON, int(COMMON * len(answers))))
+    rare = {found: students for found, students in holders.items() if len(students) <= most}
+    own: Counter[str] = Counter(student for students in rare.values() for student in students)
+    shared: Counter[tuple[str, str]] = Counter()
+    for students in rare.values():
+        if len(students) > 1:
+            shared.update(combinations([student for student in students if own[student] >= MIN_PRINTS], 2))
+    said_by_all = frozenset().union(*(one.comments for one in given))
+    found_pairs = []
+    for (one, other), count in shared.items():
+        share = count / (own[one] + own[other] - count)
+        if share >= ALIKE:
+            mine, theirs = read[answers[one]], read[answers[other]]
+            comments = len((mine.comments & theirs.comments) - said_by_all)
+            found_pairs.append(Pair(exercise, one, other, share, mine.names == theirs.names, comments))
+    return sorted(found_pairs, key=lambda pair: (-pair.comments, -pair.names, -pair.share, pair.one, pair.other))
+
+
+def _read(source: str) -> _Answer:
+    """What is compared of a source, as far as it can be read as Python."""
+    tokens: list[str] = []
+    names: set[str] = set()
+    comments: set[str] = set()
+    before = ""
+    for kind, text in _tokens(source):
+        if kind == tokenize.COMMENT:
+            words = " ".join(text.strip("# \t").split())
+            if len(words) >= MIN_COMMENT:
+                comments.add(words)
+        elif kind in STRUCTURE:
+            tokens.append(STRUCTURE[kind])
+        elif kind == tokenize.STRING and (not tokens or tokens[-1] in (";", "{", "}", ":")):
+            before = ""
+            continue  # a docstring, or a text that nothing is done with
+        elif kind == tokenize.NAME:
+            given = text in GIVEN or (before == "." and tokens[-2:-1] != ["self"])
+            if not given and text != "self":
+                names.add(text)
+            tokens.append(text if given or text == "self" else "name")
+        elif kind not in LEFT_OUT:
+            tokens.append(text)
+        before = text
+    return _Answer(_prints(tokens), frozenset(names), frozenset(comments))
+
+
+def _tokens(source: str) -> Iterable[tuple[int, str]]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            yield token.type, token.string
+    except (tokenize.TokenError, SyntaxError):  # what came before it is there
+        return
+
+
+def _prints(tokens: Sequence[str]) -> frozenset[int]:
+    """The fingerprints that winnowing keeps: of each window of neighbours the smallest. The same in every run."""
+    numbers = [_number(token) for token in tokens]
+    if len(numbers) < GRAM:
+        return frozenset()
+    rolling = sum(number * BASE ** (GRAM - 1 - place) for place, number in enumerate(numbers[:GRAM])) % PRIME
+    grams = [rolling]
+    for gone, come in zip(numbers, numbers[GRAM:], strict=False):
+        rolling = ((rolling - gone * LAST) * BASE + come) % PRIME
+        grams.append(rolling)
+    grams = [gram * SPREAD % PRIME for gram in grams]  # so that the smallest is no particular token
+    windows = zip(*(grams[place:] for place in range(min(WINDOW, len(grams)))), strict=False)
+    return frozenset(map(min, windows))
+
+
+@lru_cache(100_000)
+def _number(token: str) -> int:
+    return crc32(token.encode("utf-8", "replace"))

@@ -1,0 +1,78 @@
+"""A class that was graded, made up without a jail: who handed in what, when, and what was found, so that a report's numbers can be computed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from autograder.desk import gradebook
+from autograder.engine.graded import Graded
+from autograder.engine.rebuild import Kind, template
+from autograder.house import Class, release
+from autograder.marking import outline
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_attempted, not_earned, not_graded
+
+FFN = "02_feed_forward"
+DUE = datetime(2026, 11, 2, 22, 59, 59, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One hand-in. earned: exercises that are right. mistakes: by exercise, the known mistake. half: those with half of their points and no known mistake.
+
+    broken: those that we could not grade. code: by cell, what was typed. unread: why the file could not be read. days: after DUE, less an hour.
+    """
+
+    earned: Sequence[str] = ()
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    half: Sequence[str] = ()
+    broken: Sequence[str] = ()
+    code: Mapping[str, str] = field(default_factory=dict)
+    days: float = 0.0
+    remarks: Sequence[str] = ()
+    unread: str = ""
+    timed: bool = True
+
+
+def graded(handed: Handed, assignment: str = FFN) -> Graded:
+    """What grading would have made of it."""
+    listed = outline.of_notebook(assignment)
+    if handed.unread:
+        return Graded(assignment, {e.name: not_earned(e, handed.unread) for e in listed}, remarks=[handed.unread])
+    verdicts = {}
+    for e in listed:
+        if e.name in handed.earned:
+            found = Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),))
+        elif e.name in handed.half:
+            found = Verdict(
+                e.name, Outcome.NOT_EARNED, (AspectVerdict("all", e.points / 2, e.points, "Half is wrong."),)
+            )
+        elif e.name in handed.mistakes:
+            name = handed.mistakes[e.name]
+            found = replace(not_earned(e, "It differs.", f"The mistake is {name}."), mistake=name)
+        elif e.name in handed.broken:
+            found = not_graded(e, "By no fault of yours.")
+        else:
+            found = not_attempted(e)
+        verdicts[e.name] = found
+    cells = tuple(
+        replace(cell, source=handed.code[cell.name], untouched=False)
+        if cell.name in handed.code and cell.kind in (Kind.SOLUTION, Kind.MANUAL)
+        else replace(cell, untouched=cell.kind in (Kind.SOLUTION, Kind.MANUAL))
+        for cell in template(release(assignment))
+    )
+    return Graded(assignment, verdicts, cells, remarks=list(handed.remarks), seconds=1.0)
+
+
+def fabricate(folder: Path, handed_in: Mapping[str, Sequence[Handed]], assignment: str = FFN) -> Class:
+    """A class whose gradebook holds these hand-ins, oldest first, by student."""
+    school = Class(folder)
+    with gradebook.Book(school) as book:
+        book.know(assignment)
+        for student, attempts in handed_in.items():
+            for number, handed in enumerate(attempts):
+                at = (DUE + timedelta(days=handed.days, hours=-1)).replace(tzinfo=None) if handed.timed else None
+                book.enter(student, graded(handed, assignment), f"{number:064d}", at)
+    return school

@@ -1,0 +1,463 @@
+"""The report on a class: its numbers are those that one counts by hand, it shows nothing that acts, and it points at likeness without judging it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+import re
+import stat
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, needs_chromium
+from fabricated import DUE, FFN, Handed, fabricate, graded
+from rich.console import Console
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.desk import alike, class_report, feedback, gradebook, report, report_page, tables
+from autograder.desk.class_report import Assignment, Report, without_comments
+from autograder.desk.policy import FILE, Policy
+from autograder.house import Class, UserError
+from autograder.marking import outline
+
+EVIL = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
+MISSING_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2  # written by Ada Lovelace"
+EVERYTHING = [exercise.name for exercise in outline.of_notebook(FFN)]
+WHOLE = 24  # points of notebook 02 without quizzes and without its question M2
+
+
+def the_class() -> dict[str, list[Handed]]:
+    """Points without quizzes: ada 24, ben 4 (before: a mistake), cas 3, dee 0, eli 0 (unreadable), fay 2 and one exercise that we could not grade."""
+    b1 = {"ffn_forward": "b1_missing"}
+    return {
+        "ada": [Handed(EVERYTHING, code={"M2": "It drops out."})],
+        "ben": [
+            Handed([], b1, code={"ffn_forward": f"{MISSING_B1}\n# {EVIL}"}, days=-1),
+            Handed(["ffn_forward"], code={"ffn_forward": "right"}, days=1),
+        ],
+        "cas": [Handed(["ffn_trace"], b1, code={"ffn_forward": MISSING_B1, "M2": EVIL})],
+        "dee": [Handed([], {**b1, "ffn_trace": "only_out"}, code={"ffn_trace": f"def ffn_trace(x):\n    {EVIL}"})],
+        "eli": [Handed(unread="not a notebook: broken JSON")],
+        "fay": [
+            Handed([], half=["DeepFFN"], broken=["ffn_trace"], remarks=[f"the notebook is called fay {EVIL}.ipynb"])
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
+    found = fabricate(tmp_path_factory.mktemp("class"), the_class())
+    (found.folder / FILE).write_text(
+        f'time_zone = "UTC"\nlate.percent_a_day = 25\nassignments.{FFN}.due = {DUE:%Y-%m-%dT%H:%M:%S}\n',
+        encoding="utf-8",
+    )
+    return found
+
+
+def report_of(school: Class, *assignments: str, hide: bool = False, policy: Policy | None = None) -> Report:
+    with gradebook.Book(school) as book:
+        return class_report.of_class(
+            school, book, policy or Policy.of(school), assignments or (FFN,), hide, with_rows=True
+        )
+
+
+@pytest.fixture(scope="module")
+def whole(school: Class) -> Report:
+    return report_of(school)
+
+
+@pytest.fixture(scope="module")
+def one(whole: Report) -> Assignment:
+    return whole.assignments[0]
+
+
+# Numbers
+
+
+def test_scores_are_those_that_count(one: Assignment) -> None:
+    """ben's four points came a day late, for 25 %."""
+    assert {student.label: student.grade.points for student in one.students} == {
+        "ada": 24, "ben": 3, "cas": 3, "dee": 0, "eli": 0, "fay": 2,
+    }  # fmt: skip
+    assert one.whole == WHOLE + 3 and class_report.quartiles(one.points) == (0.5, 2.5, 3.0)
+    assert one.late == [("ben", "late by 1 day: −25\N{NO-BREAK SPACE}%, −1 point")]
+
+
+def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_with_the_rest(one: Assignment) -> None:
+    """ffn_forward: ada and ben 4 of 4; cas, dee and fay 0; eli's file could not be read. The rest of ada's points is 23, of the others' 0, 3, 0, 2."""
+    forward = next(exercise for exercise in one.exercises if exercise.name == "ffn_forward")
+    assert forward.answers == 5 and forward.share == pytest.approx(8 / 20)
+    assert forward.outcomes == {"earned": 2, "not earned": 2, "not attempted": 1} and forward.unnamed == 0
+    assert forward.discrimination == pytest.approx(47.2 / math.sqrt(19.2 * 385.2))
+    trace = next(exercise for exercise in one.exercises if exercise.name == "ffn_trace")
+    assert (trace.answers, trace.waiting) == (4, 1) and trace.share == pytest.approx(6 / 12)
+    deep = next(exercise for exercise in one.exercises if exercise.name == "DeepFFN")
+    assert deep.unnamed == 1, "fay's is wrong in part, and no known mistake explains it"
+    question = next(exercise for exercise in one.exercises if exercise.name == "M2")
+    assert question.by_hand and question.waiting == 2 and question.share is None, "nobody has read them yet"
+
+
+def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: Assignment) -> None:
+    first, second = one.mistakes
+    assert (first.exercise, first.name, first.now, first.gone) == ("ffn_forward", "b1_missing", 2, 1)
+    assert (second.exercise, second.name, second.now, second.gone) == ("ffn_trace", "only_out", 1, 0)
+    assert first.by == "cas" and [line.own for line in first.example] == [False, True], (
+        "the first line is the handout's"
+    )
+
+
+def test_what_a_person_must_look_at_is_listed(one: Assignment) -> None:
+    assert one.waiting == {"M2": ["ada", "cas"]} and one.not_graded == 1 and one.unread == 1
+    found = dict(one.to_look_at)
+    assert set(found) == {"eli", "fay"}
+    assert "could not be read; not a notebook" in found["eli"] and "not graded: ffn_trace" in found["fay"]
+
+
+def test_attempts_over_time_and_what_became_of_them(one: Assignment) -> None:
+    assert (one.hand_ins, one.again, one.better, one.worse) == (7, 1, 1, 0)
+    assert {day.day: both for day, both in one.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
+
+
+def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
+    school = fabricate(tmp_path, {"ada": [Handed([])]})
+    with gradebook.Book(school) as book:
+        book.enter("ada", graded(Handed(["ffn_forward"])), "0" * 64, None)
+    (found,) = report_of(school).assignments
+    assert found.hand_ins == 1 and found.students[0].grade.points == 4 and found.students[0].attempts == 1
+
+
+def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
+    school = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed([])]})
+    fabricate(tmp_path, {"ada": [Handed(["hello_shape"])], "cas": [Handed(["hello_shape"])]}, "00_start_here")
+    found = report_of(school, "00_start_here", FFN)
+    results = {one.label: (one.term.points, one.term.max_points) for one in found.terms}
+    assert results == {"ada": (6, 29), "ben": (0, 29), "cas": (2, 29)}, "what was not handed in counts as nothing"
+    page = report_page.page(found)
+    assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
+
+
+def test_what_was_not_graded_is_refused(school: Class) -> None:
+    with pytest.raises(UserError, match="01_attention has not been graded"):
+        report_of(school, "01_attention")
+
+
+# The page
+
+
+class _Page(HTMLParser):
+    """The elements of a page, with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def all(self, *tags: str) -> Iterator[dict[str, str | None]]:
+        return (attributes for tag, attributes in self.elements if tag in tags)
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_the_page_runs_nothing_and_asks_for_nothing(hide: bool, school: Class) -> None:
+    text = report_page.page(report_of(school, hide=hide))
+    page = _Page(text)
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"script", "img", "link", "iframe", "object", "form", "base"}
+    assert all(not name.startswith("on") for _, attributes in page.elements for name in attributes)
+    (policy,) = [m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    for _, attributes in page.elements:
+        for name in ("href", "xlink:href", "src"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert "url(http" not in text and "@import" not in text
+
+
+def test_the_page_can_be_read_without_seeing_it(whole: Report) -> None:
+    page = _Page(report_page.page(whole))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
+    names = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(names) == len(set(names))
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in page.all("svg"))
+    assert all(cell.get("scope") in ("col", "row") for cell in page.all("th"))
+    assert len(list(page.all("table"))) == len(list(page.all("caption"))) == 4
+    assert len(list(page.all("figure"))) == len(list(page.all("figcaption"))) == 4
+
+
+def test_every_chart_says_in_words_what_it_shows(whole: Report) -> None:
+    page = report_page.page(whole)
+    for sentence in (
+        "2 known mistakes were made. Most often, by 3 students, in ffn_forward: The mistake is b1_missing.",
+        "1 time a mistake was there in an earlier attempt and is gone in the latest.",
+        "Half of the 6 students have 2.5 points or more, out of 27; the middle half is between 0.5 and 3.",
+        "6 students handed in, 7 times in all; most on 2 November (5). 1 student handed in again: 1 ended with more points than at first",
+        "ffn_trace went best, with 50\N{NO-BREAK SPACE}% of its points earned",
+    ):
+        assert sentence in page, sentence
+
+
+@needs_chromium
+def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> None:
+    """Four thousand lines, in a real browser: no error, no request, the head of the table stays."""
+    from playwright.sync_api import sync_playwright
+
+    school = fabricate(tmp_path, {"ada": [Handed(EVERYTHING)]})
+    found = report_of(school)
+    (students,) = [one.students for one in found.assignments]
+    found.assignments[0].students = students * 4000
+    file = tmp_path / "report.html"
+    file.write_text(report_page.page(found), encoding="utf-8")
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        page = browser.new_page(viewport={"width": 1100, "height": 900})
+        trouble: list[str] = []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("request", lambda request: trouble.append(request.url))
+        page.goto(file.as_uri())
+        box = page.locator(".tall")
+        box.evaluate("box => box.scrollTo(0, 1e6)")
+        tops = page.evaluate(
+            "['.tall', '.tall thead th'].map(one => document.querySelector(one).getBoundingClientRect().top)"
+        )
+        assert page.locator(".tall tbody tr").count() == 4000
+        assert abs(tops[0] - tops[1]) < 3 and trouble == [file.as_uri()]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        browser.close()
+
+
+# Names
+
+
+def test_with_hidden_names_nothing_says_who_somebody_is(school: Class) -> None:
+    found = report_of(school, hide=True)
+    everything = report_page.page(found) + tables.as_csv(found.rows)
+    for name in ("ada", "ben", "cas", "dee", "eli", "fay", "Lovelace"):
+        assert not re.search(rf"\b{name}\b", everything, re.IGNORECASE), name
+    assert "Student 3" in everything and "act(x @ W1) @ W2 + b2" in everything
+
+
+def test_numbers_follow_no_order_that_somebody_knows(school: Class) -> None:
+    orders = {tuple(sorted(report_of(school, hide=True).labels.items())) for _ in range(4)}
+    assert len(orders) > 1
+
+
+def test_real_names_are_shown_beside_ids_and_hidden_with_them(tmp_path: Path) -> None:
+    school = fabricate(
+        tmp_path, {"s1": [Handed([], {"ffn_forward": "b1"}, code={"ffn_forward": "lovelace = Ada = max(1, 2)"})]}
+    )
+    with gradebook.Book(school) as book:
+        book.introduce({"s1": {"first_name": "Ada", "last_name": "Lovelace"}})
+    assert "Ada Lovelace (s1)" in report_page.page(report_of(school))
+    page = report_page.page(report_of(school, hide=True))
+    assert "ovelace" not in page and "s1" not in page and "max(1, 2)" in page
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ("x = 1  # by Zoe\ny = 2\n", "x = 1  \ny = 2\n"),
+        ('def f():\n    """By Zoe Miller."""\n    return "ok"\n', 'def f():\n    "…"\n    return "ok"\n'),
+        ("x = 1\ny = (  # Zoe", "x = 1\ny = (  "),
+        ('x = 1\ny = """Zoe', ""),
+    ],
+)
+def test_comments_and_texts_are_left_out(source: str, kept: str) -> None:
+    found = without_comments(source)
+    assert "Zoe" not in found and (not kept or found == kept or found == kept.splitlines(keepends=True)[0])
+
+
+# Alike
+
+LONG = """def is_spread(weights, limit=0.5, rounds=12):
+    total = 0.0
+    largest = weights[0]
+    for step in range(rounds):
+        share = weights[step % len(weights)] / (1 + step)
+        if share > limit and step not in (3, 5, 8):
+            total += share**2 - 0.25 * largest
+            largest = max(largest, share)
+        elif share < -limit:
+            total -= abs(share) * (rounds - step)
+    return total / rounds, largest, [w for w in weights if w * largest > total]
+"""
+RENAMED = (
+    LONG.replace("total", "acc")
+    .replace("largest", "top")
+    .replace("share", "part")
+    .replace("step", "i")
+    .replace("    ", "  ")
+    + "# my own work\n"
+)
+OTHER = """def is_spread(weights, limit=0.5, rounds=12):
+    values = sorted(weights, reverse=True)
+    spread = values[0] - values[-1]
+    while rounds and spread > limit:
+        rounds -= 1
+        values = [0.5 * (a + b) for a, b in zip(values, values[1:] + values[:1])]
+        spread = min(spread, values[0] - values[-1])
+    return spread, values, {"rounds": rounds, "limit": limit, "ok": spread <= limit}
+"""
+STUB = "def is_spread(weights, limit=0.5, rounds=12):\n    raise NotImplementedError\n"
+
+
+def test_a_copy_with_other_names_is_a_pair_and_independent_work_is_none() -> None:
+    (pair,) = alike.pairs("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])
+    assert (pair.one, pair.other) == ("ada", "ben") and pair.share > 0.9 and not pair.names and not pair.comments
+    (same,) = alike.pairs(
+        "is_spread", {"ada": LONG + "# the same odd comment", "ben": LONG + "#the same  odd comment"}, [STUB]
+    )
+    assert same.names and same.comments == 1, "names and comments that agree are said"
+
+
+def test_what_the_handout_or_the_marking_guide_has_is_no_hint() -> None:
+    assert alike.pairs("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG]) == []
+
+
+def test_short_answers_are_no_hint() -> None:
+    short = "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n"
+    assert alike.pairs("is_spread", {"ada": short, "ben": short}, [STUB]) == []
+
+
+def test_what_many_have_is_no_hint() -> None:
+    answers = {f"s{number}": LONG for number in range(30)}
+    assert alike.pairs("is_spread", answers, [STUB]) == []
+    assert len(alike.pairs("is_spread", dict(list(answers.items())[:3]), [STUB])) == 3
+
+
+@pytest.mark.parametrize("source", ["", "(", "'''", "def f(:\n\t  x\n y", "\x00", "x = 1\n\\", "🙂 = 'ok"])
+def test_what_is_no_python_breaks_nothing(source: str) -> None:
+    assert alike.pairs("f", {"ada": source, "ben": source}, [source]) == []
+
+
+def test_a_thousand_answers_take_seconds() -> None:
+    rng = random.Random(1)
+    lines = LONG.splitlines()
+    answers = {}
+    for number in range(1000):
+        own = [f"    v{n} = weights[{rng.randrange(99)}] * {rng.random():.4f} - limit" for n in range(6)]
+        answers[f"s{number}"] = "\n".join([lines[0], *own, *rng.sample(lines[1:], 6)])
+    answers["copy"] = answers["s7"].replace("v3", "w")
+    found = alike.pairs("is_spread", answers, [STUB])
+    assert ("s7", "copy") in {(pair.one, pair.other) for pair in found}
+
+
+def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -> None:
+    code = {"DeepFFN": LONG.replace("is_spread", "DeepFFN")}
+    school = fabricate(tmp_path, {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
+    (found,) = report_of(school, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben"]')).assignments
+    assert [(two.one, two.other) for two in found.alike] == [("ada", "cas"), ("ben", "cas")]
+    page = report_page.page(report_of(school))
+    assert "This is a place to look, and no verdict" in page and "3 pairs of students" in page
+
+
+# Going on
+
+
+def test_the_csv_has_a_line_for_each_exercise_of_each_hand_in_and_no_formula(whole: Report) -> None:
+    rows = list(csv.DictReader(io.StringIO(tables.as_csv(whole.rows).removeprefix("\ufeff"))))
+    assert len(rows) == 6 * (len(EVERYTHING) + 1) + len(EVERYTHING), "M2 stands with the latest attempts alone"
+    (before,) = [r for r in rows if r["student"] == "ben" and r["attempt"] == "1" and r["exercise"] == "ffn_forward"]
+    assert (before["latest"], before["counts"], before["points"], before["mistake"]) == ("0", "0", "0", "b1_missing")
+    (after,) = [r for r in rows if r["student"] == "ben" and r["attempt"] == "2" and r["exercise"] == "ffn_forward"]
+    assert (after["latest"], after["counts"], after["points"], after["outcome"]) == ("1", "1", "4", "earned")
+    assert {r["counts"] for r in rows if r["exercise"].startswith("quiz_")} == {"0"}
+    row = class_report.Row(FFN, "=1+1", 1, True, True, "", "", "@x", "", -1.5, 2.0, "+", "-", False, False, True)
+    line = tables.as_csv([row]).splitlines()[1]
+    assert line == f"{FFN},'=1+1,1,1,1,,,'@x,,-1.5,2,'+,'-,0,0,1"
+
+
+def test_the_notebook_reads_the_csv_and_counts_the_same(
+    whole: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "class.csv").write_text(tables.as_csv(whole.rows), encoding="utf-8")
+    notebook = json.loads(tables.as_notebook("class.csv"))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), "a cell", "exec"), names)
+    said = capsys.readouterr().out
+    assert "6 students" in said and f"{FFN}: 6 students, median 2.5" in said
+    assert "   2  ffn_forward: The mistake is b1_missing." in said and f"40%  {FFN}  ffn_forward" in said
+
+
+# The command
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return done.exit_code, done.output + (
+        f"{type(done.exception).__name__}: {done.exception}" if done.exception else ""
+    )
+
+
+def test_the_command_writes_files_for_their_owner_and_says_what_waits(school: Class, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("page.html", "rows.csv", "on.ipynb")]
+    status, said = run(
+        "report", FFN, "--grading", school.folder, "--to", files[0], "--csv", files[1], "--notebook", files[2]
+    )
+    assert status == 2 and f"{FFN}: 1 submission could not be graded in full" in said
+    assert "6 students, 2 known mistakes, 2 answers to be read, 2 submissions to look at" in " ".join(said.split())
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
+    assert "rows.csv" in files[2].read_text(encoding="utf-8")
+    assert not (school.folder / "report.html").exists()
+
+
+def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_class(tmp_path: Path) -> None:
+    school = fabricate(tmp_path / "class", {"ada": [Handed(["ffn_forward"])]})
+    status, said = run("report", "--grading", school.folder)
+    assert status == 0 and (school.folder / "report.html").is_file(), said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["02_feed_foward"], "there is no assignment called '02_feed_foward'"),
+        (["01_attention"], "01_attention has not been graded"),
+        ([FFN, "--to", str(ROOT)], "is a folder; the name of a file was expected"),
+    ],
+)
+def test_a_mistake_at_the_keyboard_is_one_clear_line(arguments: list[str], said: str, school: Class) -> None:
+    _, found = run("report", *arguments, "--grading", school.folder)
+    assert f"UserError: {found.partition('UserError: ')[2]}" in found and said in found
+
+
+def test_a_report_on_nothing_makes_no_gradebook(tmp_path: Path) -> None:
+    _, said = run("report", "--grading", tmp_path)
+    assert "nothing has been graded" in said and list(tmp_path.iterdir()) == []
+
+
+# What a policy makes of scores, elsewhere
+
+
+def test_a_feedback_page_shows_what_counts_and_what_being_late_costs() -> None:
+    paper = graded(Handed(["ffn_forward", "quiz_rank"], code={"ffn_forward": "right", "M2": "It drops out."}))
+    policy = Policy.read(f"late.percent_a_day = 25\nassignments.{FFN}.due = 2026-11-02T22:59:59Z")
+    grade = policy.grade(FFN, feedback.marks_of(paper), DUE.replace(day=4), "ben")
+    page = feedback.feedback_page("ben", paper, grade=grade)
+    assert "2 of 24 points, 3 more to be read" in page
+    assert "Late by 2 days: −50\N{NO-BREAK SPACE}%, −2 points. It was due 2 Nov 2026, 22:59 UTC" in page
+    assert (
+        "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout." in page and "earned, for practice" in page
+    )
+    assert ">−2</td>" in page and feedback.feedback_page("ben", paper) != page
+
+
+def test_the_table_on_the_terminal_shows_what_counts(school: Class) -> None:
+    console = Console(width=200, file=io.StringIO())
+    with gradebook.Book(school) as book:
+        grades = Policy.of(school).grades(book, FFN)
+        report.of_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "3/24 (−1 late)" in said or "3/27 (−1 late)" in said
+    assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in said

@@ -1,0 +1,227 @@
+"""A dispute in one minute: every attempt with what was seen, and a script that gives the same verdict alone."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from conftest import ROOT, needs_bubblewrap
+from fabricated import FFN, Handed, fabricate
+from test_marks import give
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.desk import gradebook, why
+from autograder.desk.policy import Policy
+from autograder.engine import rebuild
+from autograder.engine.grade import grade_submission
+from autograder.engine.graded import Graded
+from autograder.engine.rebuild import Kind
+from autograder.house import Class, UserError, release
+from autograder.jail.sandbox import Jail
+from autograder.marking import draws
+from ffnlab import exercises
+
+RIGHT = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2"
+NO_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2"
+NAME = "ffn_forward"
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["why", *map(str, arguments)])
+    return done.exit_code, done.output + (str(done.exception) if isinstance(done.exception, UserError) else "")
+
+
+def look(school: Class, student: str, name: str, policy: Policy | None = None) -> why.Why:
+    with gradebook.Book(school) as book:
+        return why.find(book, policy or Policy(), student, name)
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
+    b1 = {NAME: "b1_missing"}
+    found = fabricate(
+        tmp_path_factory.mktemp("class"),
+        {
+            "zoe": [
+                Handed([], b1, code={NAME: NO_B1, "M2": "Hm."}, days=-1),
+                Handed([NAME], code={NAME: RIGHT, "M2": "It drops out."}),
+            ],
+            "yan": [Handed([], b1, code={NAME: NO_B1})],
+            "eli": [Handed(unread="not a notebook")],
+        },
+    )
+    give(found, "yan", NAME, "Nearly.", manual_score=2.5)
+    return found
+
+
+# What is said
+
+
+def test_every_attempt_is_there_with_its_code_and_what_was_seen(school: Class) -> None:
+    status, said = run("zoe", NAME, "--grading", school.folder)
+    first, second = said.split("Attempt 2 of 2")
+    assert status == 0 and "Attempt 1 of 2, handed in 1 Nov 2026, 21:59 UTC" in first
+    assert "2     return act(x @ W1) @ W2 + b2" in first and "not earned, 0 of 4 points" in first
+    assert "known mistake b1_missing: The mistake is b1_missing." in first
+    assert "this one counts" in second and "earned, 4 of 4 points" in second and "In the gradebook: 4 of 4." in second
+
+
+def test_one_attempt_alone_can_be_asked_for(school: Class) -> None:
+    _, said = run("zoe", NAME, "--attempt", "1", "--grading", school.folder)
+    assert "Attempt 1 of 2" in said and "Attempt 2 of 2" not in said
+
+
+def test_what_a_person_gave_is_said(school: Class) -> None:
+    _, said = run("yan", NAME, "--grading", school.folder)
+    assert "In the gradebook: 2.5 of 4, given by hand. Comment: “Nearly.”" in said
+
+
+def test_a_question_shows_its_answers_and_that_it_waits(school: Class) -> None:
+    status, said = run("zoe", "M2", "--grading", school.folder)
+    assert status == 2 and "It drops out." in said and "it waits for a person; 3 points" in said
+
+
+def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
+    other = fabricate(tmp_path, {"zoe": [Handed([NAME], code={NAME: RIGHT})]})
+    with gradebook.Book(other) as book:
+        book.enter("zoe", Graded(FFN, {}), f"{0:064d}", None)
+    gradings = look(other, "zoe", NAME).gradings
+    assert [(one.hand_in, one.again) for one in gradings] == [(1, False), (1, True)]
+
+
+def test_the_rules_of_the_class_are_said(school: Class) -> None:
+    policy = Policy.read(f'attempts = "best"\ndoes_not_count = ["{NAME}"]')
+    found = look(school, "zoe", NAME, policy)
+    assert not found.counts and found.counted.attempt.number == found.gradings[1].attempt.number
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["zoee", NAME], "knows no student called 'zoee'; did you mean 'zoe'?"),
+        (["zoe", "ffn_foward"], "no exercise or question called 'ffn_foward'; did you mean 'ffn_forward'?"),
+        (["zoe", "M1"], "nothing that zoe handed in for 01_attention has been graded"),
+        (["zoe", NAME, "--attempt", "3"], "zoe has handed in 02_feed_forward 2 times: there is no attempt 3"),
+        (["zoe", NAME, "--script", "{}/x.py"], "does not hold the secret with which 02_feed_forward was graded"),
+        (["zoe", "M2", "--script", "{}/x.py"], "a question that a person reads: there is nothing to run"),
+        (
+            ["eli", NAME, "--script", "{}/x.py"],
+            "the file could not be read, so nothing of it ran; there is nothing to run",
+        ),
+    ],
+)
+def test_a_mistake_at_the_keyboard_is_one_clear_line(
+    arguments: list[str], said: str, school: Class, tmp_path: Path
+) -> None:
+    status, found = run(*(one.format(tmp_path) for one in arguments), "--grading", school.folder)
+    assert status != 0 and said in " ".join(found.split()) and list(tmp_path.iterdir()) == []
+
+
+# The script
+
+
+def with_secret(school: Class) -> Class:
+    """The class's hidden inputs, as grading would have drawn them, without the minutes that this takes."""
+    attempts = {exercise.name: 0 for exercise in exercises.of_notebook(FFN)}
+    entry = {"secret": "ab" * 32, "attempts": attempts, "holds_for": draws.key_version(FFN)}
+    school.draws.write_text(json.dumps({FFN: entry}), encoding="utf-8")
+    return school
+
+
+def handed_in(answer: str, own: str) -> bytes:
+    """A notebook in which `helper`, of a cell of the student's own behind the exercise's, decides what the answer does."""
+    notebook = nbformat.read(release(FFN), as_version=4)
+    place = next(
+        n for n, cell in enumerate(notebook.cells) if cell.metadata.get("nbgrader", {}).get("grade_id") == NAME
+    )
+    notebook.cells[place].source = answer
+    notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(own))
+    return str(nbformat.writes(notebook)).encode()
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("there", [True, False], ids=["the file is there", "only what was kept"])
+def test_the_script_gives_the_same_verdict_alone(
+    there: bool, tmp_path: Path, jail: Jail, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "class").mkdir()
+    school = with_secret(Class(tmp_path / "class"))
+    data = handed_in(RIGHT.replace("x @ W1 + b1", "helper(x @ W1, b1)"), "helper = lambda h, b: h")
+    seeds = {NAME: draws.hidden_seeds(exercises.find(NAME), bytes.fromhex("ab" * 32), 0)}
+    graded = grade_submission(FFN, data, jail, seeds, (NAME,))
+    assert graded.verdicts[NAME].mistake == "b1_missing"
+    with gradebook.Book(school) as book:
+        book.know(FFN)
+        book.enter("zoe", graded, gradebook.digest(data), None)
+    if there:
+        (school.submitted / "zoe" / FFN).mkdir(parents=True)
+        (school.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)
+    file = tmp_path / "out" / "why.py"
+    status, said = run("zoe", NAME, "--script", file, "--grading", school.folder)
+    assert status == 0 and "run it with Python" in said and stat.S_IMODE(file.stat().st_mode) == 0o600
+    text = file.read_text(encoding="utf-8")
+    assert "FOR THE INSTRUCTOR ONLY" in text[:600] and ("is not there any more" in text) != there
+    away = tmp_path / "elsewhere"
+    school.folder.rename(away)  # alone: neither the class nor its secret is needed
+    said = as_a_program(file) if there else in_this_process(file, capsys)
+    lines, verdict = said.splitlines(), graded.verdicts[NAME]
+    assert lines[0] == f"not earned, {verdict.points:g} of 4 points" and f"b1_missing: {verdict.cause}" in said
+    assert lines[-1] == f"when it was graded: {verdict.points:g} points"
+
+
+def as_a_program(file: Path) -> str:
+    done = subprocess.run([sys.executable, str(file)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def in_this_process(file: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(file), run_name="__main__")
+    assert not ended.value.code
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["ffn_forward", "PositionwiseFeedForward", "is_position_wise", "layer_share", "Block"])
+def test_the_inputs_in_a_script_are_those_that_were_drawn(name: str, tmp_path: Path) -> None:
+    """Tensors of all kinds, small ones to read and large ones packed, numbers, texts and None."""
+    exercise, seeds = exercises.find(name), draws.development(name)
+    inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
+    source = "from math import inf, nan\nimport torch\nfrom autograder.desk.why import unpacked\n"
+    (tmp_path / "found.py").write_text(f"{source}INPUTS = {why._in_python(inputs)}\n", encoding="utf-8")
+    found = runpy.run_path(str(tmp_path / "found.py"))["INPUTS"]
+    assert why.drawn(name, seeds, found)
+    assert not why.drawn(name, [seed + 1 for seed in seeds], found)
+    assert not why.drawn(name, seeds, found[:-1])
+
+
+def test_odd_numbers_survive_the_way_into_a_script() -> None:
+    odd = {
+        "t": torch.tensor([float("nan"), float("inf"), -0.0]),
+        "n": float("nan"),
+        "b": torch.tensor([True]),
+        "s": "'\"\n",
+    }
+    names = {"torch": torch, "nan": float("nan"), "inf": float("inf")}
+    assert why._same(odd, eval(why._in_python(odd), names))
+
+
+def test_a_students_own_cells_come_back_to_their_places() -> None:
+    ours = rebuild.template(release(FFN))
+    data = handed_in(RIGHT, "helper = 1")
+    cells = rebuild.rebuild(FFN, data, 10**8).cells
+    kept = gradebook.unpacked(gradebook.packed(cells))
+    assert kept
+    again = why._in_place(FFN, kept)
+    assert [cell.source for cell in again] == [cell.source for cell in cells] and len(again) == len(ours) + 1
+    (own,) = [number for number, cell in enumerate(again) if cell.kind is Kind.EXTRA]
+    assert again[own - 1].name == NAME and again[own + 1].name == NAME and again[own + 1].kind is Kind.CHECK
