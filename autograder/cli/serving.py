@@ -1,0 +1,36 @@
+"""The command that serves the desk in a browser."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from autograder.cli.shared import GradebookUrl, Grading, app, class_or_sample
+from autograder.house import importing
+
+
+@app.command()
+def desk(
+    grading: Grading = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where it listens, on this machine alone; 0: any free port.")
+    ] = 8765,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    db_url: GradebookUrl = None,
+) -> None:
+    """Serve the class in a browser: collect, grade, read, give back. On this machine alone; Ctrl-C ends it."""
+    from autograder.engine import forkserver
+
+    forkserver.start()  # while there is one thread
+    with importing():
+        from autograder.desk.web import app as pages
+
+    def tell(address: str) -> None:
+        sys.stdout.write(f"Your desk, until Ctrl-C: {address}\n")
+        sys.stdout.flush()
+        if browser:
+            typer.launch(address)
+
+    pages.serve(pages.make(class_or_sample(grading, db_url)), port, tell)

@@ -1,0 +1,289 @@
+"""The desk in the browser: who may see it, and a class from the LMS's zip to the sheet with its grades, in Chromium, without scripts of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import exports
+import pytest
+from conftest import ROOT, needs_bubblewrap, needs_chromium
+from exports import CLASS, FFN, FULL
+from starlette.testclient import TestClient
+
+from autograder.desk.policy import Policy
+from autograder.desk.web import app as pages
+from autograder.house import Class, UserError
+
+ADDRESS = "http://127.0.0.1:8765"
+TOKEN = "a token of sixteen"
+
+
+@pytest.fixture
+def school(tmp_path: Path) -> Class:
+    """Five students, collected from Moodle and graded: number i has i exercises right."""
+    found = Class(tmp_path / "grading")
+    found.folder.mkdir()
+    return found
+
+
+@pytest.fixture
+def graded(school: Class) -> Class:
+    for who in CLASS:
+        folder = school.submitted / f"user{who.i}" / FFN
+        folder.mkdir(parents=True)
+        (folder / f"{FFN}.ipynb").write_bytes(who.data)
+    exports.grade(school, {who.i: f"user{who.i}" for who in CLASS})
+    return school
+
+
+def client(school: Class, base: str = ADDRESS) -> TestClient:
+    """Somebody without the token."""
+    return TestClient(pages.make(school, TOKEN), base_url=base, follow_redirects=False)
+
+
+def entered(school: Class) -> TestClient:
+    """Somebody who has opened the address that the command printed."""
+    found = client(school)
+    assert found.get("/", params={"token": TOKEN}).status_code == 303
+    return found
+
+
+# Who may see it
+
+
+def test_nobody_without_the_token_sees_anything(graded: Class) -> None:
+    for path in ("/", "/collect", f"/assignment/{FFN}", f"/report/{FFN}", "/student/user1", "/no/such/page"):
+        for params in ({}, {"token": "wrong"}):
+            answer = client(graded).get(path, params=params)
+            assert answer.status_code == 403 and "user1" not in answer.text
+    assert client(graded).post("/grading").status_code == 403
+
+
+def test_the_address_with_the_token_leaves_a_cookie_for_this_page_alone_and_no_token_behind(graded: Class) -> None:
+    answer = client(graded).get("/", params={"token": TOKEN})
+    assert answer.headers["location"] == "/"
+    assert "HttpOnly" in answer.headers["set-cookie"] and "SameSite=strict" in answer.headers["set-cookie"]
+    assert FFN in entered(graded).get("/").text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8765", "10.0.0.5:8765", ""])
+def test_no_other_name_of_this_machine_is_answered(graded: Class, host: str) -> None:
+    found = entered(graded)
+    assert found.get("/", headers={"host": host}).status_code == 403
+
+
+def test_a_form_of_another_page_is_refused(graded: Class) -> None:
+    found = entered(graded)
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:9999"):
+        assert found.post("/grading/stop", headers={"origin": origin}).status_code == 403
+    assert found.post("/grading/stop", headers={"origin": ADDRESS}).status_code == 303
+
+
+def test_every_page_forbids_scripts_and_frames(graded: Class) -> None:
+    found = entered(graded)
+    for path in (
+        "/",
+        "/collect",
+        "/grading",
+        f"/assignment/{FFN}",
+        f"/report/{FFN}",
+        "/student/user1",
+        f"/student/user1/page/{FFN}",
+        "/nothing",
+    ):
+        answer = found.get(path)
+        assert "default-src 'none'" in answer.headers["content-security-policy"], path
+        assert "<script" not in answer.text and answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/student/..%2f..%2fetc", "/student/.hidden", "/student/user1/page/passwd", "/assignment/99_nothing", "/report/x"],
+)
+def test_names_that_are_none_are_one_clear_line(graded: Class, path: str) -> None:
+    answer = entered(graded).get(path)
+    assert answer.status_code in (400, 404) and "To the class" in answer.text
+
+
+def test_a_students_own_words_are_shown_as_words(graded: Class) -> None:
+    folder = graded.submitted / "user1" / "<img src=x onerror=alert(1)>"
+    folder.mkdir()
+    text = entered(graded).get("/").text
+    assert "<img" not in text and "&lt;img" in text
+
+
+# What it shows and does
+
+
+def test_the_class_its_students_and_their_answers_are_there(graded: Class) -> None:
+    found = entered(graded)
+    assert re.search(rf"{FFN}.*?5</td>.*?5</td>", found.get("/").text, re.S)
+    table = found.get(f"/assignment/{FFN}").text
+    assert all(f"/student/user{who.i}" in table for who in CLASS)
+    assert f"{exports.points(3):g}/" in found.get("/student/user3").text
+    assert "the answer of number 2" in found.get("/student/user2/why/ffn_forward").text
+    assert "Your answer" in found.get(f"/student/user4/page/{FFN}").text
+    assert "<svg" in found.get(f"/report/{FFN}").text
+    assert "user3" not in found.get(f"/report/{FFN}", params={"hide": ""}).text
+
+
+def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(school: Class, tmp_path: Path) -> None:
+    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
+    sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
+    found = entered(school)
+    files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
+    preview = found.post("/collect", files=files).text
+    assert "5 new attempts" in preview and not school.submitted.exists()
+    fields = dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview))
+    done = found.post("/collect/carry-out", data=fields).text
+    assert "5 put into submitted/" in done
+    assert set(exports.handed_in_by(school).values()) == {who.sis for who in CLASS}
+    assert "choose it again" in found.post("/collect/carry-out", data=fields).text, "what was used is gone"
+
+
+def test_no_file_and_no_export_are_one_clear_line(school: Class) -> None:
+    found = entered(school)
+    assert "choose the zip" in found.post("/collect", data={"assignment": ""}).text
+    answer = found.post("/collect", files=[("export", ("a.zip", b"PK\x03\x04 broken"))])
+    assert answer.status_code in (200, 400) and "Traceback" not in answer.text
+    for name in ("../../etc/passwd", "0123456789abcdef-x/../y", "x"):
+        assert "choose it again" in found.post("/collect/carry-out", data={"export": name}).text
+
+
+def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: Class, tmp_path: Path) -> None:
+    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
+    sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
+    shutil.rmtree(graded.submitted)
+    found = entered(graded)
+    files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
+    preview = found.post("/collect", files=files).text
+    found.post("/collect/carry-out", data=dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview)))
+    exports.grade(graded, {who.i: who.sis for who in CLASS})
+    form = {"system": "moodle", "what": "grades", "with_unread": "on"}
+    shown = found.post(f"/give-back/{FFN}", data=form, files=[("sheet", ("sheet.csv", sheet.read_bytes()))]).text
+    assert "would be given back" in shown
+    (kept,) = re.findall(r'name="sheet" value="([^"]+)"', shown)
+    answer = found.post(f"/give-back/{FFN}/download", data=form | {"sheet": kept})
+    assert "attachment" in answer.headers["content-disposition"]
+    rows = {row["Identifier"]: row["Grade"] for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
+    policy_free = {f"Participant {who.participant}": rows[f"Participant {who.participant}"] for who in CLASS}
+    assert policy_free["Participant 123453"] == f"{exports.points(3):.2f}"
+
+
+# With a class of a thousand
+
+
+def test_pages_of_a_large_class_are_read_once_as_long_as_nothing_changes(
+    graded: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = entered(graded)
+    found.get("/")
+    reads: list[str] = []
+    honest = Policy.read_book
+
+    def read(self: Policy, book: Any, name: str) -> Any:
+        reads.append(name)
+        return honest(self, book, name)
+
+    monkeypatch.setattr(Policy, "read_book", read)
+    found.get("/"), found.get(f"/assignment/{FFN}")
+    assert reads == []
+    exports.grade(graded, {1: "user1"}, {1: 4})
+    assert f"{exports.points(4):g}/" in found.get(f"/assignment/{FFN}").text and reads
+
+
+# The command, and the whole way in a real browser
+
+
+@contextlib.contextmanager
+def served(school: Class) -> Iterator[str]:
+    """The command `autograder desk`; its address."""
+    command = [sys.executable, "-c", "from autograder.cli import main; main()", "desk", "--grading", str(school.folder)]
+    process = subprocess.Popen([*command, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    try:
+        assert process.stdout
+        line = process.stdout.readline()
+        yield re.findall(r"http://\S+", line)[0]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_a_port_that_is_in_use_is_one_clear_line(school: Class) -> None:
+    with served(school) as address:
+        port = int(re.findall(r":(\d+)/", address)[0])
+        with pytest.raises(UserError, match=f"port {port} can't be listened at"):
+            pages.serve(pages.make(school), port, lambda address: None)
+
+
+AXE = Path(sys.prefix) / "hub" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds on a page, WCAG 2.1 A and AA. It is put beside the page's own policy, which forbids scripts."""
+    page.context.add_init_script(path=str(AXE))
+    page.reload()
+    found = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found["violations"]]
+
+
+@needs_bubblewrap
+@needs_chromium
+def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from lab import PATIENCE, SCREENSHOTS, browser
+
+    SCREENSHOTS.mkdir(exist_ok=True)
+    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
+    sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
+    with served(school) as address, browser() as chromium:
+        context = chromium.new_context(java_script_enabled=False, viewport={"width": 1200, "height": 850})
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("link", name="Collect", exact=True).first.click()
+        page.get_by_label("The zip with the submissions").set_input_files(export)
+        page.get_by_label("Who is who").set_input_files(sheet)
+        page.get_by_role("button", name="Look at it").click()
+        page.get_by_role("button", name="Collect these").click()
+        page.screenshot(path=str(SCREENSHOTS / "desk_collected.png"))
+        page.get_by_role("button", name="Grade what is new").click()
+        playwright.expect(page.get_by_text("Everything is graded.")).to_be_visible(timeout=2 * PATIENCE)
+        page.get_by_role("link", name="To the class").click()
+        page.screenshot(path=str(SCREENSHOTS / "desk_class.png"))
+        page.get_by_role("link", name=FFN).click()
+        page.screenshot(path=str(SCREENSHOTS / "desk_assignment.png"))
+        page.get_by_role("link", name="give back").click()
+        page.get_by_label("Its sheet").set_input_files(sheet)
+        page.get_by_label("Also of those").check()
+        page.get_by_role("button", name="Look at it").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download the file").click()
+        rows = csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig")))
+        assert {row["Maximum Grade"] for row in rows} == {f"{FULL:.2f}"}
+
+
+@needs_bubblewrap
+@needs_chromium
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make setup`, with npm")
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/collect", f"/assignment/{FFN}", f"/report/{FFN}", "/student/user1", f"/give-back/{FFN}", "/grading"],
+)
+def test_everybody_can_use_a_page(path: str, graded: Class) -> None:
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    from lab import browser
+
+    with served(graded) as address, browser() as chromium:
+        page = chromium.new_page()
+        page.goto(address)
+        page.goto(address.split("/?")[0] + path)
+        assert violations(page) == []
