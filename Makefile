@@ -10,6 +10,7 @@ BIN := .venv/bin
 START := $(PYTHON) course/start.py --venv .venv $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
 INSTALLED := .venv/autograder-installed.txt
 OTTER := .venv/otter/bin/otter
+PROXY := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.
 define SYSTEM_PACKAGES
@@ -17,6 +18,7 @@ bubblewrap|bwrap|grading in the jail, and its tests
 uidmap|newuidmap|grading as another user than root
 chromium|chromium|the tests in a browser
 postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
+npm|npm|the tests with a JupyterHub, and whether everybody can use the desk's pages
 endef
 
 .PHONY: help setup system lab grade test quick build matrix luck bench soak handout
@@ -63,13 +65,20 @@ $(OTTER): $(INSTALLED)
 handout: build ## zip course/ for students into dist/
 	@$(BIN)/autograder handout
 
-setup: system $(INSTALLED) ## install everything in .venv, once; the other targets do it too
+setup: system $(INSTALLED) $(PROXY) ## install everything in .venv, once; the other targets do it too
 	@:
 
 $(INSTALLED): pyproject.toml course/pyproject.toml constraints.txt course/constraints.txt
 	@$(START) --set-up
 	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
+
+# What tests need of npm: JupyterHub's proxy, whose version 5.0 runs on the node 18 of Debian 12, and axe-core, which
+# looks whether everybody can use a page.
+$(PROXY): | system $(INSTALLED)
+	@! command -v npm >/dev/null || \
+	    npm install --silent --no-audit --no-fund --no-save --prefix .venv/hub configurable-http-proxy@5.0.1 axe-core@4.10.3 || \
+	    echo "configurable-http-proxy and axe-core can't be installed; skipped without them: the tests with a JupyterHub, and whether everybody can use a page"
 
 system: export PACKAGES := $(SYSTEM_PACKAGES)
 system: ## install missing system packages where that is allowed, name them elsewhere

@@ -49,4 +49,5 @@ c.ExecutePreprocessor.timeout = 300
 # without scripts, requests and the names of the page's own parts. `sanitize_html` leaves out what no filter sees: widgets and JavaScript.
 c.HTMLExporter.sanitize_html = True
 formgrader.set_up(c, root / grading, sample=Path(grading).name == "sample")
+c.ExchangeFactory.release_feedback = "autograder.desk.released.ReleaseFeedback"
 handed_in.nbgrader_reads_timestamps_like_this()
