@@ -180,7 +180,7 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
         hand_in(school, name, json.dumps(answered(f"{ANSWER}  # {name}")).encode())
     page = feedback.feedback_page
 
-    def fails(student: str, graded: Graded, marks: object = None) -> str:
+    def fails(student: str, graded: Graded, *given: object) -> str:
         if student == "eve" and graded.cells:
             raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
         return page(student, graded)

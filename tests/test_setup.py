@@ -72,7 +72,9 @@ def test_conda_installs_this_projects_two_packages_with_pip() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "extras"), [(COURSE, ()), (ROOT, ("test", "dask", "postgresql"))], ids=["ffnlab", "autograder"]
+    ("folder", "extras"),
+    [(COURSE, ()), (ROOT, ("test", "dask", "hub", "postgresql", "report"))],
+    ids=["ffnlab", "autograder"],
 )
 def test_every_direct_dependency_is_pinned_within_its_range(folder: Path, extras: tuple[str, ...]) -> None:
     pinned = pins(folder / "constraints.txt")
@@ -292,11 +294,23 @@ def test_make_setup_is_silent_when_there_is_nothing_to_do(tmp_path: Path) -> Non
         shutil.copy(ROOT / file, tmp_path / file)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "autograder-installed.txt").touch()
-    for name in ("bwrap", "newuidmap", "chromium"):
+    program(tmp_path / ".venv" / "hub" / "node_modules" / ".bin", "configurable-http-proxy")
+    for name in ("bwrap", "newuidmap", "chromium", "npm"):
         program(tmp_path / "bin", name)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     result = run("make", "--no-print-directory", "setup", cwd=tmp_path, PATH=path)
     assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_make_setup_installs_the_hubs_proxy_where_there_is_npm_and_goes_on_where_that_fails(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    program(tmp_path / "bin", "npm", f'echo "$@" >> {tmp_path}/calls; exit 1')
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    proxy = ".venv/hub/node_modules/.bin/configurable-http-proxy"
+    old = ("-o", "system", "-o", ".venv/autograder-installed.txt")
+    result = run("make", "--no-print-directory", *old, proxy, cwd=tmp_path, PATH=path)
+    assert result.returncode == 0 and "the tests with a JupyterHub" in result.stdout
+    assert "--prefix .venv/hub configurable-http-proxy@" in (tmp_path / "calls").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -319,6 +333,7 @@ def test_a_missing_system_package_is_named_with_what_is_skipped(bare_system: Pat
         "uidmap is missing; skipped without it: grading as another user than root",
         "chromium is missing; skipped without it: the tests in a browser",
         "postgresql is missing; skipped without it: the tests with a PostgreSQL gradebook",
+        "npm is missing; skipped without it: the tests with a JupyterHub, and whether everybody can use the desk's pages",
     ]
 
 
@@ -328,7 +343,13 @@ def test_root_gets_missing_system_packages_installed(bare_system: Path, tmp_path
     program(bare_system, "apt-get", f'echo "$@" >> {tmp_path}/calls')
     run("make", "--no-print-directory", "system", PATH=str(bare_system))
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert calls == ["-qq update", "-qq install -y uidmap", "-qq install -y chromium", "-qq install -y postgresql"]
+    assert calls == [
+        "-qq update",
+        "-qq install -y uidmap",
+        "-qq install -y chromium",
+        "-qq install -y postgresql",
+        "-qq install -y npm",
+    ]
 
 
 def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) -> None:

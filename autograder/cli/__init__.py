@@ -9,13 +9,20 @@ import traceback
 from pathlib import Path
 
 # isort: off
-from autograder.cli import grading, authors  # each adds its commands, in the order of `--help`
+from autograder.cli import (
+    grading,
+    exchanging,
+    exporting,
+    reading,
+    serving,
+    authors,
+)  # each adds its commands, in the order of `--help`
 
 # isort: on
 from autograder.cli.shared import app, shown
 from autograder.house import UserError
 
-__all__ = ["app", "authors", "grading", "main"]
+__all__ = ["app", "authors", "exchanging", "exporting", "grading", "main", "reading", "serving"]
 
 OF_THE_FILE_SYSTEM = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO,

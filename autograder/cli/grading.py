@@ -195,7 +195,9 @@ def _grade(
             sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
             raise typer.Exit(130) from None
     from autograder.desk import feedback, gradebook, log, report
+    from autograder.desk.policy import Policy
 
+    policy = Policy.of(school)
     if asked.dry:
         report.of_changes(console, assignment, changes)
         console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
@@ -204,9 +206,10 @@ def _grade(
         if forget_manual:
             count = book.forget_manual(assignment, asked.student)
             console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
-            feedback.write_again(school, assignment, book, asked.student)
+            feedback.write_again(school, assignment, book, asked.student, grades=policy.grades(book, assignment))
+        policy.enter_dates(book, assignment)
         attempts, marks = book.latest(assignment, asked.student), book.marks(assignment, asked.student)
-        report.of_class(console, assignment, attempts, marks)
+        report.of_class(console, assignment, attempts, marks, grades=policy.grades(book, assignment))
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
@@ -234,8 +237,10 @@ def feedback(
     with importing():
         from autograder.desk import feedback as pages
         from autograder.desk import gradebook
+        from autograder.desk.policy import Policy
 
     school, console = class_or_sample(grading, db_url), console_of()
+    policy = Policy.of(school)
     with alone(school), gradebook.Book(school) as book:
         names = [known(name) for name in assignment or []] or book.assignments()
         if not names:
@@ -243,7 +248,8 @@ def feedback(
         for name in names:
             with bar(console) as progress:
                 task = progress.add_task(name, total=None, rate="")
-                done = pages.write_again(school, name, book, student, partial(progress.advance, task))
+                grades = policy.grades(book, name)
+                done = pages.write_again(school, name, book, student, partial(progress.advance, task), grades)
             console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
             if done.left:
                 console.print(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,6 +19,9 @@ from rich.progress import (
 )
 
 from autograder.house import Class, UserError, root
+
+if TYPE_CHECKING:
+    from autograder.desk.gradebook import Book
 
 app = typer.Typer(
     help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
@@ -60,6 +63,20 @@ def class_or_sample(folder: Path | None, db_url: str | None) -> Class:
     school = class_of(folder, db_url)
     sample = Class(root() / "grading" / "sample", db_url)
     return sample if folder is None and school.is_empty() and not sample.is_empty() else school
+
+
+def book_of(school: Class) -> Book:
+    """The gradebook of a class that was graded; one that is not there is not made.
+
+    Raises:
+        UserError: there is none.
+    """
+    path = school.db_url.removeprefix("sqlite:///")
+    if path != school.db_url and not Path(path).exists():
+        raise UserError(f"nothing has been graded in {school.folder}: run `autograder grade` first")
+    from autograder.desk import gradebook
+
+    return gradebook.Book(school)
 
 
 def source_of(file: Path) -> str:
