@@ -62,8 +62,8 @@ $(OTTER): $(INSTALLED)
 	@.venv/otter/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt otter-grader==7.0.0
 	@touch $@
 
-handout: build ## zip course/ for students into dist/
-	@$(BIN)/autograder handout
+handout: build ## zip the class's notebooks for students into dist/
+	@$(BIN)/autograder handout $(ARGS)
 
 setup: system $(INSTALLED) $(PROXY) ## install everything in .venv, once; the other targets do it too
 	@:

@@ -110,7 +110,10 @@ def appending(path: Path) -> Iterator[TextIO]:
 
 
 LOCK = ".lock"
-KEPT = ("autograded", "feedback", ".markings", "hidden_draws.json", "grading.log", "gradebook.db")
+KEPT = (
+    "autograded", "collected", "feedback", "uploads", ".markings", "hidden_draws.json", "grading.log", "gradebook.db",
+    "report.html", "roster.csv",
+)  # fmt: skip
 
 
 @contextlib.contextmanager

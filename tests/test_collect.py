@@ -470,10 +470,75 @@ def test_where_not_all_say_when_somebody_says_which_is_the_latest(school: Class,
     assert not collect(school, archive).needs_somebody and set(handed_in_by(school)) == {0}
 
 
+# When: Moodle says it on the worksheet alone
+
+
+@pytest.mark.parametrize(
+    ("german", "text"),
+    [
+        (False, "Wednesday, 13 March 2024, 10:15 PM"),
+        (False, "Wednesday, 13 March 2024, 22:15"),
+        (True, "Mittwoch, 13. März 2024, 22:15"),
+    ],
+)
+def test_moodles_times_are_the_worksheets(german: bool, text: str, school: Class, tmp_path: Path) -> None:
+    listed = worksheet(tmp_path / "list.csv", CLASS, german)
+    usual = "Mittwoch, 13. März 2024, 10:15" if german else "Wednesday, 13 March 2024, 10:15 AM"
+    listed.write_bytes(listed.read_bytes().replace(usual.encode(), text.encode(), 1))
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    found = collect(school, archive, listed, zone=ZoneInfo("Europe/Berlin"))
+    assert {row.student: row.at for row in found.rows} == {
+        who.sis: "2024-03-13 09:15" if who.i else "2024-03-13 21:15" for who in CLASS
+    }
+    assert "its times are the worksheet's, read as times of Europe/Berlin, shown in UTC" in found.notes
+    told = (school.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
+    assert told == "2024-03-13 21:15:00.000000 UTC"
+
+
+@pytest.mark.parametrize(
+    "text", ["-", "", "mercredi 13 mars 2024, 10:15", "Wednesday, 99 March 2024, 10:15 AM", "x, 1 Mai"]
+)
+def test_a_time_that_can_not_be_read_is_none(text: str, school: Class, tmp_path: Path) -> None:
+    listed = worksheet(tmp_path / "list.csv", CLASS)
+    listed.write_bytes(listed.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
+    found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    assert {row.student for row in found.rows if not row.at} == {CLASS[0].sis}
+    assert not (school.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
+
+
+def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
+    participants = sheet(
+        tmp_path / "people.csv",
+        [
+            ["First name", "Last name", "ID number", "Email address"],
+            *([w.first, w.last, w.sis, w.email] for w in CLASS),
+        ],
+    )
+    found = collect(school, archive, participants)
+    assert "Moodle exports no times: they stand on the grading worksheet, for --roster" in found.notes
+    settle(school, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
+    collect(school, archive)
+    stamped = school.submitted / CLASS[0].sis / FFN / "timestamp.txt"
+    assert not stamped.exists()
+    found = collect(school, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
+    assert (found.new, found.known) == (0, 1)
+    assert stamped.read_text(encoding="utf-8") == "2024-03-13 10:15:00.000000 UTC"
+
+
+def test_a_teams_number_has_no_participants_time(school: Class, tmp_path: Path) -> None:
+    name = f"The team_{CLASS[0].participant}_assignsubmission_file/{FFN}.ipynb"
+    found = collect(
+        school, export(tmp_path / "a.zip", {name: CLASS[0].data}), worksheet(tmp_path / "list.csv", CLASS), dry_run=True
+    )
+    assert [row.at for row in found.rows] == [""]
+
+
 def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(
     school: Class, tmp_path: Path
 ) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
+    list_of.write_bytes(list_of.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"-"))
     archive = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
     path = school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb"
     path.parent.mkdir(parents=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from autograder.cli.shared import app, bar, console_of, notebook_of, shown
+from autograder.cli.shared import Grading, app, bar, class_of, console_of, notebook_of, shown
 from autograder.house import Class, UserError, alone, assignments, importing, known, root
 
 
@@ -134,11 +134,15 @@ def sample(
 @app.command()
 def handout(
     target: Annotated[Path, typer.Argument(help="The zip file.")] = Path("dist/course.zip"),
+    grading: Grading = None,
 ) -> None:
-    """Zip course/ for students."""
+    """Zip course/ for students: the notebooks that the class's course.toml names, or all."""
     from autograder.authoring import build as builder
+    from autograder.desk.policy import Policy
 
-    typer.echo(f"{shown(builder.handout(target))}")
+    names = Policy.of(class_of(grading, None)).notebooks
+    builder.handout(target, names)
+    typer.echo(f"{shown(target)}: {len(names)} notebook{'s' * (len(names) != 1)}, {', '.join(names)}")
 
 
 @app.command()

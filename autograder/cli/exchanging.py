@@ -98,12 +98,12 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
     _lines(console, found.notes, "dim")
     shown_rows = sorted(found.rows, key=lambda row: not row.asks)[:MOST]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("file", "student", "notebook", "attempt", "time (UTC)"):
+    for title in ("student", "name", "file", "notebook", "attempt", "time (UTC)"):
         table.add_column(title, overflow="fold", justify="right" if title == "attempt" else "left")
     table.add_column("would happen" if dry_run else "what happened", overflow="fold")
     for row in shown_rows:
         what = Text(row.what, style="bold red" if row.asks else "")
-        table.add_row(*map(Text, (row.file, row.student, row.notebook, row.attempt, row.at)), what)
+        table.add_row(*map(Text, (row.student, row.name, row.short, row.notebook, row.attempt, row.at)), what)
     if shown_rows:
         console.print(table)
     if len(found.rows) > MOST:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from autograder.desk import handed_in, ledger, lms, manifest
-from autograder.desk.lms import archive, blackboard, brightspace
+from autograder.desk.lms import archive, blackboard, brightspace, moodle
 from autograder.desk.lms.archive import Refused
 from autograder.desk.lms.exchange import SECRET
 from autograder.desk.lms.handin import HandIn
+from autograder.desk.lms.sheets import Sheet
 from autograder.desk.manifest import Manifest, Record
 from autograder.desk.roster import Roster, Student
 from autograder.desk.settle import FILE as SETTLE
@@ -41,6 +42,12 @@ class Row:
     at: str
     what: str
     asks: bool = False
+    name: str = ""
+
+    @property
+    def short(self) -> str:
+        """The file's own name where the rest says only whose it is."""
+        return self.file.split("/")[-1] if self.student and not self.file.endswith("/") else self.file
 
 
 @dataclass
@@ -90,7 +97,7 @@ def collect(
     with archive.opened(source) as opened:
         export = lms.read(opened, zone)
         plan = _Plan(school, opened, export)
-        plan.take_lists(rosters)
+        plan.take_lists(rosters, zone)
         plan.read(assignment, zone)
         plan.file(match_names)
         if not dry_run:
@@ -112,11 +119,21 @@ class _Plan:
         self.writing: list[tuple[Manifest, Record, Callable[[], bytes]]] = []
         self.assignments = assignments()
 
-    def take_lists(self, files: Sequence[Path]) -> None:
+    def take_lists(self, files: Sequence[Path], zone: tzinfo | None) -> None:
+        """Take over who is who, and from Moodle's worksheet when they handed in."""
+        times: dict[tuple[str, str], datetime] = {}
         for file in files:
             title, number, doubts = self.roster.extend(file)
             self.found.notes.append(f"{file.name}: {title}, {number} {'person' if number == 1 else 'people'}")
             self.found.doubts += doubts
+            times |= moodle.times(Sheet.read(file), zone)
+        if self.export.system == moodle.NAME:
+            hand_ins = moodle.with_times(self.export.hand_ins, times)
+            self.export = replace(self.export, hand_ins=hand_ins)
+            if any(one.at for one in hand_ins):
+                self.found.notes.append(f"its times are the worksheet's, read as {_clock(zone)}, shown in UTC")
+            else:
+                self.found.notes.append("Moodle exports no times: they stand on the grading worksheet, for --roster")
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
@@ -139,7 +156,7 @@ class _Plan:
         for submission in self.submissions:
             submission.expected = submission.first.assignment or expected
         if self.export.system in (blackboard.NAME, brightspace.NAME):
-            self.found.notes.append(f"its times name no zone: read as {zone or 'times of this computer'}, shown in UTC")
+            self.found.notes.append(f"its times name no zone: read as {_clock(zone)}, shown in UTC")
 
     def file(self, match_names: bool) -> None:
         """Find each submission's students and notebook, and number what is new."""
@@ -176,7 +193,9 @@ class _Plan:
 
     def _line(self, hand_in: HandIn, student: str, notebook: str, attempt: str, what: str, asks: bool = False) -> None:
         at = f"{hand_in.at.astimezone(UTC):%Y-%m-%d %H:%M}" if hand_in.at else ""
-        self.found.rows.append(Row(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks))
+        known_as = self.roster.students[student].name if student in self.roster.students else ""
+        name = in_a_line(known_as or hand_in.name, 80)
+        self.found.rows.append(Row(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks, name))
 
     def _said(self, submission: Submission) -> dict[str, str]:
         """By its name in the archive, of which assignment somebody has said that a file is the notebook."""
@@ -230,6 +249,8 @@ class _Plan:
         known_ones = {record.key: record for record in kept.records.get(student.id, ()) if record.attempt}
         record = self._record(kept, submission, student, file, is_attempt=True)
         if before := known_ones.get(record.key):
+            if record.when and not before.when:  # its worksheet came later than its zip
+                kept.date(before, record.at)
             latest = kept.latest(student.id)
             what = "here already" + (f"; attempt {latest.attempt} counts" if latest and latest != before else "")
             self._line(file.hand_in, student.id, kept.assignment, str(before.attempt), what)
@@ -382,6 +403,10 @@ class _Plan:
 
         with gradebook.Book(self.school) as book:
             book.introduce({one: _known_as(self.roster.students[one]) for one in ids})
+
+
+def _clock(zone: tzinfo | None) -> str:
+    return f"times of {zone}" if zone else "times of this computer"
 
 
 def _known_as(student: Student) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,13 @@ class Manifest:
 
     def add(self, record: Record) -> None:
         self.records.setdefault(record.student, []).append(record)
+
+    def date(self, record: Record, at: str) -> None:
+        """Write down when an attempt was handed in, which was not known before."""
+        listed = self.records[record.student]
+        listed[listed.index(record)] = replace(record, at=at)
+        if latest := self.latest(record.student):
+            self.placing[record.student] = latest.number
 
     def next_number(self, student: str) -> int:
         return 1 + max((record.number for record in self.records.get(student, ())), default=0)

@@ -7,11 +7,12 @@ this assignment alone: a participant's, or, where teams hand in, a group's, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import tzinfo
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
 
 from autograder.desk.lms.archive import Entry, same
-from autograder.desk.lms.handin import HandIn, Person
+from autograder.desk.lms.handin import HandIn, Person, letters, utc
 from autograder.desk.lms.sheets import GradeSheet, Sheet
 from autograder.house import UserError
 
@@ -32,10 +33,16 @@ GROUPS = ("Group", "Groups", "Gruppe", "Gruppen")
 GRADE = ("Grade", "Bewertung")
 MAXIMUM = ("Maximum Grade", "Bestwertung")
 CHANGEABLE = ("Grade can be changed", "Bewertung kann geändert werden")
+SUBMITTED = ("Last modified (submission)", "Zuletzt geändert (Abgabe)")
 GRADED = ("Last modified (grade)", "Zuletzt geändert (Bewertung)")
 SCALE = ("Scale", "Skala")
 PARTICIPANT = re.compile(r"\D*?(\d+)")
 NOT_CHANGEABLE = {"no", "nein"}
+WHEN = re.compile(
+    r"[^\W\d]+, (?P<day>\d{1,2})\.? (?P<month>[^\W\d]+) (?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s(?P<half>AM|PM))?"
+)
+MONTHS = ("january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli")
+MONTHS += ("august", "september", "october oktober", "november", "december dezember")
 
 
 def fits(path: str) -> bool:
@@ -44,7 +51,7 @@ def fits(path: str) -> bool:
 
 
 def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-    """What was handed in, and the entries that are not understood. Moodle exports no times."""
+    """What was handed in, and the entries that are not understood. Times stand on the worksheet alone; see with_times."""
     found, unknown = [], []
     for entry in entries:
         top, _, below = same(entry.name).partition("/")
@@ -101,6 +108,39 @@ def people(sheet: Sheet) -> list[Person] | None:
             )
         )
     return found
+
+
+def times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]:
+    """When each on a worksheet handed in last, in UTC, by participant's number and name; of those whose time can be read.
+
+    zone: of whoever downloaded it, as their profile in Moodle says; this computer's where it is None.
+    """
+    first, last, whole, submitted = (sheet.column(*titles) for titles in (FIRST, LAST, FULL_NAME, SUBMITTED))
+    if sheet.column(*IDENTIFIER) != 0 or submitted is None:
+        return {}
+    read = (
+        (participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submitted])) for row in sheet.rows
+    )
+    known = ((number, letters(name), utc(when, zone)) for number, name, when in read if when)
+    return {(number, name): when for number, name, when in known if number and when}
+
+
+def with_times(found: Sequence[HandIn], known: Mapping[tuple[str, str], datetime]) -> tuple[HandIn, ...]:
+    """These hand-ins with the worksheet's times. A team's number may be a participant's too, so the name has to be the same."""
+    return tuple(replace(one, at=known.get((one.who, letters(one.name)), one.at)) for one in found)
+
+
+def _when(cell: str) -> datetime | None:
+    """The time in `Wednesday, 13 March 2024, 10:15 AM` or `Mittwoch, 13. März 2024, 10:15`; None where there is none."""
+    found = WHEN.fullmatch(cell.strip())
+    month = next((n for n, names in enumerate(MONTHS, 1) if found and found["month"].casefold() in names.split()), 0)
+    if not found or not month:
+        return None
+    hour = int(found["hour"]) % 12 + 12 * (found["half"] == "PM") if found["half"] else int(found["hour"])
+    try:
+        return datetime(int(found["year"]), month, int(found["day"]), hour, int(found["minute"]))
+    except ValueError:
+        return None
 
 
 def participant(cell: str) -> str:
