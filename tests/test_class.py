@@ -575,3 +575,5 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     report.of_changes(console, START, found)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "hello_shape 2 → 0" in said and said.index("wes") < said.index("new")
+    report.of_changes(console, START, found, lambda name: False)
+    assert "nobody's points would change" in console.file.getvalue()  # type: ignore[attr-defined]

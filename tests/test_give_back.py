@@ -50,8 +50,10 @@ from test_collect import inbound, run
 from traitlets.config import Config
 
 from autograder.desk import collect as collecting
+from autograder.desk import gradebook
 from autograder.desk.give_back import GivenBack
 from autograder.desk.give_back import give_back as giving
+from autograder.desk.policy import Policy, parts
 from autograder.house import Class, UserError
 
 MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD = SYSTEMS
@@ -312,7 +314,20 @@ def test_another_maximum_is_told(school: Class, tmp_path: Path) -> None:
     done, _ = give(
         school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS, points="100.00"), column=FFN, dry_run=True
     )
-    assert any("the sheet's maximum is 100.00, the notebook has" in note for note in done.notes)
+    assert any("the sheet's maximum is 100.00, the notebook is worth" in note for note in done.notes)
+
+
+def test_the_maximum_is_the_one_by_the_classs_rules(school: Class, tmp_path: Path) -> None:
+    of(CANVAS, school)
+    with gradebook.Book(school) as book:
+        grades = Policy.of(school).grades(book, FFN)
+    (top,) = {one.whole for one in grades.values()}
+    every = sum(parts(FFN).values())
+    assert top < every, "quizzes do not count"
+    for most, told in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
+        listed = canvas_gradebook(tmp_path / "g.csv", CLASS, points=most)
+        done, _ = give(school, "canvas", sheet=listed, column=FFN, dry_run=True, grades=grades)
+        assert any("is worth" in note for note in done.notes) == told
 
 
 def test_a_policy_may_say_what_a_student_gets(school: Class) -> None:

@@ -140,9 +140,11 @@ def handout(
     from autograder.authoring import build as builder
     from autograder.desk.policy import Policy
 
-    names = Policy.of(class_of(grading, None)).notebooks
-    builder.handout(target, names)
-    typer.echo(f"{shown(target)}: {len(names)} notebook{'s' * (len(names) != 1)}, {', '.join(names)}")
+    policy = Policy.of(class_of(grading, None))
+    builder.handout(target, policy.notebooks)
+    typer.echo(f"{shown(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
+    for name in policy.notebooks:
+        typer.echo(f"  {name:<18}{policy.maximum(name):>4g} points in this class")
 
 
 @app.command()

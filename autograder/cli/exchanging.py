@@ -43,7 +43,9 @@ def collect(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, and write nothing.")] = False,
     timezone: Annotated[
         str | None,
-        typer.Option(help="Of the clock behind times that name none, e.g. Europe/Berlin. [default: this computer's]"),
+        typer.Option(
+            help="Of the clock behind times that name none, e.g. Europe/Berlin. [default: time_zone in course.toml, or this computer's]"
+        ),
     ] = None,
     match_names: Annotated[
         bool,
@@ -63,7 +65,7 @@ def collect(
     from autograder.desk.policy import Policy
 
     school, console = class_of(grading, db_url), console_of()
-    zone = _zone(timezone) or Policy.of(school).zone
+    zone = _zone(timezone) or Policy.of(school).clock
     if dry_run:
         found = collecting.collect(school, source, roster or (), assignment, True, zone, match_names)
     else:

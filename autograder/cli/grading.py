@@ -199,7 +199,7 @@ def _grade(
 
     policy = Policy.of(school)
     if asked.dry:
-        report.of_changes(console, assignment, changes)
+        report.of_changes(console, assignment, changes, partial(policy.counts, assignment))
         console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
         return
     with gradebook.Book(school) as book:

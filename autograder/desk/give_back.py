@@ -105,7 +105,7 @@ def give_back(
             raise UserError(f"nothing of {assignment} has been graded in {school.folder}")
         if not dry_run and (pages or system in (gradescope.NAME, exchange.NAME)):
             feedback.write_again(school, assignment, book, grades=grades)  # with what was given by hand since
-    work = _Work(school, system, assignment, marks, with_unread, score, dry_run)
+    work = _Work(school, system, assignment, marks, grades, with_unread, score, dry_run)
     if system == exchange.NAME:
         work.prepare_release()
     elif system == gradescope.NAME:
@@ -126,12 +126,17 @@ class _Work:
         system: str,
         assignment: str,
         marks: Mapping[str, Marks],
+        grades: Mapping[str, Grade],
         with_unread: bool,
         score: Score | None,
         dry_run: bool,
     ) -> None:
         self.school, self.system, self.assignment, self.marks, self.dry_run = school, system, assignment, marks, dry_run
         self.score = score or (lambda student: total(marks[student]).points)
+        self.worth = {
+            grades[student].whole if student in grades else total(given).max_points + total(given).waiting
+            for student, given in marks.items()
+        }
         self.roster, self.manifest = Roster.load(school), Manifest.load(school, assignment)
         self.done = GivenBack(str(lms.SYSTEMS[system].TITLE), assignment)
         unread = {
@@ -183,10 +188,10 @@ class _Work:
             for student in self.marks
             if student not in rows
         ]
-        most = {round(total(given).max_points + total(given).waiting, 6) for given in self.marks.values()}
+        most = {round(one, 6) for one in self.worth}
         for top in sorted(top for top in tops if number(top) is not None and number(top) not in most):
             self.done.notes.append(
-                f"the sheet's maximum is {top}, the notebook has {', '.join(f'{one:g}' for one in sorted(most))} points: points are given back as they are"
+                f"the sheet's maximum is {top}, the notebook is worth {', '.join(f'{one:g}' for one in sorted(most))} points in this class: they are given back as they are"
             )
         if grades.advice:
             self.done.notes.append(grades.advice)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -83,14 +84,18 @@ def of_class(
         )
 
 
-def of_changes(console: Console, assignment: str, changes: Sequence[Change]) -> None:
-    """One line for each student whose points would change: by how much, and in which exercises; those who lose first."""
+def of_changes(
+    console: Console, assignment: str, changes: Sequence[Change], counts: Callable[[str], bool] = lambda name: True
+) -> None:
+    """One line for each student whose points would change: by how much, and in which exercises; those who lose first. counts: whether an exercise does."""
 
     def told(points: float | None) -> str:
         return "–" if points is None else f"{points:g}"
 
     rows = []
-    for change in sorted(changes, key=lambda change: (change.points[1] - change.points[0], change.student)):
+    counted = [replace(one, exercises={n: e for n, e in one.exercises.items() if counts(n)}) for one in changes]
+    counted = [change for change in counted if change.exercises]
+    for change in sorted(counted, key=lambda change: (change.points[1] - change.points[0], change.student)):
         then, now = change.points
         each = "  ".join(f"{name} {told(old)} → {told(new)}" for name, (old, new) in change.exercises.items())
         rows.append((change.student, "new" if change.new else f"{now - then:+g}", each))

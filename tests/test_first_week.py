@@ -1,0 +1,197 @@
+"""docs/first_week.md: an instructor who types what stands there, from top to bottom, gets what it promises. Every command in it is run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import exports
+import pytest
+from conftest import ROOT, needs_bubblewrap
+from exports import CLASS, FFN
+from nbgrader.api import Gradebook
+
+from autograder.desk import gradebook
+from autograder.desk.policy import Policy
+from autograder.house import Class, assignments
+
+PAGE = ROOT / "docs" / "first_week.md"
+BLOCK = re.compile(r"```(sh|toml)\n(.*?)```", re.DOTALL)
+SERVERS = ("autograder desk", "jupyter lab")
+WITH_STATUS_2 = ("autograder collect", "autograder give-back")  # where somebody has to settle something
+ILL, QUESTION = "S00003", "M2"
+pytestmark = [needs_bubblewrap, pytest.mark.slow]
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The page's blocks of commands and of settings, in their order."""
+    return BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+
+
+def answered(notebook: bytes) -> bytes:
+    """A notebook with an answer to the question that a person reads."""
+    found = json.loads(notebook)
+    (cell,) = (cell for cell in found["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == QUESTION)
+    cell["source"] = "It drops hidden numbers, and only while training."
+    return json.dumps(found).encode()
+
+
+@dataclass
+class Week:
+    """An instructor's account: a home with downloads in it, a class, and what each command said."""
+
+    home: Path
+    school: Class
+    said: dict[str, str]
+
+    def environment(self) -> dict[str, str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        own = {
+            "HOME": str(self.home),
+            "PATH": path,
+            "BROWSER": "true",
+            "JUPYTER_CONFIG_DIR": str(self.home / "jupyter"),
+        }
+        return {**os.environ, **own, "AUTOGRADER_GRADING": str(self.school.folder)}
+
+    def type(self, command: str) -> None:
+        """Type a command as it stands on the page."""
+        if command.startswith(SERVERS):
+            self.said[command] = self.serve(command)
+            return
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.home, env=self.environment(), capture_output=True, text=True, check=False
+        )
+        expected = (0, 2) if command.startswith(WITH_STATUS_2) else (0,)
+        assert done.returncode in expected, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        assert "Traceback" not in done.stderr, done.stderr
+        self.said[command] = done.stdout
+
+    def serve(self, command: str) -> str:
+        """Type a command that serves until Ctrl-C, wait for its address, and press Ctrl-C."""
+        log = self.home / "server.log"
+        with log.open("w") as file:
+            server = subprocess.Popen(
+                ["bash", "-c", f"exec {command}"], cwd=self.home, env=self.environment(), stdout=file, stderr=file, start_new_session=True
+            )  # fmt: skip
+        end = time.monotonic() + 60
+        while "http://127.0.0.1" not in log.read_text(encoding="utf-8") and time.monotonic() < end:
+            assert server.poll() is None, log.read_text(encoding="utf-8")
+            time.sleep(0.1)
+        for _ in range(2):  # JupyterLab asks whether one is sure
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGINT)
+                time.sleep(0.5)
+        try:
+            server.wait(30)
+        finally:
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGKILL)
+        return log.read_text(encoding="utf-8")
+
+    def mark_by_hand(self) -> None:
+        """What a person does in formgrader: read everybody's answer, and give points."""
+        with Gradebook(self.school.db_url) as nbgraders:
+            for submission in nbgraders.assignment_submissions(FFN):
+                grade = nbgraders.find_grade(QUESTION, FFN, FFN, submission.student.id)
+                grade.manual_score, grade.needs_manual_grade = 2.0, False
+            nbgraders.db.commit()
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
+    """The whole week, typed once."""
+    home = tmp_path_factory.mktemp("home")
+    downloads, jupyter = home / "Downloads", home / "jupyter"
+    downloads.mkdir()
+    jupyter.mkdir()
+    (jupyter / "jupyter_server_config.py").write_text("c.ServerApp.allow_root = True\n", encoding="utf-8")
+    school = Class(home / "grading")
+    school.folder.mkdir()
+    files = {exports.moodle_name(who): answered(who.data) for who in CLASS[:4]}
+    files[exports.moodle_name(CLASS[4], f"{FFN}.html")] = b"<p>no notebook"
+    exports.zipped(downloads / f"FFN-{FFN}-1234.zip", files)
+    sheet = exports.worksheet(downloads / f"Grades-FFN-{FFN}-1234.csv", CLASS)
+    late = sheet.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"Saturday, 21 November 2026, 9:30 PM")
+    sheet.write_bytes(late)
+    exports.canvas_gradebook(downloads / "Grades-FFN.csv", CLASS)
+    found = Week(home, school, {})
+    for kind, text in blocks():
+        if kind == "toml":
+            path = school.folder / "course.toml"
+            path.write_text(path.read_text(encoding="utf-8") + text if path.exists() else text, encoding="utf-8")
+            continue
+        for command in text.splitlines():
+            if command.startswith(("make setup", "source ")):  # has been done, or this test would not run
+                continue
+            found.type(command)
+            if command == "jupyter lab":
+                found.mark_by_hand()
+    yield found
+
+
+def test_every_command_of_the_page_was_run(week: Week) -> None:
+    listed = [line for kind, text in blocks() if kind == "sh" for line in text.splitlines()]
+    assert listed[:2] == ["make setup", "source .venv/bin/activate"]
+    assert list(week.said) == listed[2:] and len(listed) > 15
+
+
+def test_the_handout_holds_what_the_class_works_on(week: Week) -> None:
+    names = zipfile.ZipFile(week.home / "dist" / "course.zip").namelist()
+    there = {name for name in assignments() if any(f"/{name}.ipynb" in entry for entry in names)}
+    assert there == {"00_start_here", "01_attention", FFN, "03_activations"}
+    assert "27 points in this class" in week.said["autograder handout"]
+
+
+def test_what_was_handed_in_is_collected_and_what_only_a_person_knows_is_listed(week: Week) -> None:
+    looked, did = (text for command, text in week.said.items() if command.startswith("autograder collect"))
+    assert "Nothing was written" in looked and f"no notebook: {FFN}.html" in looked
+    assert "4 new attempts, 4 put into submitted/" in did and "1 matter for a person" in did
+    assert (week.school.folder / "collected" / "settle.csv").is_file()
+
+
+def test_the_class_is_graded_read_and_reported(week: Week) -> None:
+    assert "3 to read" in week.said["autograder grade"] and "4 graded" in week.said["autograder grade"]
+    assert (week.school.folder / "report.html").stat().st_size > 10_000
+    page = (week.school.feedback / "S00000" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
+    assert "still to be read" not in page and "Late by 2 days" in page
+    assert "4 pages" in week.said["autograder feedback"]
+    assert "nobody's points would change" in week.said["autograder grade --dry-run"]
+
+
+def test_grades_go_back_with_what_was_given_by_hand_and_what_being_late_costs(week: Week) -> None:
+    (back,) = (week.home / "Downloads").glob(f"{FFN}-moodle.csv")
+    rows = {row["ID number"]: row["Grade"] for row in csv.DictReader(io.StringIO(back.read_text(encoding="utf-8-sig")))}
+    with gradebook.Book(week.school) as book:
+        grades = Policy.of(week.school).grades(book, FFN)
+    assert {who: text for who, text in rows.items() if text} == {
+        who: f"{grade.points:.2f}" for who, grade in grades.items()
+    }
+    assert grades["S00000"].penalty > 0 and grades[ILL].penalty == 0, "an extension"
+    assert (week.home / "Downloads" / f"{FFN}-moodle-pages.zip").is_file()
+    canvas = (week.home / "Downloads" / f"{FFN}-canvas.csv").read_bytes()
+    given = {who.sis: exports.SYSTEMS[1].grades(canvas).get(who.canvas) for who in CLASS[:4]}
+    assert given == {who: text for who, text in rows.items() if text}
+
+
+def test_a_dispute_is_answered_and_its_script_comes_to_the_same_verdict(week: Week) -> None:
+    told = week.said[f"autograder why {ILL} ffn_forward"]
+    assert "Attempt 1 of 1" in told
+    points = re.search(r"([\d.]+) of 4 points", told)
+    again = week.said[f"python ~/why_{ILL}.py"]
+    assert points and points[0] in again, again
+
+
+def test_the_desk_and_formgrader_open(week: Week) -> None:
+    assert all("http://127.0.0.1" in week.said[command] for command in SERVERS)
