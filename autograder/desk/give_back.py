@@ -189,9 +189,10 @@ class _Work:
             if student not in rows
         ]
         most = {round(one, 6) for one in self.worth}
+        worth = ", ".join(f"{one:g}" for one in sorted(most))
         for top in sorted(top for top in tops if number(top) is not None and number(top) not in most):
             self.done.notes.append(
-                f"the sheet's maximum is {top}, the notebook is worth {', '.join(f'{one:g}' for one in sorted(most))} points in this class: they are given back as they are"
+                f"the sheet's maximum is {top}, the notebook is worth {worth} points in this class: they are given back as they are"
             )
         if grades.advice:
             self.done.notes.append(grades.advice)

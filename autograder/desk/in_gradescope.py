@@ -13,8 +13,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
@@ -24,23 +24,22 @@ import autograder
 from autograder.desk import handed_in
 from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
-from autograder.engine.rebuild import Kind
 from autograder.house import UserError, release
 from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Mode
 from autograder.keys.problem import KeyProblem
-from autograder.marking import outline
+from autograder.marking import draws, outline
 from autograder.marking.withheld import withheld
-from ffnlab import exercises, panel
+from ffnlab import panel
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome, Verdict
 
 SETTINGS, MARKINGS = "settings.json", "markings.safetensors"
-SECONDS = 240.0  # for a submission's own computing: Gradescope ends a run after ten minutes, and half a core takes twice as long
 OURS = 520 * MIB  # what the processes that grade take, beside a submission's own
 LEAST = 96 * MIB  # of memory for a submission
-MOST_FILES = 1_000
+MOST_FILES = 50  # notebooks in one submission
+MOST_METADATA = 64 * MIB  # it holds all earlier results
 NOT_ATTEMPTED = (
     "There is no answer here: the cell is as it was handed out, or it is empty or deleted, or a line "
     "`raise NotImplementedError` (or `...`) is still in it."
@@ -50,21 +49,36 @@ CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @dataclass(frozen=True)
 class Settings:
-    """What the zip was made with. seeds: of the hidden draws. key: its version. counts, extra: by exercise, whether its points count, or come on top."""
+    """What the zip was made with.
+
+    seeds: of the hidden draws. key: its version. practice: exercises without points. extra: those whose points come on top. by_hand: questions that a
+    person reads, with their points. visibility, output_format: in Gradescope's words. limits: those that are not the usual ones, by name.
+    """
 
     assignment: str
-    seeds: dict[str, tuple[int, ...]]
+    seeds: draws.Seeds
     key: str
     torch: str
-    counts: dict[str, bool]
-    extra: dict[str, bool]
+    practice: Sequence[str] = ()
+    extra: Sequence[str] = ()
+    by_hand: Mapping[str, float] = field(default_factory=dict)
     visibility: str = "visible"
     output_format: str = "text"
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, file: Path) -> Settings:
         told = json.loads(file.read_text(encoding="utf-8"))
         return cls(**{**told, "seeds": {name: tuple(drawn) for name, drawn in told["seeds"].items()}})
+
+    @property
+    def max_points(self) -> float:
+        """Of the exercises that are graded here; extra credit comes on top."""
+        return math.fsum(map(self.max_score, outline.of_notebook(self.assignment)))
+
+    def max_score(self, exercise: outline.Outline) -> float:
+        """The maximum of one exercise."""
+        return 0.0 if exercise.name in (*self.practice, *self.extra) else round(exercise.points, 6)
 
 
 @dataclass(frozen=True)
@@ -85,7 +99,7 @@ def main() -> None:
     """Grade what lies in the folder that is given, and write its results; with `--check` beside it, try with the notebook as it was handed out."""
     home, *options = sys.argv[1:]
     try:
-        say(Path(home), checking="--check" in options)
+        run(Path(home), checking="--check" in options)
     except (NotGraded, UserError, JailBroken, KeyProblem) as error:
         _fail(str(error))
     except Exception as error:
@@ -94,41 +108,47 @@ def main() -> None:
 
 
 def _fail(why: str) -> None:
-    print(f"autograder: NOT GRADED, by no fault of the student's: {in_a_line(why, 1_000)}", flush=True)
-    print(
-        "autograder: no results.json was written, so this is no grade: mend it, and run the autograder again.",
-        flush=True,
-    )
+    print(f"autograder: NOT GRADED, by no fault of the student's: {in_a_line(why, 1_000)}")
+    print("autograder: no results.json was written, so this is no grade: mend it, and run the autograder again.")
     sys.exit(1)
 
 
-def say(home: Path, checking: bool = False) -> None:
-    """Grade one submission. home: Gradescope's /autograder."""
+def run(home: Path, checking: bool = False) -> None:
+    """Grade one submission. home: Gradescope's /autograder. Raises NotGraded, and as `pool.graded` does."""
     start = time.monotonic()
-    target = home / "results" / "results.json"
+    target, about = home / "results" / "results.json", home / "submission_metadata.json"
     target.unlink(missing_ok=True)
     private = Path(__file__).resolve().parents[2] / "class"
     settings = Settings.read(private / SETTINGS)
-    if metadata.version("torch").split("+")[0] != settings.torch:
-        raise NotGraded(
-            f"torch {metadata.version('torch')} is installed here, and {settings.torch} was where this was made"
-        )
-    found = _blank(settings.assignment) if checking else find(settings.assignment, home / "submission")
-    graded = None if found.trouble else grade(settings, found.data, private)
-    if graded and any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
-        raise NotGraded("; ".join(graded.remarks) or "an exercise could not be judged")
+    installed = metadata.version("torch").split("+")[0]
+    if installed != settings.torch:
+        raise NotGraded(f"torch {installed} is installed here, and {settings.torch} was where this was made")
     if checking:
-        print(f"autograder: {settings.assignment} can be graded here, in {time.monotonic() - start:.0f} s", flush=True)
+        grade(settings, release(settings.assignment).read_bytes(), private)
+        print(f"autograder: {settings.assignment} can be graded here, in {time.monotonic() - start:.0f} s")
         return
-    told = results(settings, found, graded, earlier(home / "submission_metadata.json"))
+    _keep_others_out(home, target.parent, about)
+    found = find(settings.assignment, home / "submission")
+    graded = None if found.trouble else grade(settings, found.data, private, about)
+    told = results(settings, found, graded)
     told["execution_time"] = round(time.monotonic() - start, 1)
     write(target, told)
-    print(f"autograder: {told['score']:g} points, in {told['execution_time']:g} s", flush=True)
+    print(f"autograder: {told['score']:g} points, in {told['execution_time']:g} s")
+    for line in _doubts(settings, about):
+        print(f"autograder: {line}")
+
+
+def _keep_others_out(home: Path, folder: Path, about: Path) -> None:
+    """A submission runs as another user: it may neither write results nor read the earlier ones, which may be hidden from its student."""
+    folder.mkdir(exist_ok=True)
+    home.chmod(0o755)
+    folder.chmod(0o755)
+    if about.exists():
+        about.chmod(0o600)
 
 
 def write(target: Path, told: Mapping[str, Any]) -> None:
-    """Write the results whole or not at all, into a folder that others may write to."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Write the results whole or not at all."""
     number, draft = tempfile.mkstemp(dir=target.parent)
     with open(number, "w", encoding="ascii") as file:
         json.dump(told, file, indent=1, allow_nan=False)
@@ -138,32 +158,60 @@ def write(target: Path, told: Mapping[str, Any]) -> None:
     os.replace(draft, target)
 
 
+def _doubts(settings: Settings, about: Path) -> Iterator[str]:
+    """What the instructor should look at: an assignment there that has another maximum than this one."""
+    try:
+        total = float(json.loads(handed_in.read(about, MOST_METADATA))["assignment"]["total_points"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return
+    ours, by_hand = settings.max_points, math.fsum(settings.by_hand.values())
+    if total not in (ours, ours + by_hand):
+        yield (
+            f"the assignment has {total:g} points on Gradescope, and {ours:g} here"
+            + (f", {ours + by_hand:g} with what a person reads" if by_hand else "")
+            + ": set it there"
+        )
+
+
 # What was handed in
 
 
 def find(assignment: str, folder: Path) -> HandedIn:
-    """The notebook of an assignment among what was handed in: the one with its cells, whatever it is called."""
-    most, expected = Limits().notebook, f"{assignment}.ipynb"
-    files = {path: _read(path, most) for path in _notebooks(folder)}
-    if not files:
+    """The notebook of an assignment among what was handed in, whatever it is called: known by its cells, as in a class."""
+    expected, paths = f"{assignment}.ipynb", _notebooks(folder)
+    if not paths:
         return HandedIn(trouble=f"There is no notebook in what you handed in. Hand in {expected}.")
-    whose = {path: _whose(data, most) for path, data in files.items()}
-    ours = [path for path, name in whose.items() if name == assignment]
-    unreadable = [path for path, name in whose.items() if name is None]
-    candidates = ours or unreadable
-    named = [path for path in candidates if path.name == expected]
-    if len(candidates) > 1 and len(named) != 1:
-        names = ", ".join(_shown(path, folder) for path in candidates)
+    if len(paths) > MOST_FILES:
         return HandedIn(
-            trouble=f"Several files may be your {assignment}: {names}. Hand in one of them, without the others."
+            trouble=f"There are more than {MOST_FILES} notebooks in what you handed in. Hand in {expected}."
         )
-    if not candidates:
-        return HandedIn(trouble=f"{_others(whose, folder)} Hand in {expected}.")
-    chosen = (named or candidates)[0]
-    notices = [f"Graded: {_shown(chosen, folder)}."] if chosen.name != expected else []
-    rest = [_shown(path, folder) for path in files if path != chosen]
-    notices += [f"Not looked at: {', '.join(rest)}."] if rest else []
-    return HandedIn(_shown(chosen, folder), files[chosen], notices=tuple(notices))
+    seen = {path: _looked_at(path) for path in paths}
+    chosen = [path for path, (whose, _) in seen.items() if whose == assignment]
+    chosen = chosen or [path for path, (whose, trouble) in seen.items() if not whose and not trouble]
+    if len(chosen) > 1:
+        chosen = [path for path in chosen if path.name == expected] or chosen
+    if len(chosen) > 1:
+        names = ", ".join(_shown(path, folder) for path in chosen)
+        return HandedIn(trouble=f"Several files may be your {assignment}: {names}. Hand in one, without the others.")
+    if not chosen:
+        said = [
+            f"{_shown(path, folder)} {trouble or f'is the notebook {whose}'}."
+            for path, (whose, trouble) in seen.items()
+        ]
+        return HandedIn(trouble=" ".join([*said[:5], f"Hand in {expected}."]))
+    return _one(chosen[0], [path for path in paths if path != chosen[0]], folder, expected, bool(seen[chosen[0]][0]))
+
+
+def _one(path: Path, others: Sequence[Path], folder: Path, expected: str, known: bool) -> HandedIn:
+    """The notebook that is graded, with what its student should know of it."""
+    name, notices = _shown(path, folder), []
+    if name != expected:
+        notices.append(f"Graded: {name}.")
+    if not known:
+        notices.append(f"Hardly a cell of {expected} is in it: is this the file that you meant?")
+    if others:
+        notices.append(f"Not looked at: {', '.join(_shown(other, folder) for other in others)}.")
+    return HandedIn(name, handed_in.read(path, Limits().notebook), notices=tuple(notices))
 
 
 def _notebooks(folder: Path) -> list[Path]:
@@ -174,65 +222,31 @@ def _notebooks(folder: Path) -> list[Path]:
         found += [Path(place, name) for name in sorted(names) if name[0] != "." and name.casefold().endswith(".ipynb")]
         if len(found) > MOST_FILES:
             break
-    return found[:MOST_FILES]
+    return found
 
 
-def _read(path: Path, most: int) -> bytes:
+def _looked_at(path: Path) -> tuple[str, str]:
+    """Which notebook of the course a file is, empty where it is none; and why it can't be read, where it can't."""
+    most = Limits().notebook
     try:
-        return handed_in.read(path, most)
-    except OSError:  # a link, a pipe: not a notebook, as the engine will say
-        return b""
-
-
-def _whose(data: bytes, most: int) -> str | None:
-    """Which assignment's exercises a notebook holds, most of them; empty where it holds none; None where it can't be read."""
-    try:
-        cells = rebuild.parse(data, most)
-    except rebuild.Unreadable:
-        return None
-    there = {cell["grade_id"].removeprefix("check-") for cell in cells} - {""}
-    count = {name: len(there & {one.name for one in outline.of_notebook(name)}) for name in exercises.NOTEBOOKS}
-    best = max(count, key=lambda name: count[name])
-    return best if count[best] else ""
-
-
-def _others(whose: Mapping[Path, str | None], folder: Path) -> str:
-    said = [f"{_shown(path, folder)} is {f'the notebook {name}' if name else 'not a notebook of this course, or its cells have lost their names'}."
-            for path, name in list(whose.items())[:5]]  # fmt: skip
-    return " ".join(said)
+        return rebuild.which(rebuild.parse(handed_in.read(path, most), most)), ""
+    except OSError as error:
+        return "", f"can't be read: {error.strerror}"
+    except rebuild.Unreadable as error:
+        return "", f"can't be read: {error}"
 
 
 def _shown(path: Path, folder: Path) -> str:
     return in_a_line(str(path.relative_to(folder)), 80)
 
 
-def _blank(assignment: str) -> HandedIn:
-    return HandedIn(f"{assignment}.ipynb", release(assignment).read_bytes())
-
-
-def earlier(file: Path) -> list[float | None]:
-    """The scores of earlier submissions, as Gradescope tells them; None where one has none."""
-    try:
-        told = json.loads(file.read_text(encoding="utf-8"))["previous_submissions"]
-        return [_number(one.get("score")) for one in told]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return []
-
-
-def _number(text: object) -> float | None:
-    try:
-        value = float(str(text))
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
 # Its grade
 
 
-def limits() -> Limits:
+def limits(settings: Settings) -> Limits:
     """What a submission may use in this container."""
-    return replace(Limits(), submission_seconds=SECONDS, memory=max(LEAST, min(Limits().memory, _memory() - OURS)))
+    usual = replace(Limits(), **settings.limits)
+    return replace(usual, memory=max(LEAST, min(usual.memory, _memory() - OURS)))
 
 
 def _memory() -> int:
@@ -246,31 +260,38 @@ def _memory() -> int:
     return min(found)
 
 
-def grade(settings: Settings, data: bytes, private: Path) -> Graded:
-    """The engine's grade of a notebook's bytes. private: what no submission may read. Raises NotGraded, and as `pool.graded` does."""
+def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded:
+    """The engine's grade of a notebook's bytes. private, more: what no submission may read. Raises NotGraded, and as `pool.graded` does."""
     job = pool.Job(
         settings.assignment,
         data,
         settings.seeds,
-        limits(),
+        limits(settings),
         settings.key,
         private / MARKINGS,
         mode=Mode.CONTAINER,
     )
-    with pool.on_this_machine(1, job.limits, job.mode, (private,)) as team:
-        for _, graded in pool.graded([("it", job)], team):
-            return graded
-    raise NotGraded("the engine has ended without a grade")
+    with pool.on_this_machine(1, job.limits, job.mode, (private, *more)) as team:
+        graded = next((found for _, found in pool.graded([("it", job)], team)), None)
+    if graded is None:
+        raise NotGraded("the engine has ended without a grade")
+    if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
+        raise NotGraded("; ".join(graded.remarks) or "an exercise could not be judged")
+    return graded
 
 
-def results(settings: Settings, found: HandedIn, graded: Graded | None, before: list[float | None]) -> dict[str, Any]:
-    """What Gradescope reads."""
-    tests = list(_tests(settings, graded))
+# What Gradescope reads
+
+
+def results(settings: Settings, found: HandedIn, graded: Graded | None) -> dict[str, Any]:
+    """All of results.json but the time that it took."""
+    tests = [
+        _test(settings, number, one, graded) for number, one in enumerate(outline.of_notebook(settings.assignment), 1)
+    ]
     score = round(math.fsum(test.get("score", 0.0) for test in tests), 6)
-    trouble = next(iter(graded.verdicts.values())).seen if graded and not graded.cells else found.trouble
     return {
         "score": score,
-        "output": "\n".join(_lines(settings, found, graded, trouble, score, before)),
+        "output": "\n".join(_lines(settings, found, graded, score)),
         "output_format": "text",
         "test_output_format": settings.output_format,
         "visibility": settings.visibility,
@@ -278,7 +299,6 @@ def results(settings: Settings, found: HandedIn, graded: Graded | None, before: 
         "tests": tests,
         "extra_data": {
             "assignment": settings.assignment,
-            "attempt": len(before) + 1,
             "notebook": found.name,
             "sha256": sha256(found.data).hexdigest() if found.name else "",
             "autograder": autograder.__version__,
@@ -290,27 +310,25 @@ def results(settings: Settings, found: HandedIn, graded: Graded | None, before: 
     }
 
 
-def _tests(settings: Settings, graded: Graded | None) -> Iterator[dict[str, Any]]:
-    """One test an exercise. Where nothing could be read, none of them says so again."""
-    for number, exercise in enumerate(outline.of_notebook(settings.assignment), 1):
-        verdict = graded.verdicts[exercise.name] if graded else None
-        test: dict[str, Any] = {
-            "name": exercise.name,
-            "number": str(number),
-            "status": "passed" if verdict and verdict.outcome is Outcome.EARNED else "failed",
-            "visibility": settings.visibility,
-            "output_format": settings.output_format,
-            "output": "",
-            "extra_data": {"outcome": verdict.outcome.value if verdict else "not graded"},
-        }
-        if settings.counts.get(exercise.name, True):
-            test["score"] = verdict.points if verdict else 0.0
-            test["max_score"] = 0.0 if settings.extra.get(exercise.name) else round(exercise.points, 6)
-        if graded and verdict and graded.cells:
-            shown = _panel(settings.assignment, verdict)
-            test["output"] = shown.html if settings.output_format == "html" else shown.text
-            test["extra_data"]["mistake"] = verdict.mistake
-        yield test
+def _test(settings: Settings, number: int, exercise: outline.Outline, graded: Graded | None) -> dict[str, Any]:
+    """An exercise as one of Gradescope's tests. Where nothing could be read, its output is empty: the reason is said once, above."""
+    verdict = graded.verdicts[exercise.name] if graded else None
+    test: dict[str, Any] = {
+        "name": exercise.name,
+        "number": str(number),
+        "status": "passed" if verdict and verdict.outcome is Outcome.EARNED else "failed",
+        "visibility": settings.visibility,
+        "output_format": settings.output_format,
+        "output": "",
+    }
+    if exercise.name not in settings.practice:
+        test["score"] = verdict.points if verdict else 0.0
+        test["max_score"] = settings.max_score(exercise)
+    if verdict:
+        shown = _panel(settings.assignment, verdict)
+        test["output"] = shown.html if settings.output_format == "html" else shown.text
+        test["extra_data"] = {"outcome": verdict.outcome.value, "mistake": verdict.mistake}
+    return test
 
 
 def _panel(assignment: str, verdict: Verdict) -> panel.Panel:
@@ -322,28 +340,17 @@ def _panel(assignment: str, verdict: Verdict) -> panel.Panel:
     return panel.of_verdict(told, outline.understood(assignment, told.exercise))
 
 
-def _lines(
-    settings: Settings, found: HandedIn, graded: Graded | None, trouble: str, score: float, before: list[float | None]
-) -> Iterator[str]:
-    listed = [one for one in outline.of_notebook(settings.assignment) if settings.counts.get(one.name, True)]
-    most = math.fsum(one.points for one in listed if not settings.extra.get(one.name))
-    if trouble:
-        yield trouble
-    yield f"{settings.assignment}: {score:g} of {most:g} points."
-    if graded and graded.cells:
-        yield from map(in_a_line, _remarks(graded))
+def _lines(settings: Settings, found: HandedIn, graded: Graded | None, score: float) -> Iterator[str]:
+    """What stands above the tests."""
+    if found.trouble:
+        yield found.trouble
+    yield f"{settings.assignment}: {score:g} of {settings.max_points:g} points."
+    if graded:
+        yield from (in_a_line(one) for one in graded.remarks if not one.startswith("graded with --jail"))
     yield from found.notices
-    left = [one.name for one in outline.of_notebook(settings.assignment) if one not in listed]
-    if left:
-        yield f"For practice, without points: {', '.join(left)}."
-    by_hand = [cell.name for cell in rebuild.template(release(settings.assignment)) if cell.kind is Kind.MANUAL]
-    if by_hand:
-        yield f"Not in this score, as your instructor reads it: {', '.join(by_hand)}."
-    if before:
-        scores = ", ".join("–" if one is None else f"{one:g}" for one in before)
-        yield f"This is attempt {len(before) + 1}; before: {scores}."
-
-
-def _remarks(graded: Graded) -> list[str]:
-    """What the engine remarked; how it was graded is in the results' data."""
-    return [remark for remark in graded.remarks if not remark.startswith("graded with --jail")]
+    if settings.practice:
+        yield f"For practice, without points: {', '.join(settings.practice)}."
+    if settings.extra:
+        yield f"Extra credit, on top of the maximum: {', '.join(settings.extra)}."
+    if settings.by_hand:
+        yield f"Not in this score, as your instructor reads it: {', '.join(settings.by_hand)}."

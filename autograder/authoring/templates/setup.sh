@@ -9,21 +9,37 @@ source=$home/source
 project=$source/project
 python=${AUTOGRADER_PYTHON:-$source/venv/bin/python}
 
-# 3.11 or newer, and able to make an environment.
-is_good() { command -v "$1" >/dev/null && "$1" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+# 3.11 or newer, able to make an environment, and not in a folder that other users are kept out of. No candidate for 3.11.0, as Ubuntu 22.04 has it:
+# whoever is on the same machine can make its multiprocessing run code as root (CVE-2022-42919).
+is_good() {
+    command -v "$1" >/dev/null && "$1" -c '
+import ensurepip, os, pathlib, sys
+open_to_all = all(place.stat().st_mode & 1 for place in pathlib.Path(os.__file__).resolve().parents)
+sys.exit(not open_to_all or sys.version_info < (3, 11, 0, "final"))' 2>/dev/null
+}
+
+# The first good Python; with `install`, after trying to install it.
+choose() {
+    for name in python3.11 python3.12 python3.13 python3; do
+        if [ "${1:-}" = install ]; then
+            DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$name" "$name-venv" </dev/null || continue
+        fi
+        if is_good "$name"; then found=$name; return 0; fi
+    done
+    return 1
+}
+
+add_newer_pythons() {
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y software-properties-common </dev/null &&
+        add-apt-repository -y ppa:deadsnakes/ppa && apt-get -qq update
+}
 
 if [ -z "${AUTOGRADER_PYTHON:-}" ]; then
-    found=
-    for name in python3.11 python3.12 python3.13 python3; do
-        if is_good "$name"; then found=$name; break; fi
-    done
-    if [ -z "$found" ]; then
+    if ! choose; then
         apt-get -qq update
-        for name in python3.11 python3.12 python3.13; do
-            if DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$name" "$name-venv" && is_good "$name"; then found=$name; break; fi
-        done
+        choose install || { add_newer_pythons && choose install; } ||
+            { echo "autograder: there is no Python 3.11 or newer here, and none could be installed" >&2; exit 1; }
     fi
-    if [ -z "$found" ]; then echo "autograder: there is no Python 3.11 or newer here, and none could be installed" >&2; exit 1; fi
     "$found" -m venv "$source/venv"
     # Where PyTorch's own index has the version without CUDA, that is taken: it is gigabytes smaller.
     "$python" -m pip install --quiet --no-cache-dir --disable-pip-version-check \
@@ -33,7 +49,8 @@ fi
 "$python" -m compileall -q "$project"
 
 # Students' code runs as other users. They may read what it needs, and nothing else of this project: not the key, not the hidden inputs.
-chmod go+x "$home" "$source"
+chmod 755 "$home" "$source"
+find "$home" -maxdepth 2 -name '*.zip' -exec chmod go-rwx {} + # what this was unpacked from, if it is still there
 chmod -R go-rwx "$project"
 chmod go+x "$project" "$project/autograder" "$project/course"
 chmod -R go+rX "$project/autograder/jail" "$project/course/ffnlab"

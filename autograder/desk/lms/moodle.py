@@ -41,8 +41,10 @@ NOT_CHANGEABLE = {"no", "nein"}
 WHEN = re.compile(
     r"[^\W\d]+, (?P<day>\d{1,2})\.? (?P<month>[^\W\d]+) (?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s(?P<half>AM|PM))?"
 )
-MONTHS = ("january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli")
-MONTHS += ("august", "september", "october oktober", "november", "december dezember")
+MONTHS = (
+    "january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli", "august",
+    "september", "october oktober", "november", "december dezember",
+)  # fmt: skip
 
 
 def fits(path: str) -> bool:

@@ -1,0 +1,588 @@
+"""Gradescope: the zip that `autograder gradescope` makes, unpacked and run in a folder laid out like its container, and the results that Gradescope reads.
+
+Gradescope itself, its image and its network can't be had here; docs/gradescope.md says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from packaging.utils import canonicalize_name
+from test_rebuild import ANSWER, answered
+from typer.testing import CliRunner
+
+from autograder import keys
+from autograder.authoring import gradescope as zips
+from autograder.cli import app
+from autograder.desk import in_gradescope
+from autograder.desk.policy import Policy
+from autograder.engine.graded import Graded
+from autograder.house import Class, UserError, release
+from autograder.jail.limits import MIB
+from autograder.keys.key import Answer
+from autograder.marking import draws, outline
+from ffnlab import exercises
+from ffnlab.verdict import not_attempted, not_earned
+
+START, OTHER = "00_start_here", "02_feed_forward"
+SECRET = "5ec4e7" * 10 + "abcd"  # of a class, which no zip may hold
+# What Gradescope knows: gradescope-autograders.readthedocs.io, "specs"
+VISIBILITIES = {"visible", "hidden", "after_due_date", "after_published"}
+FORMATS = {"text", "html", "simple_format", "md", "ansi"}
+KNOWN = {
+    "score", "execution_time", "output", "output_format", "test_output_format", "test_name_format", "visibility",
+    "stdout_visibility", "extra_data", "tests", "leaderboard",
+}  # fmt: skip
+KNOWN_OF_A_TEST = {
+    "score", "max_score", "status", "name", "name_format", "number", "output", "output_format", "tags", "visibility", "extra_data",
+}  # fmt: skip
+ABOUT = {
+    "id": 7,
+    "created_at": "2026-11-22T14:22:32.365935-07:00",
+    "assignment": {"id": 25, "course_id": 3, "title": "Start here", "due_date": None, "total_points": "20.0"},
+    "users": [{"id": 1, "email": "ana@example.edu", "name": "Ana Ruiz"}],
+    "previous_submissions": [{"submission_time": "2026-11-21T10:00:00.0-07:00", "score": 0.0, "results": {}}],
+}
+
+
+def as_bytes(notebook: object) -> bytes:
+    return json.dumps(notebook).encode()
+
+
+def solved() -> bytes:
+    return as_bytes(answered(ANSWER))
+
+
+def kept(name: str) -> Answer:
+    """A mistake of the marking guide by its name."""
+    return next(answer for answer in keys.find("hello_shape").mistakes if answer.mistake == name)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How run_autograder ended: its status, what it printed for the instructor, and results.json, if there is one."""
+
+    status: int
+    printed: str
+    results: dict[str, Any] | None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        assert self.results is not None and self.status == 0, self.printed
+        return self.results
+
+    def test(self, name: str) -> dict[str, Any]:
+        return next(test for test in self.told["tests"] if test["name"] == name)
+
+
+@dataclass(frozen=True)
+class Container:
+    """Gradescope's folders. zip: what was uploaded. said: what making it printed."""
+
+    home: Path
+    zip: Path
+    said: str
+
+    def script(self, name: str) -> subprocess.CompletedProcess[str]:
+        environment = {"AUTOGRADER_HOME": str(self.home), "AUTOGRADER_PYTHON": sys.executable, "PATH": os.defpath}
+        return subprocess.run(
+            ["bash", self.home / name],
+            cwd=self.home,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def grade(self, files: dict[str, bytes]) -> Run:
+        """Hand in these files, as Gradescope does."""
+        target = self.home / "results" / "results.json"
+        for folder in ("submission", "results"):
+            shutil.rmtree(self.home / folder, ignore_errors=True)
+            (self.home / folder).mkdir()
+        (self.home / "results").chmod(0o777)
+        target.write_text('{"score": 100}')  # of an earlier run: never to be taken for this one's
+        about = self.home / "submission_metadata.json"
+        about.write_bytes(as_bytes(ABOUT))
+        about.chmod(0o666)
+        for name, data in files.items():
+            path = self.home / "submission" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        done = self.script("run_autograder")
+        return Run(done.returncode, done.stdout, json.loads(target.read_text()) if target.exists() else None)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """A folder that other users may pass through, as they may through Gradescope's /autograder."""
+    with tempfile.TemporaryDirectory(prefix="gradescope-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def school(folder: Path) -> Class:
+    """A class with a secret of its own."""
+    (folder / "class").mkdir(mode=0o700)
+    found = Class(folder / "class")
+    seeds = {one.name: 0 for one in outline.of_notebook(START)}
+    entry = {"secret": SECRET, "attempts": seeds, "holds_for": draws.key_version(START)}
+    found.draws.write_text(json.dumps({START: entry}))
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path, school: Class) -> tuple[Path, str]:
+    """The zip as the command makes it, and what that prints."""
+    target = folder / "upload" / "autograder.zip"
+    done = CliRunner().invoke(app, ["gradescope", START, "--to", str(target), "--grading", str(school.folder)])
+    assert done.exit_code == 0, done.output
+    return target, done.output
+
+
+@pytest.fixture(scope="module")
+def content(made: tuple[Path, str]) -> dict[str, bytes]:
+    """The zip's files by their names."""
+    with zipfile.ZipFile(made[0]) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+
+
+@pytest.fixture(scope="module")
+def container(folder: Path, made: tuple[Path, str]) -> Container:
+    """Gradescope's container after its image was built: unpacked without the modes, and set up."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can run submissions as other users, as Gradescope's container does")
+    if any(not parent.stat().st_mode & 1 for parent in folder.parents):
+        pytest.skip(f"other users can't pass through to {folder}")
+    home = folder / "autograder"
+    (home / "source").mkdir(parents=True)
+    with zipfile.ZipFile(made[0]) as archive:
+        archive.extractall(home / "source")
+    shutil.copy(made[0], home / "source.zip")
+    (home / "source.zip").chmod(0o644)
+    found = Container(home, *made)
+    shutil.copy(home / "source" / "run_autograder", home)  # as Gradescope does
+    done = found.script("source/setup.sh")
+    assert done.returncode == 0, done.stdout
+    assert f"{START} can be graded here" in done.stdout
+    return found
+
+
+# The zip
+
+
+def test_making_it_says_what_the_form_on_gradescope_asks_for(made: tuple[Path, str]) -> None:
+    assert "Autograder points, for the form there: 2\n" in made[1]
+    assert "it holds answers" in made[1]
+
+
+def test_the_zip_is_for_its_owner_alone_and_small(made: tuple[Path, str]) -> None:
+    assert stat.S_IMODE(made[0].stat().st_mode) == 0o600
+    assert made[0].stat().st_size < 2 * MIB
+
+
+def test_both_scripts_stand_at_the_zips_root_and_can_be_run(made: tuple[Path, str]) -> None:
+    with zipfile.ZipFile(made[0]) as archive:
+        modes = {entry.filename: stat.S_IMODE(entry.external_attr >> 16) for entry in archive.infolist()}
+    assert {name for name, mode in modes.items() if mode & 0o111} == {
+        "setup.sh",
+        "run_autograder",
+        "project/solutions/",
+    }
+    assert {name for name in modes if "/" not in name} == {"setup.sh", "run_autograder"}
+    assert {mode for name, mode in modes.items() if not mode & 0o111} == {0o600}
+
+
+def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: dict[str, bytes]) -> None:
+    ours = {name.removeprefix("project/autograder/") for name in content if name.startswith("project/autograder/")}
+    rooms = {name.split("/")[0] for name in ours if "/" in name}
+    assert rooms == {"desk", "engine", "jail", "keys", "marking"}
+    assert {name for name in ours if name.startswith("desk/")} == {
+        "desk/__init__.py", "desk/handed_in.py", "desk/in_gradescope.py",
+    }  # fmt: skip
+    assert {name for name in ours if name.startswith("keys/")} == {
+        "keys/__init__.py", "keys/key.py", "keys/problem.py", "keys/start_here.py",
+    }  # fmt: skip
+    beside = {name for name in content if not name.startswith(("project/autograder/", "project/course/"))}
+    assert beside == {
+        "setup.sh", "run_autograder", "project/constraints.txt", "project/requirements.txt",
+        "project/class/settings.json", "project/class/markings.safetensors",
+    }  # fmt: skip
+    course = {name for name in content if name.startswith("project/course/")}
+    assert {Path(name).suffix for name in course} == {".py", ".json", ".ipynb"}, "no shipped answer"
+    notebooks = {name: data for name, data in content.items() if name.endswith(".ipynb")}
+    assert notebooks == {
+        f"project/course/{name}/{name}.ipynb": release(name).read_bytes() for name in exercises.NOTEBOOKS
+    }
+
+
+def test_the_zip_holds_no_secret_of_a_class(content: dict[str, bytes], school: Class) -> None:
+    settings = json.loads(content["project/class/settings.json"])
+    theirs = draws.hidden(START, school.draws)
+    assert not {seed for drawn in theirs.values() for seed in drawn} & {
+        seed for drawn in settings["seeds"].values() for seed in drawn
+    }
+    assert not [name for name, data in content.items() if SECRET.encode() in data or bytes.fromhex(SECRET) in data]
+
+
+# What files in the zip import where nobody asks for it there: on a cluster, in nbgrader's commands, in the doctor for students' JupyterLab.
+NOT_ASKED_FOR = {"dask", "nbgrader", "jupyter_client", "jupyter_core"}
+
+
+def imported(source: bytes) -> Iterator[str]:
+    """The packages that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_what_is_installed_there_is_what_the_zips_files_import() -> None:
+    files = {name: data for assignment in exercises.NOTEBOOKS for name, data in zips.files(assignment)}
+    ours = {"autograder", "ffnlab"} | sys.stdlib_module_names
+    names = {name for file, data in files.items() if file.endswith(".py") for name in imported(data)} - ours
+    assert names >= NOT_ASKED_FOR, "the list above is out of date"
+    owners = importlib.metadata.packages_distributions()
+    assert {str(canonicalize_name(owners[name][0])) for name in names - NOT_ASKED_FOR} == set(zips.NEEDED)
+    assert files["project/requirements.txt"].decode().split() == list(zips.NEEDED)
+
+
+def test_what_is_installed_there_has_a_version_that_the_project_tested() -> None:
+    pinned = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()}
+    assert set(zips.NEEDED) <= {str(canonicalize_name(name)) for name in pinned if name and name[0] != "#"}
+
+
+def test_a_class_says_what_counts() -> None:
+    policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["NormFFN"]')
+    settings = zips.settings_of(OTHER, policy, {})
+    assert settings.practice == ["quiz_rank", "quiz_bias", "quiz_dropout"]
+    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 20.0)
+    assert zips.settings_of(OTHER, Policy(), {}).by_hand == {"M2": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("visibility", "output_format", "toml", "says"),
+    [
+        ("shown", "text", "", "'shown' is none of visible, after_due_date"),
+        ("visible", "pdf", "", "'pdf' is none of text, html"),
+        (
+            "visible",
+            "text",
+            'notebooks = ["01_attention"]',
+            "course.toml names the class's notebooks, and 00_start_here is none",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    tmp_path: Path, visibility: str, output_format: str, toml: str, says: str
+) -> None:
+    if toml:
+        (tmp_path / "course.toml").write_text(toml)
+    with pytest.raises(UserError, match=says):
+        zips.make(START, tmp_path / "a.zip", Class(tmp_path), visibility, output_format)
+    assert not (tmp_path / "a.zip").exists()
+
+
+# Building the image
+
+
+def program(folder: Path, name: str, body: str) -> None:
+    """A stand-in for a program, as a shell script."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_a_python_that_other_users_could_take_over_is_replaced_by_a_newer_one(tmp_path: Path) -> None:
+    tools, home = tmp_path / "bin", tmp_path / "autograder"
+    for part in ("autograder/jail", "course/ffnlab"):
+        (home / "source" / "project" / part).mkdir(parents=True)
+    program(home / "source", "run_autograder", f'echo check "$@" >> {tmp_path}/calls')
+    for name in ("bash", "chmod", "find", "mkdir", "cp"):
+        (tools / name).parent.mkdir(exist_ok=True)
+        (tools / name).symlink_to(str(shutil.which(name)))
+    inside = f'echo "$@" >> {tmp_path}/calls'
+    program(tmp_path, "inside", inside)
+    program(
+        tools,
+        "python3.11",
+        f'case "$1" in -c) [ -e {tmp_path}/newer ];; *) mkdir -p "$3/bin"; cp {tmp_path}/inside "$3/bin/python";; esac',
+    )
+    program(
+        tools,
+        "apt-get",
+        f'echo apt-get "$@" >> {tmp_path}/calls; case "$*" in *python3.1[23]*|*"python3 "*) exit 1;; esac',
+    )
+    program(tools, "add-apt-repository", f'echo add "$@" >> {tmp_path}/calls; : > {tmp_path}/newer')
+    done = subprocess.run(
+        ["bash", zips_template("setup.sh")],
+        env={"PATH": str(tools), "AUTOGRADER_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls.index("apt-get -qq install -y python3.11 python3.11-venv") < calls.index("add -y ppa:deadsnakes/ppa")
+    assert [call for call in calls if call.startswith("-m pip install")]
+    assert calls[-1] == "check --check"
+
+
+def zips_template(name: str) -> Path:
+    return Path(zips.__file__).parent / "templates" / name
+
+
+def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container: Container) -> None:
+    open_to_all = set()
+    for place, folders, names in os.walk(container.home):
+        folders[:] = [name for name in folders if Path(place, name).stat().st_mode & 0o001]
+        open_to_all |= {Path(place, name) for name in names if Path(place, name).stat().st_mode & 0o004}
+    source = container.home / "source"
+    allowed = (source / "project/autograder/jail", source / "project/course/ffnlab")
+    rest = {path for path in open_to_all if not any(folder in path.parents for folder in allowed)}
+    assert {path.name for path in rest} - {"submission_metadata.json", "results.json"} == {"setup.sh", "run_autograder"}
+    assert not [path for path in open_to_all if path.suffix in (".safetensors", ".zip")]
+
+
+# What Gradescope reads
+
+
+def test_a_right_submission(container: Container) -> None:
+    run = container.grade({f"{START}.ipynb": solved()})
+    assert run.told["score"] == 2.0
+    assert run.test("hello_shape") | {"output": "", "extra_data": {}} == {
+        "name": "hello_shape", "number": "1", "status": "passed", "score": 2.0, "max_score": 2.0,
+        "visibility": "visible", "output_format": "text", "output": "", "extra_data": {},
+    }  # fmt: skip
+    assert "hello_shape: earned, 2 of 2 points" in run.test("hello_shape")["output"]
+    assert "score" not in run.test("quiz_hidden"), "quizzes do not count"
+    assert run.told["output"].startswith(f"{START}: 2 of 2 points.\n")
+    assert "the assignment has 20 points on Gradescope, and 2 here: set it there" in run.printed
+    assert conforms(run.told)
+    results = container.home / "results"
+    assert os.listdir(results) == ["results.json"]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (results, results / "results.json")] == [0o755, 0o644]
+
+
+def conforms(told: dict[str, Any]) -> bool:
+    """Whether these are results as Gradescope documents them."""
+    assert set(told) <= KNOWN
+    assert isinstance(told["score"], float) and told["execution_time"] >= 0
+    assert {told["output_format"], told["test_output_format"]} <= FORMATS
+    assert told["visibility"] in VISIBILITIES and told["stdout_visibility"] == "hidden"
+    for test in told["tests"]:
+        assert set(test) <= KNOWN_OF_A_TEST
+        assert test["status"] in ("passed", "failed") and test["visibility"] in VISIBILITIES
+    return bool(sum(test.get("score", 0.0) for test in told["tests"]) == pytest.approx(told["score"]))
+
+
+def test_a_mistake_is_named_and_what_lies_beside_the_notebook_is_said(container: Container) -> None:
+    mistake = kept("swapped")
+    files = {"work/mine.ipynb": as_bytes(answered(mistake.source)), "notes.ipynb": as_bytes({"cells": []})}
+    run = container.grade(files)
+    told = run.test("hello_shape")
+    assert (run.told["score"], told["status"], told["extra_data"]["mistake"]) == (0.0, "failed", "swapped")
+    assert mistake.message in told["output"]
+    assert "Graded: work/mine.ipynb.\nNot looked at: notes.ipynb." in run.told["output"]
+    assert conforms(run.told)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({}, f"There is no notebook in what you handed in. Hand in {START}.ipynb."),
+        ({f"{START}.ipynb": b'{"cells": ['}, f"{START}.ipynb can't be read: not a notebook: broken JSON"),
+        ({f"{START}.ipynb": release(OTHER).read_bytes()}, f"{START}.ipynb is the notebook {OTHER}."),
+    ],
+    ids=["nothing", "broken", "another notebook"],
+)
+def test_what_cannot_be_graded_gets_no_points_and_one_reason(
+    container: Container, files: dict[str, bytes], says: str
+) -> None:
+    run = container.grade(files)
+    assert run.told["output"].startswith(says)
+    assert run.told["score"] == 0.0
+    assert [(test["status"], test["output"]) for test in run.told["tests"]] == [("failed", "")] * 2
+    assert conforms(run.told)
+
+
+HOSTILE = """
+import os, pathlib, signal
+home, got = pathlib.Path({home!r}), []
+
+def tried(name, what):
+    try:
+        what()
+        got.append(name)
+    except OSError:
+        pass
+
+project = home / "source" / "project"
+for name in ("autograder/keys/start_here.py", "class/settings.json", "class/markings.safetensors", "autograder/marking/judge.py"):
+    tried(name, (project / name).read_bytes)
+for name in ("autograder/keys", "class", "solutions", "autograder"):
+    tried(name, lambda: os.listdir(project / name))
+tried("source.zip", (home / "source.zip").read_bytes)
+tried("earlier results", (home / "submission_metadata.json").read_bytes)
+tried("results", lambda: (home / "results" / "results.json").write_text('{{"score": 100}}'))
+tried("another results", lambda: os.rename(home / "results", home / "mine"))
+tried("run_autograder", lambda: (home / "source" / "run_autograder").write_text("exit 0"))
+for number in map(int, filter(str.isdigit, os.listdir("/proc"))):
+    if number != os.getpid():
+        tried(f"signal {{number}}", lambda: os.kill(number, signal.SIGKILL))
+        tried(f"memory {{number}}", lambda: open(f"/proc/{{number}}/mem", "rb").close())
+raise RuntimeError(f"got {{got}}")
+"""
+
+
+def test_a_hostile_submission_reads_nothing_writes_nothing_and_ends_nobody(container: Container) -> None:
+    run = container.grade({f"{START}.ipynb": as_bytes(answered(HOSTILE.format(home=str(container.home))))})
+    assert "RuntimeError: got []" in run.test("hello_shape")["output"]
+    assert run.told["score"] == 0.0
+    assert conforms(run.told)
+
+
+BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
+
+
+@contextmanager
+def changed(container: Container, **settings: object) -> Iterator[None]:
+    """The zip's settings, for a while with others among them."""
+    file = container.home / "source" / "project" / "class" / "settings.json"
+    before = file.read_text()
+    file.write_text(json.dumps(json.loads(before) | settings))
+    try:
+        yield
+    finally:
+        file.write_text(before)
+
+
+def test_a_fork_bomb_costs_its_own_exercise_and_results_are_written(container: Container) -> None:
+    with changed(container, limits={"cell_seconds": 2.0, "processes": 24}):
+        run = container.grade({f"{START}.ipynb": as_bytes(answered(BOMB))})
+    told = run.test("hello_shape")["output"]
+    assert "It ran longer than 2 s" in told or "more than 24 processes" in told
+    assert run.told["score"] == 0.0
+    assert conforms(run.told)
+
+
+def test_what_is_our_fault_is_no_grade(container: Container) -> None:
+    with changed(container, torch="0.1"):
+        run = container.grade({f"{START}.ipynb": solved()})
+    assert (run.status, run.results) == (1, None)
+    assert "NOT GRADED, by no fault of the student's: torch " in run.printed
+
+
+def test_without_isolation_nobody_is_graded(container: Container) -> None:
+    private = container.home / "source" / "project" / "class"
+    private.chmod(0o755)
+    try:
+        run = container.grade({f"{START}.ipynb": solved()})
+    finally:
+        private.chmod(0o700)
+    assert (run.status, run.results) == (1, None)
+    assert "can be read" in run.printed
+
+
+# In this process: what was handed in, and what is said of it
+
+
+def handed_in(folder: Path, **files: bytes) -> in_gradescope.HandedIn:
+    for name, data in files.items():
+        path = folder / name.replace("__", "/").replace("_ipynb", ".ipynb")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return in_gradescope.find(START, folder)
+
+
+def test_of_two_notebooks_the_one_with_the_assignments_name_is_graded(tmp_path: Path) -> None:
+    (tmp_path / f"{START}.ipynb").write_bytes(solved())
+    found = handed_in(tmp_path, copy_ipynb=solved())
+    assert (found.name, found.notices) == (f"{START}.ipynb", ("Not looked at: copy.ipynb.",))
+
+
+def test_between_two_notebooks_that_may_both_be_it_nothing_is_guessed(tmp_path: Path) -> None:
+    found = handed_in(tmp_path, a_ipynb=solved(), b_ipynb=solved())
+    assert found.trouble.startswith(f"Several files may be your {START}: a.ipynb, b.ipynb.")
+
+
+def test_html_alone_and_what_systems_leave_behind_is_no_notebook(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<p>")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "__MACOSX" / f"._{START}.ipynb").write_bytes(b"x")
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    (tmp_path / ".ipynb_checkpoints" / f"{START}.ipynb").write_bytes(solved())
+    assert handed_in(tmp_path).trouble.startswith("There is no notebook")
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / f"{START}.ipynb").symlink_to(release(START))
+    assert f"{START}.ipynb can't be read" in handed_in(tmp_path).trouble
+
+
+def test_a_notebook_that_lost_its_cells_is_graded_with_a_word_of_doubt(tmp_path: Path) -> None:
+    found = handed_in(tmp_path, mine_ipynb=as_bytes({"cells": [{"cell_type": "code", "source": ANSWER}]}))
+    assert found.notices == (
+        "Graded: mine.ipynb.",
+        f"Hardly a cell of {START}.ipynb is in it: is this the file that you meant?",
+    )
+
+
+def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
+    for number in range(in_gradescope.MOST_FILES + 1):
+        (tmp_path / f"{number}.ipynb").write_bytes(solved())
+    assert handed_in(tmp_path).trouble.startswith("There are more than 50 notebooks")
+
+
+def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
+    settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
+    verdicts = {one.name: not_attempted(exercises.find(one.name)) for one in outline.of_notebook(OTHER)}
+    told = in_gradescope.results(settings, in_gradescope.HandedIn("a.ipynb", b"x"), Graded(OTHER, verdicts))
+    tests = {test["name"]: test for test in told["tests"]}
+    assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
+    assert "max_score" not in tests["quiz_rank"]
+    assert {told["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
+    assert tests["ffn_forward"]["output"].startswith("<div") and tests["ffn_forward"]["output_format"] == "html"
+    lines = told["output"].splitlines()
+    assert lines[0] == f"{OTHER}: 0 of 20 points."
+    assert "Extra credit, on top of the maximum: NormFFN." in lines
+    assert "Not in this score, as your instructor reads it: M2." in lines
+
+
+def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
+    settings = zips.settings_of(START, Policy(), {}, output_format="html")
+    seen = "It returned 3.14159265 <script>alert(1)</script>"
+    verdicts = {one.name: not_earned(exercises.find(one.name), seen) for one in outline.of_notebook(START)}
+    told = in_gradescope.results(settings, in_gradescope.HandedIn(), Graded(START, verdicts))
+    output = told["tests"][0]["output"]
+    assert "3.1 " in output and "3.14" not in output and "<script" not in output
+
+
+@pytest.mark.parametrize(("there", "left"), [(768, 248), (200, 96), (24_000, 4096)])
+def test_a_submission_gets_the_memory_that_grading_leaves(
+    monkeypatch: pytest.MonkeyPatch, there: int, left: int
+) -> None:
+    monkeypatch.setattr(in_gradescope, "_memory", lambda: there * MIB)
+    found = in_gradescope.limits(zips.settings_of(START, Policy(), {}))
+    assert (found.memory, found.submission_seconds) == (left * MIB, 240.0)
