@@ -18,6 +18,7 @@ import pytest
 from conftest import ROOT, needs_chromium
 from fabricated import DUE, FFN, Handed, fabricate, graded
 from rich.console import Console
+from test_desk import AXE, violations
 from typer.testing import CliRunner
 
 from autograder.cli import app
@@ -233,6 +234,29 @@ def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> N
         assert abs(tops[0] - tops[1]) < 3 and trouble == [file.as_uri()]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         browser.close()
+
+
+@needs_chromium
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make setup`, with npm")
+def test_everybody_can_read_a_report_and_a_feedback_page(school: Class, tmp_path: Path) -> None:
+    """All that is folded is open; a report of one notebook and one of a term."""
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    from lab import browser
+
+    term = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed()]})
+    fabricate(tmp_path, {"ada": [Handed(["hello_shape"])]}, "00_start_here")
+    sheets = [report_page.page(report_of(school)), report_page.page(report_of(term, "00_start_here", FFN))]
+    sheets += [feedback.feedback_page("cas", graded(handed[-1])) for handed in the_class().values()]
+    with browser() as chromium:
+        for width in (1280, 390):
+            for number, text in enumerate(sheets):
+                file = tmp_path / f"{number}.html"
+                file.write_text(text.replace("<details", "<details open"), encoding="utf-8")
+                page = chromium.new_page(viewport={"width": width, "height": 900})
+                page.goto(file.as_uri())
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                assert violations(page) == []
+                page.close()
 
 
 # Names

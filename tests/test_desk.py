@@ -19,6 +19,7 @@ from conftest import ROOT, needs_bubblewrap, needs_chromium
 from exports import CLASS, FFN, FULL
 from starlette.testclient import TestClient
 
+from autograder.desk import class_report
 from autograder.desk.policy import Policy
 from autograder.desk.web import app as pages
 from autograder.house import Class, UserError
@@ -201,6 +202,22 @@ def test_pages_of_a_large_class_are_read_once_as_long_as_nothing_changes(
     assert f"{exports.points(4):g}/" in found.get(f"/assignment/{FFN}").text and reads
 
 
+def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    school = Class(tmp_path, f"sqlite:///{tmp_path}/elsewhere.db")
+    exports.grade(school, {1: "user1"}, {1: 2})
+    found = entered(school)
+    for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
+        assert f"{exports.points(2):g}/" in found.get(path).text
+    monkeypatch.setattr(class_report, "of_class", None)
+    assert f"{exports.points(2):g}/" in found.get(f"/report/{FFN}").text, "a report is drawn once"
+    monkeypatch.undo()
+    exports.grade(school, {1: "user1"}, {1: 4})
+    for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
+        assert f"{exports.points(4):g}/" in found.get(path).text
+
+
 # The command, and the whole way in a real browser
 
 
@@ -276,7 +293,17 @@ def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make setup`, with npm")
 @pytest.mark.parametrize(
     "path",
-    ["/", "/collect", f"/assignment/{FFN}", f"/report/{FFN}", "/student/user1", f"/give-back/{FFN}", "/grading"],
+    [
+        "/",
+        "/collect",
+        f"/assignment/{FFN}",
+        f"/report/{FFN}",
+        "/student/user1",
+        f"/student/user1/page/{FFN}",
+        "/student/user1/why/ffn_forward",
+        f"/give-back/{FFN}",
+        "/grading",
+    ],
 )
 def test_everybody_can_use_a_page(path: str, graded: Class) -> None:
     pytest.importorskip("playwright", reason="playwright is not installed")

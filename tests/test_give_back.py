@@ -53,7 +53,8 @@ from autograder.desk import collect as collecting
 from autograder.desk import gradebook
 from autograder.desk.give_back import GivenBack
 from autograder.desk.give_back import give_back as giving
-from autograder.desk.policy import Policy, parts
+from autograder.desk.policy import Policy
+from autograder.desk.policy_file import parts
 from autograder.house import Class, UserError
 
 MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD = SYSTEMS

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.desk import gradebook, why
-from autograder.desk.policy import Policy
+from autograder.desk.policy import FILE, Policy
 from autograder.engine import rebuild
 from autograder.engine.grade import grade_submission
 from autograder.engine.graded import Graded
@@ -101,6 +101,16 @@ def test_the_rules_of_the_class_are_said(school: Class) -> None:
     policy = Policy.read(f'attempts = "best"\ndoes_not_count = ["{NAME}"]')
     found = look(school, "zoe", NAME, policy)
     assert not found.counts and found.counted.attempt.number == found.gradings[1].attempt.number
+
+
+def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) -> None:
+    school = fabricate(tmp_path, {"zoe": [Handed([NAME])], "yan": [Handed([], days=-1)]})
+    (school.folder / FILE).write_text('[[groups]]\nstudents = ["zoe", "yan", "xia"]\n', encoding="utf-8")
+    _, said = run("yan", NAME, "--grading", school.folder)
+    assert "this one counts" not in said and "Handed in together: what zoe handed in counts." in said
+    assert "this one counts" in run("zoe", NAME, "--grading", school.folder)[1]
+    status, said = run("xia", NAME, "--grading", school.folder)
+    assert status != 0 and "see `autograder why zoe ffn_forward`" in said
 
 
 @pytest.mark.parametrize(

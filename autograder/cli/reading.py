@@ -30,18 +30,21 @@ def report(
     ] = None,
     grading: Grading = None,
     hide_names: Annotated[
-        bool, typer.Option("--hide-names", help="Number the students, in an order of chance.")
+        bool, typer.Option("--hide-names", help="Number the students, in a random order, in place of their names.")
     ] = False,
     to: Annotated[
         Path | None, typer.Option(help="Where the page goes. [default: report.html in the class's folder]")
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Also write what is behind it as CSV.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write the rows that it was counted from as CSV.")] = None,
     notebook: Annotated[
-        Path | None, typer.Option(help="Also write a notebook that goes on from the CSV, and the CSV beside it.")
+        Path | None, typer.Option(help="Also write a notebook to go on with, and the CSV that it reads.")
     ] = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Write a report on a class: one HTML file. Exit status 2 where something in it waits for you: what could not be graded, a name in course.toml."""
+    """Write a report on a class: one HTML file.
+
+    Exit status 2 where something waits for you: what could not be graded, or a name in course.toml that nobody has.
+    """
     with importing():
         from autograder.desk import class_report, report_page, tables
         from autograder.desk.policy import Policy
@@ -111,7 +114,9 @@ def _in_short(found: class_report.Report) -> str:
 def why(
     student: Annotated[str, typer.Argument(help="The student, as the folder in submitted/ is called.")],
     exercise: Annotated[str, typer.Argument(help="The exercise or question, e.g. ffn_forward or M2.")],
-    attempt: Annotated[int | None, typer.Option(min=1, help="Only this hand-in, from 1. [default: all]")] = None,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, help="Only this hand-in; the first is 1. [default: all]")
+    ] = None,
     script: Annotated[
         Path | None,
         typer.Option(
@@ -161,7 +166,8 @@ def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy)
     if one.state:
         console.print(Text(f"  {one.state}", style="dim"), soft_wrap=True)
     for number, line in enumerate(clean(one.code or "").splitlines(), 1):
-        console.print(Text.assemble((f"{number:5} ", "dim"), line), soft_wrap=True)
+        place = "" if found.question else f"{number:3} "  # an answer in words has no lines that an error could name
+        console.print(Text.assemble(("  " + place, "dim"), line), soft_wrap=True)
     if one.verdict:
         for line in told(one.verdict):
             console.print(Text(f"  {line}"), soft_wrap=True)
@@ -176,13 +182,15 @@ def _show_result(console: Console, found: Why) -> None:
     elif mark.waits and mark.by_hand:
         said = f"In the gradebook: {mark.score:g} of {mark.max_score:g}, by hand, for an earlier version of it: it waits for a person to look again."
     elif mark.waits:
-        said = f"In the gradebook: it waits for a person; {mark.max_score:g} points."
+        said = f"In the gradebook: it waits for a person; {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
     else:
         said = f"In the gradebook: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
         said += f", {mark.extra:+g} extra credit in it." if mark.extra else "."
     if mark and mark.comment:
         said += f" Comment: “{in_a_line(mark.comment, 1_000)}”"
     console.print(Text("\n" + said), soft_wrap=True)
+    if grade.note:
+        console.print(Text(grade.note), soft_wrap=True)
     if not found.counts:
         console.print(Text("By the class's rules it is for practice, and does not count."), soft_wrap=True)
     if grade.late:

@@ -47,6 +47,10 @@ class Pair:
     names: bool
     comments: int
 
+    def rank(self) -> tuple[object, ...]:
+        """By which those that agree in most come first: what is least likely to happen by chance counts most."""
+        return (-self.comments, -self.names, -self.share, self.exercise, self.one, self.other)
+
 
 @dataclass(frozen=True)
 class _Answer:
@@ -87,7 +91,7 @@ def pairs(exercise: str, answers: Mapping[str, str], known: Iterable[str]) -> li
             mine, theirs = read[answers[one]], read[answers[other]]
             comments = len((mine.comments & theirs.comments) - said_by_all)
             found_pairs.append(Pair(exercise, one, other, share, mine.names == theirs.names, comments))
-    return sorted(found_pairs, key=lambda pair: (-pair.comments, -pair.names, -pair.share, pair.one, pair.other))
+    return sorted(found_pairs, key=Pair.rank)
 
 
 def _read(source: str) -> _Answer:

@@ -3,7 +3,7 @@
 Called by `autograder report`.
 
 Scores are read through the class's policy. How hard an exercise is, and which mistakes the class makes, is counted over notebooks that could be read.
-All that came from a submission is cleaned and escaped; with hidden names, nothing that says who somebody is leaves this module.
+All that came from a submission is cleaned; with hidden names, nothing that is to be shown says who somebody is.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import secrets
 import statistics
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import groupby
@@ -98,13 +98,10 @@ class Alike:
     @property
     def said(self) -> str:
         """In what they agree, in words."""
-        more = ["the names as well"] if self.pair.names else []
-        more += (
-            [f"{self.pair.comments} comment{'s' * (self.pair.comments > 1)} word by word"] if self.pair.comments else []
-        )
-        return f"{100 * self.pair.share:.0f}\N{NO-BREAK SPACE}% of what is their own" + (
-            f", {' and '.join(more)}" if more else ""
-        )
+        comments = f"{self.pair.comments} comment{'s' * (self.pair.comments > 1)}, word for word"
+        more = ["the names they chose"] * self.pair.names + [comments] * bool(self.pair.comments)
+        also = f", also in {' and in '.join(more)}" if more else ""
+        return f"agree in {100 * self.pair.share:.0f}\N{NO-BREAK SPACE}% of what is their own{also}"
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,7 @@ class InTerm:
 
 @dataclass
 class Report:
-    """A report. labels: how students are called in it. doubts: what in course.toml should be looked at."""
+    """A report. labels: how each student is called in it, which is for us alone. doubts: what in course.toml should be looked at."""
 
     title: str
     made_at: datetime
@@ -262,9 +259,7 @@ class _Paper:
     counted: Counted
     attempts: int
     readable: bool
-    verdicts: Mapping[
-        str, tuple[str, str]
-    ]  # by exercise: how it ended, and the known mistake, in the attempt that counts
+    ended: Mapping[str, tuple[str, str]]  # each exercise of the attempt that counts: how it ended, the known mistake
 
 
 @dataclass
@@ -283,7 +278,7 @@ class _Gathering:
         self.papers: dict[str, _Paper] = {}
         self.shared: dict[str, Counted] = {}
         self._book, self._policy, self._labels, self._hide = book, policy, labels, hide
-        self._listed = [exercise for exercise in outline.of_notebook(name) if exercise.points]
+        self._listed = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
         self._stubs = {cell.name: cell.source for cell in template(release(name)) if cell.kind is Kind.SOLUTION}
         self._mistakes: dict[tuple[str, str], _Seen] = {}
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
@@ -380,27 +375,23 @@ class _Gathering:
         report.students = [self._line(student, one) for student, one in self.shared.items()]
         report.students.sort(key=lambda student: student.label)
         report.without = sorted(self._labels[one] for one in self._book.students() if one not in self.shared)
-        report.exercises = [self._exercise(exercise.name, exercise.points) for exercise in self._listed]
-        names = {exercise.name for exercise in self._listed}
-        questions = {
-            mark.name: mark.max_score for paper in self.papers.values() for mark in paper.counted.marks.values()
-        }
-        report.exercises += [
-            self._exercise(name, most) for name, most in questions.items() if most and name not in names
-        ]
+        report.exercises = [self._exercise(name, points) for name, points in self._parts().items()]
+        report.late = [(student.label, student.grade.late) for student in report.students if student.grade.late]
         for student in report.students:
-            if student.grade.late:
-                report.late.append((student.label, student.grade.late))
-            for mark in student.marks.values():
-                if mark.waits and not student.by and (mark.by_hand or mark.name not in names) and mark.max_score:
+            for mark in student.marks.values() if not student.by else ():
+                if mark.waits and mark.max_score and (mark.by_hand or mark.name not in self._listed):
                     report.waiting.setdefault(mark.name, []).append(student.label)
-        report.mistakes = sorted(
-            map(self._mistake, self._mistakes), key=lambda m: (-m.students, -m.now, m.exercise, m.name)
-        )
-        pairs = list(self._pairs())
+        report.mistakes = [self._mistake(*which, seen) for which, seen in self._mistakes.items()]
+        report.mistakes.sort(key=lambda one: (-one.students, -one.now, one.exercise, one.name))
+        pairs = self._pairs()
         report.pairs, report.alike = len(pairs), [self._alike(pair) for pair in pairs[:MOST_PAIRS]]
         report.to_look_at.sort()
         return report
+
+    def _parts(self) -> dict[str, float]:
+        """The exercises, and the questions that the gradebook has besides, with their points."""
+        marks = [mark for paper in self.papers.values() for mark in paper.counted.marks.values() if mark.max_score]
+        return self._listed | {mark.name: mark.max_score for mark in marks if mark.name not in self._listed}
 
     def _line(self, student: str, one: Counted) -> Student:
         """A student's line of the table; with the outcomes of the attempt that counts."""
@@ -412,36 +403,32 @@ class _Gathering:
     def _exercise(self, name: str, most: float) -> Exercise:
         readable = [paper for paper in self.papers.values() if paper.readable and name in paper.counted.marks]
         settled = [paper for paper in readable if not paper.counted.marks[name].waits]
-        by_hand = name not in {exercise.name for exercise in self._listed}
+        ended = [paper.ended.get(name, ("", "")) for paper in readable]
+        by_hand = name not in self._listed
         scores = [paper.counted.marks[name].score for paper in settled]
         rest = [_rest(paper.counted.marks, name, self._listed) for paper in settled]
-        outcomes = Counter(paper.verdicts.get(name, ("", ""))[0] for paper in readable)
-        wrong = [paper.verdicts[name] for paper in readable if name in paper.verdicts]
-        known = scores and most and not (by_hand and len(settled) < len(readable))  # else only those who wrote nothing
+        # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
+        is_telling = bool(scores) and not (by_hand and len(settled) < len(readable))
         return Exercise(
             name,
             most,
             self._policy.counts(self.name, name),
             by_hand,
             answers=len(settled),
-            share=math.fsum(scores) / (most * len(scores)) if known else None,
-            discrimination=correlation(scores, rest) if known else None,
-            outcomes=outcomes,
-            unnamed=sum(1 for outcome, mistake in wrong if outcome == Outcome.NOT_EARNED.value and not mistake),
+            share=math.fsum(scores) / (most * len(scores)) if is_telling else None,
+            discrimination=correlation(scores, rest) if is_telling else None,
+            outcomes=Counter(outcome for outcome, _ in ended),
+            unnamed=ended.count((Outcome.NOT_EARNED.value, "")),
             waiting=len(readable) - len(settled),
         )
 
-    def _mistake(self, which: tuple[str, str]) -> Mistake:
-        exercise, name = which
-        seen = self._mistakes[which]
-        gone = len(seen.before - seen.now)
+    def _mistake(self, exercise: str, name: str, seen: _Seen) -> Mistake:
+        found = Mistake(exercise, name, in_a_line(seen.message, 600), len(seen.now), len(seen.before - seen.now))
         if seen.example is None:
-            return Mistake(exercise, name, in_a_line(seen.message, 600), len(seen.now), gone)
+            return found
         _, student, source = seen.example
         lines, cut = self._example(source, self._stubs.get(exercise, ""))
-        return Mistake(
-            exercise, name, in_a_line(seen.message, 600), len(seen.now), gone, self._labels[student], lines, cut
-        )
+        return replace(found, by=self._labels[student], example=lines, cut=cut)
 
     def _example(self, source: str, stub: str) -> tuple[list[CodeLine], bool]:
         given = {line.strip() for line in stub.splitlines()}
@@ -463,25 +450,29 @@ class _Gathering:
             return text
         if remark:
             text = re.sub(r"(called) .*", r"\1 otherwise", text)
-        return self._names.sub("…", text) if self._names else text
+        heard = {_folded(word) for word in re.findall(r"\w+", text)}
+        names = _any_of([name for word in heard for name in self._names.get(word, ())])
+        return names.sub("…", text) if names else text
 
     @cached_property
-    def _names(self) -> re.Pattern[str] | None:
-        words = {word for student, name in self._book.students().items() for word in (student, *name.split())}
-        words |= self._labels.keys()
-        return _any_of(
-            tuple(sorted(words - alike.GIVEN - {word.title() for word in alike.GIVEN}, key=len, reverse=True))
-        )
+    def _names(self) -> Mapping[str, Sequence[str]]:
+        """What students are called, by the first word of it: a large class has too many names to look for each."""
+        names = {word for student, name in self._book.students().items() for word in (student, *name.split())}
+        found = defaultdict(list)
+        for name in (names | self._labels.keys()) - alike.GIVEN - {word.title() for word in alike.GIVEN}:
+            if first := re.search(r"\w+", name):
+                found[_folded(first[0])].append(name)
+        return found
 
-    def _pairs(self) -> Iterator[alike.Pair]:
+    def _pairs(self) -> list[alike.Pair]:
         """Pairs of students who did not hand in together, those that agree in most first."""
         kept = _kept_answers(self.name)
-        found = []
+        found: list[alike.Pair] = []
         for name, sources in self._sources.items():
             if not name.startswith("quiz_"):
                 found += alike.pairs(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
-        found.sort(key=lambda pair: (-pair.comments, -pair.names, -pair.share))
-        return (pair for pair in found if pair.other not in self._policy.group(self.name, pair.one))
+        apart = [pair for pair in found if pair.other not in self._policy.group(self.name, pair.one)]
+        return sorted(apart, key=alike.Pair.rank)
 
     def _alike(self, pair: alike.Pair) -> Alike:
         one, other = self._sources[pair.exercise][pair.one], self._sources[pair.exercise][pair.other]
@@ -521,9 +512,9 @@ class _Gathering:
                 )
 
 
-def _rest(marks: Mapping[str, Mark], name: str, listed: Iterable[outline.Outline]) -> float:
+def _rest(marks: Mapping[str, Mark], name: str, exercises: Iterable[str]) -> float:
     """The points of all exercises but one."""
-    return math.fsum(marks[one.name].score for one in listed if one.name != name and one.name in marks)
+    return math.fsum(marks[one].score for one in exercises if one != name and one in marks)
 
 
 def correlation(ones: Sequence[float], others: Sequence[float]) -> float | None:
@@ -544,9 +535,15 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def _any_of(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Any of these names as a word, in whatever case."""
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE) if names else None
+def _any_of(names: Collection[str]) -> re.Pattern[str] | None:
+    """Any of these names as a word, in whatever case, the longest first."""
+    listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE) if names else None
+
+
+def _folded(word: str) -> str:
+    """What words have in common that a pattern takes for the same in whatever case: it knows one i, with a dot or without."""
+    return word.casefold().replace("\N{COMBINING DOT ABOVE}", "").replace("ı", "i")
 
 
 def without_comments(source: str) -> str:

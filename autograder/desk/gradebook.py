@@ -11,7 +11,7 @@ import json
 import logging
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -65,8 +65,7 @@ ATTEMPTS = sa.Table(
     sa.Column("code", sa.LargeBinary),  # what the student wrote, packed; none in attempts of the first edition
     sa.Column("submitted_at", sa.String(40)),  # where it is known; none in attempts of the first edition
 )
-
-
+WITHOUT_CODE = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
 LONGEST_NAME = 128  # characters, of nbgrader's columns
 
 
@@ -261,24 +260,24 @@ class Book:
         )
         if student is not None:
             newest = newest.where(ATTEMPTS.c.student == student)
-        columns = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
-        query = sa.select(*columns).where(ATTEMPTS.c.id.in_(newest)).order_by(ATTEMPTS.c.student)
-        with self._gradebook.engine.connect() as connection:
-            for row in connection.execution_options(yield_per=100).execute(query).mappings():
-                yield _attempt(row)
+        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.id.in_(newest)).order_by(ATTEMPTS.c.student)
+        yield from map(_attempt, self._rows(query))
+
+    def history(self, assignment: str, student: str | None = None) -> Iterator[Attempt]:
+        """Every attempt of a student, or of all by student, oldest first, one after the other."""
+        yield from map(_attempt, self._rows(_every_attempt(assignment, student, WITHOUT_CODE)))
 
     def attempts(
         self, assignment: str, student: str | None = None
     ) -> Iterator[tuple[Attempt, tuple[Written, ...] | None]]:
-        """Every attempt of a student, or of all by student, oldest first, with what they wrote; one after the other: a class may be large."""
-        query = (
-            sa.select(ATTEMPTS).where(ATTEMPTS.c.assignment == assignment).order_by(ATTEMPTS.c.student, ATTEMPTS.c.id)
-        )
-        if student is not None:
-            query = query.where(ATTEMPTS.c.student == student)
+        """As `history`, each with what they wrote."""
+        for row in self._rows(_every_attempt(assignment, student, ATTEMPTS.columns)):
+            yield _attempt(row), unpacked(row["code"])
+
+    def _rows(self, query: sa.Select[Any]) -> Iterator[sa.RowMapping]:
+        """What a query finds, a few at a time: a class may be large."""
         with self._gradebook.engine.connect() as connection:
-            for row in connection.execution_options(yield_per=100).execute(query).mappings():
-                yield _attempt(row), unpacked(row["code"])
+            yield from connection.execution_options(yield_per=100).execute(query).mappings()
 
     def written(self, number: int) -> tuple[Written, ...] | None:
         """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
@@ -497,7 +496,14 @@ def _score(grade: Grade, points: float | None) -> None:
     grade.needs_manual_grade = points is None or grade.manual_score is not None
 
 
-def _attempt(row: Any) -> Attempt:
+def _every_attempt(assignment: str, student: str | None, columns: Iterable[sa.Column[Any]]) -> sa.Select[Any]:
+    query = sa.select(*columns).where(ATTEMPTS.c.assignment == assignment)
+    if student is not None:
+        query = query.where(ATTEMPTS.c.student == student)
+    return query.order_by(ATTEMPTS.c.student, ATTEMPTS.c.id)
+
+
+def _attempt(row: sa.RowMapping) -> Attempt:
     record = json.loads(row["record"])
     return Attempt(
         row["id"],

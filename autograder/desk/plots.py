@@ -1,10 +1,11 @@
-"""The charts of a report: matplotlib's SVG, to stand in a page, each with a sentence that says the same. Called by class_report. Text stays text."""
+"""The charts of a report: matplotlib's SVG, to stand in a page, each with a sentence that says the same. Called by report_page. Text stays text."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,6 +17,7 @@ from ffnlab import style
 WIDTH = 7.6  # inches
 LINE = 0.33  # inches for a bar that lies
 BINS = 20  # at most
+_one_at_a_time = threading.Lock()  # matplotlib's settings are the same for all threads
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def _svg(name: str, height: float, draw: Callable[[Any], None], words: str) -> s
     from matplotlib.figure import Figure
 
     text = io.StringIO()
-    with mpl.rc_context():
+    with _one_at_a_time, mpl.rc_context():
         style.use()
         mpl.rcParams.update(
             {

@@ -12,11 +12,13 @@ from markupsafe import Markup, escape
 
 from autograder.desk import plots
 from autograder.desk.class_report import Assignment, Exercise, Report, Student, quartiles
+from autograder.desk.marks import Mark
 from autograder.desk.policy import moment
 from ffnlab.verdict import Outcome
 
 MOST_IN_CHART = 12  # mistakes
 MOST_NAMES = 12  # in a sentence
+MANY = 2_000  # lines of a table
 SIGNS = {
     Outcome.EARNED.value: "✔",
     Outcome.NOT_EARNED.value: "✘",
@@ -28,7 +30,8 @@ SIGNS = {
 def page(report: Report) -> str:
     """The report as HTML."""
     charts = {one.name: _plots(one) for one in report.assignments}
-    return _template().render(report=report, charts=charts, term=_term(report), most_in_chart=MOST_IN_CHART).lstrip()
+    sizes = {"most_in_chart": MOST_IN_CHART, "many": MANY}
+    return _template().render(report=report, charts=charts, term=_term(report), **sizes).lstrip()
 
 
 @cache
@@ -41,14 +44,23 @@ def _template() -> jinja2.Template:
 
 
 def cell(student: Student, exercise: Exercise) -> str:
-    """A cell of the table: points, and how they came about."""
-    mark = student.marks.get(exercise.name)
+    """A cell of the table."""
+    return in_short(student.marks.get(exercise.name), student.outcomes.get(exercise.name, ""))
+
+
+def in_short(mark: Mark | None, outcome: str) -> str:
+    """Points, and how they came about. outcome: how an exercise ended; empty for a question."""
     if mark is None:
         return "–"
     if mark.waits:
-        return "to read" if exercise.by_hand else "?"
-    sign = "✎" if mark.by_hand else SIGNS.get(student.outcomes.get(exercise.name, ""), "")
+        return "to read" if is_to_read(mark, outcome) else "?"
+    sign = "✎" if mark.by_hand else SIGNS.get(outcome, "")
     return sign if sign == "○" else f"{mark.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
+
+
+def is_to_read(mark: Mark, outcome: str) -> bool:
+    """Whether an answer waits for a person to read it, and not for us to grade it."""
+    return mark.waits and (mark.by_hand or not outcome)
 
 
 def words(text: str) -> Markup:
@@ -88,44 +100,63 @@ def percent(share: float) -> str:
 
 
 def _plots(report: Assignment) -> dict[str, plots.Plot]:
-    found = {}
+    """The charts for which there are numbers, each with a sentence that says the same."""
     name = "n" + re.sub(r"\W", "", report.name)
-    if report.points and report.whole:
-        low, middle, high = quartiles(report.points)
-        most = sum(1 for one in report.points if one >= report.whole)
-        words = (
-            f"Half of the {of(len(report.points), 'student')} have {points(middle)} points or more, out of {points(report.whole)}; "
-            f"the middle half is between {points(low)} and {points(high)}. "
-            f"{of(most, 'student') if most else 'Nobody'} {'have' if most > 1 else 'has'} all points."
-        )
-        found["scores"] = plots.histogram(f"{name}-scores", report.points, report.whole, "points that count", words)
-    rated = [exercise for exercise in report.exercises if exercise.share is not None]
-    if rated:
-        hardest, easiest = min(rated, key=lambda e: e.share or 0), max(rated, key=lambda e: e.share or 0)
-        words = (
-            f"{easiest.name} went best, with {percent(easiest.share or 0)} of its points earned; "
-            f"{hardest.name} was hardest, with {percent(hardest.share or 0)}."
-        )
-        found["exercises"] = plots.shares(f"{name}-exercises", [(e.name, e.share) for e in report.exercises], words)
-    shown = report.mistakes[:MOST_IN_CHART]
-    if shown:
-        first = shown[0]
-        gone = sum(mistake.gone for mistake in report.mistakes)
-        words = (
-            f"{of(len(report.mistakes), 'known mistake')} {'was' if len(report.mistakes) == 1 else 'were'} made. "
-            f"Most often, by {of(first.students, 'student')}, in {first.exercise}: {first.message}"
-        ) + (
-            f" {of(gone, 'time')} a mistake was there in an earlier attempt and is gone in the latest." if gone else ""
-        )
-        rows = [(f"{number}  {m.exercise}: {m.message}", m.now, m.gone) for number, m in enumerate(shown, 1)]
-        found["mistakes"] = plots.stacks(
-            f"{name}-mistakes", rows, ("in the latest attempt", "gone since an earlier one"), words
-        )
-    if report.days:
-        found["days"] = plots.over_time(
-            f"{name}-days", report.days, report.due.date() if report.due else None, _over_time(report)
-        )
-    return found
+    drawn = {
+        "mistakes": _mistakes(f"{name}-mistakes", report),
+        "exercises": _exercises(f"{name}-exercises", report),
+        "scores": _scores(f"{name}-scores", report),
+        "days": _days(f"{name}-days", report),
+    }
+    return {key: plot for key, plot in drawn.items() if plot}
+
+
+def _mistakes(name: str, report: Assignment) -> plots.Plot | None:
+    if not report.mistakes:
+        return None
+    first, gone = report.mistakes[0], sum(mistake.gone for mistake in report.mistakes)
+    words = (
+        f"{of(len(report.mistakes), 'known mistake')} {'was' if len(report.mistakes) == 1 else 'were'} made. "
+        f"Most often, by {of(first.students, 'student')}, in {first.exercise}: {first.message}"
+    )
+    if gone:
+        words += f" {of(gone, 'time')} a mistake was there in an earlier attempt and is gone in the latest."
+    shown = enumerate(report.mistakes[:MOST_IN_CHART], 1)
+    rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.gone) for number, one in shown]
+    return plots.stacks(name, rows, ("in the latest attempt", "gone since an earlier one"), words)
+
+
+def _exercises(name: str, report: Assignment) -> plots.Plot | None:
+    rated = sorted((one.share, one.name) for one in report.exercises if one.share is not None)
+    if not rated:
+        return None
+    (low, hardest), (high, easiest) = rated[0], rated[-1]
+    words = (
+        f"{easiest} went best, with {percent(high)} of its points earned; {hardest} was hardest, with {percent(low)}."
+    )
+    if low == high:
+        words = f"{percent(low)} of the points were earned" + (" in each exercise." if len(rated) > 1 else ".")
+    return plots.shares(name, [(one.name, one.share) for one in report.exercises], words)
+
+
+def _scores(name: str, report: Assignment) -> plots.Plot | None:
+    scores, whole = report.points, report.whole
+    if not (scores and whole):
+        return None
+    low, middle, high = quartiles(scores)
+    most = sum(1 for one in scores if one >= whole)
+    words = (
+        f"Half of the {of(len(scores), 'student')} have {points(middle)} points or more, out of {points(whole)}; "
+        f"the middle half is between {points(low)} and {points(high)}. "
+        f"{of(most, 'student') if most else 'Nobody'} {'have' if most > 1 else 'has'} all points."
+    )
+    return plots.histogram(name, scores, whole, "points that count", words)
+
+
+def _days(name: str, report: Assignment) -> plots.Plot | None:
+    if not report.days:
+        return None
+    return plots.over_time(name, report.days, report.due.date() if report.due else None, _over_time(report))
 
 
 def _over_time(report: Assignment) -> str:

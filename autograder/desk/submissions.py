@@ -13,8 +13,7 @@ from autograder.desk.lms import archive
 from autograder.desk.lms.archive import Entry, Refused
 from autograder.desk.lms.handin import HandIn
 from autograder.desk.roster import Student
-from autograder.engine.rebuild import Unreadable, parse, template
-from autograder.house import release
+from autograder.engine import rebuild
 from autograder.jail.limits import Limits
 from ffnlab.cleaning import in_a_line
 
@@ -64,16 +63,17 @@ class Submission:
 def together(hand_ins: Sequence[HandIn], assignments: Sequence[str]) -> list[Submission]:
     """The submissions, with every file read once."""
     found: dict[tuple[str, str], Submission] = {}
-    signs = _signs(assignments)
     for hand_in in hand_ins:
         submission = found.setdefault((hand_in.who, hand_in.attempt), Submission(hand_in))
-        for file in _files(submission, hand_in, signs):
+        for file in _files(submission, hand_in, assignments):
             is_notebook = file.assignment or (file.trouble and not file.called.casefold().endswith(".json"))
             (submission.notebooks if is_notebook else submission.others).append(file)
     return list(found.values())
 
 
-def _files(submission: Submission, hand_in: HandIn, signs: Mapping[str, str], is_inner: bool = False) -> Iterator[File]:
+def _files(
+    submission: Submission, hand_in: HandIn, assignments: Sequence[str], is_inner: bool = False
+) -> Iterator[File]:
     """A file, and where it is a zip the notebooks in it: one level."""
     if not hand_in.file:
         return
@@ -81,7 +81,7 @@ def _files(submission: Submission, hand_in: HandIn, signs: Mapping[str, str], is
         data = hand_in.read()
         name = hand_in.file.rpartition("/")[2].casefold()
         file = File(hand_in, hashlib.sha256(data).hexdigest(), len(data))
-        yield _looked_at(file, data, signs) if ".ipynb" in name or name.endswith(".json") else file
+        yield _looked_at(file, data, assignments) if ".ipynb" in name or name.endswith(".json") else file
         if not name.endswith(".zip") or is_inner:
             return
         inner = archive.inside(Entry(hand_in.entry, len(data), lambda: data))
@@ -93,7 +93,7 @@ def _files(submission: Submission, hand_in: HandIn, signs: Mapping[str, str], is
         if not entry.is_folder and ".ipynb" in entry.name.casefold():
             read = partial(_inner, hand_in, entry.name)  # anew, so that no student's zip stays in memory
             one = replace(hand_in, entry=f"{hand_in.entry}/{entry.name}", file=entry.name, read=read)
-            yield from _files(submission, one, signs, is_inner=True)
+            yield from _files(submission, one, assignments, is_inner=True)
 
 
 def _inner(outer: HandIn, name: str) -> bytes:
@@ -101,25 +101,13 @@ def _inner(outer: HandIn, name: str) -> bytes:
     return next(one for one in archive.inside(Entry(outer.entry, 0, outer.read)).entries if one.name == name).read()
 
 
-def _signs(assignments: Sequence[str]) -> dict[str, str]:
-    """By the name or id of a cell that stands in one notebook alone: which one that is."""
-    found: dict[str, set[str]] = {}
-    for assignment in assignments:
-        for cell in template(release(assignment)):
-            for sign in (cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id):
-                if sign:
-                    found.setdefault(sign, set()).add(assignment)
-    return {sign: next(iter(names)) for sign, names in found.items() if len(names) == 1}
-
-
-def _looked_at(file: File, data: bytes, signs: Mapping[str, str]) -> File:
+def _looked_at(file: File, data: bytes, assignments: Sequence[str]) -> File:
     """A file that should be a notebook, with whose it is by most of its cells that are of ours."""
     try:
-        cells = parse(data, Limits().notebook)
-    except Unreadable as reason:
+        cells = rebuild.parse(data, Limits().notebook)
+    except rebuild.Unreadable as reason:
         return replace(file, trouble=str(reason), is_broken=True)
-    owners = [signs.get(cell["grade_id"]) or signs.get(cell["id"]) for cell in cells]
-    votes = Counter(owner for owner in owners if owner).most_common(2)
+    votes = [vote for vote in rebuild.votes(cells) if vote[0] in assignments]
     if not votes or votes[0][1] < FEWEST:
         return replace(file, trouble="not a notebook of this course")
     if len(votes) > 1 and votes[1][1] == votes[0][1]:

@@ -10,7 +10,7 @@ import difflib
 import json
 import math
 import pprint
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -54,7 +54,10 @@ class Grading:
 
 @dataclass(frozen=True)
 class Why:
-    """All that there is on one student's answer. mark: what stands in the gradebook. counted: which attempt counts, by the class's policy."""
+    """All that there is on one student's answer.
+
+    mark: what stands in the gradebook. counted: what counts by the class's policy, which may be another's of the group.
+    """
 
     student: str
     exercise: str
@@ -110,6 +113,11 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
     found = list(book.attempts(assignment, student))
     if not found:
         known = book.students()
+        if shared := policy.read_book(book, assignment, student).get(student):
+            raise UserError(
+                f"{student} has handed in nothing for {assignment}: what {shared.by}, of the same group, handed in counts; "
+                f"see `autograder why {shared.by} {exercise}`"
+            )
         if student in known:
             raise UserError(f"nothing that {student} handed in for {assignment} has been graded")
         raise UserError(f"the gradebook knows no student called {in_a_line(student, 60)!r}{_near(student, known)}")
@@ -121,7 +129,7 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
             verdict = attempt.verdict(exercise) if exercise in attempt.verdicts else None
             at = attempt.submitted_at or (submitted if attempt is found[-1][0] else None)
             gradings.append(Grading(number, place > 0, attempt, verdict, *_typed(written, exercise), at, written))
-    counted = policy.counting(assignment, [attempt for attempt, _ in found], marks, student, submitted)
+    counted = policy.read_book(book, assignment, student)[student]
     return Why(
         student,
         exercise,
@@ -146,7 +154,7 @@ def _typed(written: Sequence[Written] | None, exercise: str) -> tuple[str | None
     return cell.source, "as it was handed out" if cell.untouched else ""
 
 
-def _near(name: str, known: Any) -> str:
+def _near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -173,13 +181,11 @@ def script(school: Class, why: Why, hand_in: int | None = None) -> str:
     seeds = _seeds(school, why)
     exercise = exercises.find(why.exercise)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
-    remarks = (
-        []
-        if exact
-        else [
+    remarks = []
+    if not exact:
+        remarks.append(
             "The file that was handed in is not there any more: this is what was kept of it, the cells in their order."
-        ]
-    )
+        )
     if grading.attempt.version != _version(why.assignment):
         remarks.append(
             f"It was graded by version {grading.attempt.version}; when this file was written, the course was "
@@ -368,9 +374,8 @@ def _cells_in_python(cells: Sequence[Source]) -> str:
             parts.append(f"    ({name!r}, None),\n")
             continue
         lines = clean(source, len(source)).splitlines(keepends=True) or [""]
-        parts.append(
-            f"    (\n        {name!r},\n" + "".join(f"        {line!r}\n" for line in lines).rstrip() + ",\n    ),\n"
-        )
+        typed = "\n".join(f"        {line!r}" for line in lines)
+        parts.append(f"    (\n        {name!r},\n{typed},\n    ),\n")
     return "".join(parts)
 
 
@@ -386,12 +391,8 @@ def _in_python(value: Any, indent: int = 0) -> str:
         data = base64.b85encode(value.contiguous().numpy().tobytes()).decode()
         return f"unpacked({data!r}, {', '.join([repr(kind), *map(str, value.shape)])})"
     if isinstance(value, dict):
-        return (
-            "{\n"
-            + "".join(f"{inner}{key!r}: {_in_python(one, indent + 4)},\n" for key, one in value.items())
-            + " " * indent
-            + "}"
-        )
+        listed = "".join(f"{inner}{key!r}: {_in_python(one, indent + 4)},\n" for key, one in value.items())
+        return f"{{\n{listed}{' ' * indent}}}"
     if isinstance(value, (list, tuple)):
         if not any(isinstance(one, (torch.Tensor, dict, list, tuple)) for one in value):
             return pprint.pformat(value, width=10_000, compact=True)
@@ -407,7 +408,7 @@ _SCRIPT = '''"""{title}.
 FOR THE INSTRUCTOR ONLY. This file holds hidden inputs of the exercise and a student's work: hand it to nobody, and delete it when it has served.
 
 It grades this one answer again, alone, in the jail, on the inputs that the class was graded on, and says what was seen. Run it with the Python that the
-autograder is installed in, in the project's folder. Exit status 1: the points are others than then.
+autograder is installed in, in the project's folder. It ends with status 1 where the points are not those that were given then.
 """
 
 from math import inf, nan  # where an input holds one
@@ -430,7 +431,7 @@ INPUTS = [
 
 if __name__ == "__main__":
     if not drawn(EXERCISE, SEEDS, INPUTS):
-        print("The course that is installed here draws other inputs by now: the verdict may be another one.")
+        print("The course has changed since: from the same seeds it draws other inputs than those above, and may judge otherwise.")
     verdict = again(ASSIGNMENT, EXERCISE, SEEDS, CELLS)
     print("\\n".join(told(verdict)))
     print(f"when it was graded: {{POINTS:g}} points")

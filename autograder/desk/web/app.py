@@ -10,11 +10,12 @@ import contextlib
 import hmac
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import jinja2
 from starlette.applications import Starlette
@@ -29,7 +30,8 @@ from starlette.routing import Route
 from autograder.desk import class_report, classroom, feedback, give_back, ledger, lms, report_page, why
 from autograder.desk import collect as collecting
 from autograder.desk.gradebook import Book
-from autograder.desk.policy import Counted, Policy, moment
+from autograder.desk.policy import FILE, Counted, Policy, moment
+from autograder.desk.policy_file import parts
 from autograder.desk.web import uploads
 from autograder.desk.web.grading import Grading
 from autograder.house import NAME, Class, UserError, alone, known
@@ -40,28 +42,66 @@ COOKIE = "autograder_desk"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 MOST_ROWS = 2000  # of a table
+T = TypeVar("T")
 
 
 @dataclass
 class Desk:
-    """What all pages share: the class, the token, and the grading that runs or ran last."""
+    """What all pages share: the class, the token, and the grading that runs or ran last.
+
+    looks_ahead: whether a notebook's report is drawn while its page is looked at.
+    """
 
     school: Class
     token: str
     grading: Grading
-    seen: dict[str, tuple[tuple[int, ...], _Seen]] = field(default_factory=dict)
+    looks_ahead: bool = False
+    _kept: dict[tuple[str, ...], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
+    _making: dict[tuple[str, ...], threading.Lock] = field(default_factory=dict)
+    _ahead: threading.Lock = field(default_factory=threading.Lock)
 
-    @contextlib.contextmanager
-    def book(self) -> Iterator[Book]:
+    def book(self) -> Book:
         """The gradebook, for a page."""
-        with Book(self.school) as opened:
-            yield opened
+        return Book(self.school)
 
     @property
     def has_book(self) -> bool:
         """Whether anything was graded."""
+        return self._file is None or self._file.exists()
+
+    @property
+    def _file(self) -> Path | None:
+        """The gradebook's file; None where it is in a database elsewhere."""
         path = self.school.db_url.removeprefix("sqlite:///")
-        return path == self.school.db_url or Path(path).exists()
+        return None if path == self.school.db_url else Path(path)
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What is another one once the gradebook or the class's rules have changed; empty where nobody can say."""
+        if self._file is None:
+            return ()
+        files = (self._file, self._file.with_name(f"{self._file.name}-wal"), self.school.folder / FILE)
+        return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
+
+    def once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """What `make` makes of the gradebook, or made when neither it nor the class's rules have changed since."""
+        with self._making.setdefault(key, threading.Lock()):
+            stamp = self._stamp()
+            before, found = self._kept.get(key, ((), None))
+            if not stamp or stamp != before:
+                found = make()
+                self._kept[key] = (stamp, found)
+            return cast(T, found)
+
+    def ahead(self, job: Callable[[], object]) -> None:
+        """Do what is likely to be asked for next, while nobody waits for it. What goes wrong is told when it is asked for."""
+
+        def work() -> None:
+            with contextlib.suppress(Exception):
+                job()
+            self._ahead.release()
+
+        if self.looks_ahead and not self.grading.is_running and self._ahead.acquire(blocking=False):
+            threading.Thread(target=work, daemon=True).start()
 
 
 def make(school: Class, token: str = "") -> Starlette:
@@ -191,7 +231,8 @@ class _Seen:
     @property
     def waiting(self) -> int:
         """Answers that a person has still to read."""
-        return sum(mark.waits for one in self.counted.values() for mark in one.marks.values())
+        own = [one for student, one in self.counted.items() if one.by == student]
+        return sum(report_page.is_to_read(mark, _outcome(one, name)) for one in own for name, mark in one.marks.items())
 
     @property
     def mean(self) -> float | None:
@@ -201,20 +242,11 @@ class _Seen:
 
 
 def _seen(desk: Desk, name: str) -> _Seen:
-    """Read off the gradebook, or what was read when neither it nor the class's rules have changed since."""
-    files = (
-        desk.school.folder / "gradebook.db",
-        desk.school.folder / "gradebook.db-wal",
-        desk.school.folder / "course.toml",
-    )
-    stamp = tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
-    known_then = desk.seen.get(name)
-    if known_then and known_then[0] == stamp and desk.school.db_url.startswith("sqlite"):
-        return known_then[1]
-    with desk.book() as book:
-        found = _Seen(_policy(desk).read_book(book, name), book.students())
-    desk.seen[name] = (stamp, found)
-    return found
+    def read() -> _Seen:
+        with desk.book() as book:
+            return _Seen(_policy(desk).read_book(book, name), book.students())
+
+    return desk.once(("seen", name), read)
 
 
 @dataclass(frozen=True)
@@ -269,33 +301,37 @@ def _assignment(desk: Desk, request: Request) -> Response:
     columns = [exercise.name for exercise in outline.of_notebook(name)]
     columns += sorted({cell for one in seen.counted.values() for cell in one.marks} - set(columns))
     rows = [
-        (student, seen.names.get(student, ""), one, [_cell(one, column) for column in columns])
+        (
+            student,
+            seen.names.get(student, ""),
+            one,
+            [report_page.in_short(one.marks.get(column), _outcome(one, column)) for column in columns],
+        )
         for student, one in sorted(seen.counted.items())[:MOST_ROWS]
     ]
     more = len(seen.counted) - len(rows)
     rules = _policy(desk).in_words(name)
+    desk.ahead(lambda: _drawn(desk, name, False))
     return _render(desk, "assignment.html", name=name, columns=columns, rows=rows, more=more, seen=seen, rules=rules)
 
 
-def _cell(one: Counted, column: str) -> str:
-    """A cell of the table: points, and how they came about."""
-    mark = one.marks.get(column)
-    if mark is None:
-        return "–"
-    if mark.waits:
-        return "to read"
-    sign = "✎" if mark.by_hand else report_page.SIGNS.get(str(one.attempt.verdicts.get(column, {}).get("outcome")), "")
-    return sign if sign == "○" else f"{mark.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
+def _outcome(one: Counted, exercise: str) -> str:
+    """How an exercise ended; empty for a question."""
+    return str(one.attempt.verdicts.get(exercise, {}).get("outcome", ""))
 
 
 def _report(desk: Desk, request: Request) -> Response:
     name = _of_course(request)
     _graded(desk)
-    with desk.book() as book:
-        found = class_report.of_class(
-            desk.school, book, _policy(desk), [name], hide_names="hide" in request.query_params
-        )
-    return HTMLResponse(report_page.page(found))
+    return HTMLResponse(_drawn(desk, name, "hide" in request.query_params))
+
+
+def _drawn(desk: Desk, name: str, hide_names: bool) -> str:
+    def draw() -> str:
+        with desk.book() as book:
+            return report_page.page(class_report.of_class(desk.school, book, _policy(desk), [name], hide_names))
+
+    return desk.once(("report", name, "hidden" * hide_names), draw)
 
 
 # A student
@@ -307,25 +343,32 @@ def _student(desk: Desk, request: Request) -> Response:
     policy, rows = _policy(desk), []
     with desk.book() as book:
         for name in policy.notebooks:
-            counted = policy.read_book(book, name).get(student)
-            attempts = [attempt for attempt, _ in book.attempts(name, student)]
+            counted = policy.read_book(book, name, student).get(student)
+            attempts = list(book.history(name, student))
             if counted or attempts:
                 page = desk.school.feedback / student / name / f"{name}.html"
                 rows.append((name, counted, attempts, page.is_file()))
         known_as = book.students().get(student, "")
     if not rows:
         raise UserError(f"nothing by {student} has been graded")
-    exercises = {name: [e.name for e in outline.of_notebook(name)] for name, *_ in rows}
-    return _render(desk, "student.html", student=student, known_as=known_as, rows=rows, exercises=exercises)
+    exercises = {name: list(parts(name)) for name, *_ in rows}
+    when = partial(_when, policy)
+    return _render(desk, "student.html", student=student, known_as=known_as, rows=rows, exercises=exercises, when=when)
+
+
+def _when(policy: Policy, at: str | datetime) -> str:
+    """A moment, in the class's time zone."""
+    return moment(policy.here(datetime.fromisoformat(at) if isinstance(at, str) else at))
 
 
 def _why(desk: Desk, request: Request) -> Response:
     student, exercise = _whose(request), str(request.path_params["exercise"])
     _graded(desk)
+    policy = _policy(desk)
     with desk.book() as book:
-        found = why.find(book, _policy(desk), student, exercise)
+        found = why.find(book, policy, student, exercise)
     shown = [(one, clean(one.code or ""), why.told(one.verdict) if one.verdict else []) for one in found.gradings]
-    return _render(desk, "why.html", found=found, shown=shown)
+    return _render(desk, "why.html", found=found, shown=shown, when=partial(_when, policy))
 
 
 def _feedback(desk: Desk, request: Request) -> Response:
@@ -334,9 +377,10 @@ def _feedback(desk: Desk, request: Request) -> Response:
     if not path.is_file():
         raise UserError(f"{student} has no page for {name} yet")
     if desk.has_book and not desk.grading.is_running:  # with what was given by hand since
-        policy = _policy(desk)
         with alone(desk.school), desk.book() as book:
-            feedback.write_again(desk.school, name, book, student, grades=policy.grades(book, name))
+            counted = _policy(desk).read_book(book, name, student)
+            grades = {who: one.grade for who, one in counted.items()}
+            feedback.write_again(desk.school, name, book, student, grades=grades)
     return FileResponse(path, media_type="text/html")
 
 
@@ -363,7 +407,8 @@ def _look_at_export(desk: Desk, request: Request, sent: FormData) -> Response:
     if not files["export"]:
         raise UserError("choose the zip that the LMS let you download")
     asked = str(sent.get("assignment") or "")
-    found = collecting.collect(desk.school, files["export"][0], files["roster"], asked or None, dry_run=True)
+    clock = Policy.of(desk.school).clock
+    found = collecting.collect(desk.school, files["export"][0], files["roster"], asked or None, True, clock)
     return _render(desk, "collected.html", found=found, files=files, assignment=asked, done=False, most=MOST_ROWS)
 
 
@@ -372,7 +417,7 @@ def _carry_out(desk: Desk, request: Request, sent: FormData) -> Response:
     rosters = [uploads.find(desk.school, str(one)) for one in sent.getlist("roster")]
     asked = str(sent.get("assignment") or "")
     with alone(desk.school):
-        found = collecting.collect(desk.school, export, rosters, asked or None)
+        found = collecting.collect(desk.school, export, rosters, asked or None, zone=Policy.of(desk.school).clock)
     for file in (export, *rosters):
         file.unlink(missing_ok=True)
     return _render(desk, "collected.html", found=found, files={}, assignment=asked, done=True, most=MOST_ROWS)
@@ -476,6 +521,7 @@ def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:
         except OSError as error:
             raise UserError(f"port {port} can't be listened at: {error.strerror}") from None
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.state.desk.token}"
+        app.state.desk.looks_ahead = True
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
         threading.Thread(target=_when_it_answers, args=(server, tell, address), daemon=True).start()
         server.run(sockets=[listener])
