@@ -538,7 +538,7 @@ for layer, exponents in enumerate(zip(*runs, strict=True)):
 #
 # $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
 #
-# where every row of $\bar X$ is the mean of all tokens.
+# where every row of $\bar X$ is the mean of all tokens. (A *residual* is what is left. A residual *connection* is another thing: this notebook calls it a skip.)
 #
 # - **Takes** `X` [T, d], one token per row. It is never all zero.
 # - **Returns** a Python float, from 0 to 1, computed in the precision of `X`. Both norms are Frobenius norms.
@@ -790,7 +790,7 @@ recheck("quiz_xor", quiz_xor)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M1-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 10 · In your own words
 #
-# *question M1 · 3 points, graded by your instructor · 4 minutes*
+# *question M1 · 3 points, graded by your instructor · 6 minutes*
 #
 # A colleague says: “Attention is linear. That is why a Transformer needs an FFN.”
 #

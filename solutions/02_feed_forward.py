@@ -427,7 +427,7 @@ for d_ff in (2, 4, 6, 24):
     print(f"d_ff {d_ff:2}: {torch.linalg.matrix_rank(changes).item()} independent directions in the output")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "where-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The smaller of d_model and d_ff. A straight FFN with d_ff = 24 has 2 · 6 · 24 + 24 + 6 = 318 parameters, and does no more than the 6
+# **What you saw.** The rank is the smaller of d_model and d_ff. A straight FFN with d_ff = 24 has 2 · 6 · 24 + 24 + 6 = 318 parameters, and does no more than the 6
 # · 6 + 6 = 42 of one matrix and one bias.
 #
 # ## 6 · Where dropout goes

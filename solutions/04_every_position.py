@@ -615,7 +615,7 @@ with torch.no_grad():
 controls.show(figures.bottleneck, d_ff=controls.slider("d_ff", 1, 12, 1, 3))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** As many bars as neurons, up to d_model = 6. It can be fewer: a neuron that never fires writes nothing, and two tokens alone span no more than
+# **What you saw.** There are as many bars as neurons, up to d_model = 6. There can be fewer: a neuron that never fires writes nothing, and two tokens alone span no more than
 # two directions.
 #
 # ### Exercise `bottleneck_rank`

@@ -368,7 +368,7 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** (1) Nothing: the number of heads alone does not count, sharing does. (That is why **more** query heads change the figure: keys and
-# values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, fewer words, a wider model: each pushes the embeddings
+# values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, a smaller vocabulary, a wider model: each pushes the embeddings
 # aside, and none gets the FFN beyond its share of a layer. Taken as far as the sliders go, a vocabulary of 1,000 does most, 66.1 %; d_model = 16,384 gives
 # 65.3 % and 126 layers 63.9 %. (4) Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff =
 # 8·d_model, and one head of keys and values for many of queries.
@@ -657,7 +657,7 @@ recheck("quiz_mixtral", quiz_mixtral)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M5-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 10 · In your own words
 #
-# *question M5 · 3 points, graded by your instructor · 5 minutes*
+# *question M5 · 3 points, graded by your instructor · 7 minutes*
 #
 # T5-11B has d_model = 1024 and d_ff = 65,536: its FFN is 64 times as wide as the model, sixteen times what the rule of thumb says. Its FFN is plain,
 # and none of its matrices has a bias. And yet, in an encoder layer, FFN and attention are at 2 : 1, as in GPT-3.

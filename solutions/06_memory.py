@@ -295,7 +295,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** A staircase. Twice the facts need about twice the neurons: 16 facts for each neuron are known by every seed, from 8 neurons (with two facts
+# **What you saw.** The table is a staircase. Twice the facts need about twice the neurons: 16 facts for each neuron are known by every seed, from 8 neurons (with two facts
 # missing in one of five) to 128. With 256 neurons and 4096 facts these 400 steps are too few, and the result changes with the seed and the processor: these runs know 56 to 96 %. The 16 depends on
 # d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64, 128 and 256 are the ratios
 # d_ff/d_model of 2, 4 and 8: look at the row of 2048 facts to see what the step from 2 to 4 buys. What counts is the number of weights. A model can
@@ -582,8 +582,8 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # 1. The pattern does not give the answer away. Two facts with the same answer agree on hardly more neurons than any two facts, and two coins agree
 #    half of the time as well: each question has a pattern of its own. The questions here are random vectors; for words with something in common this
 #    may differ.
-# 2. Half of the neurons fire, before training and after. **The sparsity of large models does not show at this size.** In trained Transformers it does,
-#    and section 9 has numbers.
+# 2. Half of the neurons fire, before training and after. **The sparsity of trained Transformers does not show at this
+#    size**; section 9 has their numbers.
 #
 # What one can predict is the start. If what a neuron adds up is normally distributed, with standard deviation σ around its bias b, it fires with
 # probability Φ(b/σ), where Φ is the bell curve's area up to a point (notebook 03). The cell sets all biases of a random layer by hand and compares.

@@ -87,7 +87,7 @@ print(f"multiplications, one FFN:  {one:>11,}")
 print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_model * E) / one:.3f} times)")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Eight times the parameters, twice the work; the router costs almost nothing.
+# **What you saw.** The layer has eight times the parameters and does twice the work; the router costs almost nothing.
 #
 # In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
 # number for each expert and token. What an expert's output is finally multiplied by is its **gate**. Most gates are zero.

@@ -246,7 +246,7 @@ except NotImplementedError:
 # **Predict:** the logits are stored in bfloat16, which keeps 8 significant bits. Near 1 its numbers are 1/128 apart, near 128 a whole 1. Logits of size 1, 4, 16 and 64 are rounded to it. For how many of 1000 tokens
 # does the rounding change the choice? And what does it do to the probabilities?
 
-# %% nbgrader={"grade": false, "grade_id": "drift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "drift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for size in (1, 4, 16, 64):
     changed, off = [], []
     for seed in range(5):

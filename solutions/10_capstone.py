@@ -169,7 +169,7 @@ for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
     print(f"{kind}: {size:,} parameters in the block, {found['accuracy']:.0%} of 576 pairs known")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "train-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** One run each, from one draw of the starting weights. The block without FFN knows a good part of the pairs, but not all; the other three know
+# **What you saw.** This is one run each, from one draw of the starting weights. The block without FFN knows a good part of the pairs, but not all; the other three know
 # nearly all, and so can't be told apart: 576 pairs are too few for them. And the block without FFN was smaller. Is it worse because it has no FFN, or because it
 # has a third of the parameters?
 #
@@ -318,7 +318,7 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-head", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the first the table holds. For the second d_ff is 3.5 · d_model, the activation is a SiLU that gates, and, with fewer key and value heads, the FFN has 81 % of a
-# layer (notebook 05). Only the last line holds for every model of this course.
+# layer (notebook 05). Only the last line holds for every model of this course. (The table says “typically”, so it is not wrong: the habit has changed.)
 #
 # ## 7 · Quiz
 #

@@ -37,7 +37,7 @@ GIVEN = frozenset((*keyword.kwlist, *dir(builtins), "torch", "nn", "F", "math", 
 class Pair:
     """Two students with nearly the same answer. share: of the fingerprints of both, from 0 to 1. names: whether also the names they chose are the same.
 
-    comments: how many comments both have, word by word.
+    comments: how many comments both have, word for word.
     """
 
     exercise: str
