@@ -12,7 +12,7 @@ from exports import CLASS, moodle_name, worksheet, zipped
 from test_class import grade, graded_here, rebuilt  # noqa: F401 - a fixture
 from test_rebuild import ANSWER, answered
 
-from autograder.desk import collect, gradebook
+from autograder.desk import classroom, collect, feedback, gradebook, why
 from autograder.desk.policy import Policy
 from autograder.engine.graded import Graded
 from autograder.house import Class
@@ -80,3 +80,38 @@ def test_a_rule_that_changes_later_grades_what_is_missing_and_can_go_back(school
         assert latest.points == 0
     rule(school, "latest")
     assert counts(school).grade.points == 0
+
+
+def test_page_table_and_why_are_of_the_attempt_that_counts(school: Class) -> None:
+    rule(school, "best")
+    grade(school)
+    assert "2 of 2" in page(school) and "It is not right." not in page(school)
+    with gradebook.Book(school) as book:
+        counted = Policy.of(school).read_book(book, START)[WHO.sis]
+        feedback.write_again(school, START, book, counted={WHO.sis: counted})
+        found = why.find(book, Policy.of(school), WHO.sis, "hello_shape")
+    assert "2 of 2" in page(school) and "It is not right." not in page(school)
+    assert found.mark and found.mark.score == 2
+    assert [one.hand_in for one in found.gradings if one.attempt.number == counted.attempt.number] == [1]
+
+
+def test_hand_ins_are_counted_once_in_the_order_of_handing_in(school: Class) -> None:
+    grade(school)  # the second alone
+    rule(school, "best")
+    grade(school)  # the first, and the second again
+    with gradebook.Book(school) as book:
+        found = why.find(book, Policy.of(school), WHO.sis, "hello_shape")
+        assert found.hand_ins == 2 and len(found.gradings) == 3
+        assert [one.verdict.points for one in found.gradings if one.verdict] == [2, 0, 0]
+        assert counts(school).grade.points == 2
+
+
+def test_what_was_never_graded_is_told_before_anything_goes_back(school: Class) -> None:
+    grade(school)
+    rule(school, "best")
+    with gradebook.Book(school) as book:
+        said = classroom.not_yet_graded(school, START, Policy.of(school), book)
+    assert "one earlier hand-in has not been graded" in said
+    grade(school)
+    with gradebook.Book(school) as book:
+        assert classroom.not_yet_graded(school, START, Policy.of(school), book) == ""

@@ -294,14 +294,21 @@ def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(school: Class,
     path = canvas_gradebook(tmp_path / "g.csv", [*CLASS[1:], Somebody(7, "New", "Comer")])
     done, data = give(school, "canvas", sheet=path, column=FFN)
     assert done.doubts == [f"{CLASS[0].name} ({CLASS[0].sis}) was graded here, and is not on this sheet"]
-    assert "1 on the sheet are not on the roster, and stay as they are" in done.notes
+    assert "1 on the sheet is not on the roster, and stays as it is" in done.notes
     assert CANVAS.grades(data)[Somebody(7, "", "").canvas] == ""
 
 
 def test_a_sheet_of_strangers_is_one_clear_line(school: Class, tmp_path: Path) -> None:
-    grade(school, {0: CLASS[0].sis})
-    with pytest.raises(UserError, match=r"nobody on .* is on the roster by an id: give it to .* --roster"):
+    grade(school, {0: "somebody"})
+    with pytest.raises(UserError, match=r"nobody on .* is on the roster by an id, .* --roster"):
         give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
+
+
+def test_a_folder_that_is_an_id_of_the_sheet_needs_no_roster(school: Class, tmp_path: Path) -> None:
+    grade(school, {0: CLASS[0].sis, 1: CLASS[1].canvas})
+    _, data = give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
+    given = CANVAS.grades(data)
+    assert [bool(given[who.canvas]) for who in CLASS] == [True, True, False, False, False]
 
 
 def test_a_row_that_stands_there_twice_is_left_as_it_is(school: Class, tmp_path: Path) -> None:
@@ -321,13 +328,13 @@ def test_another_maximum_is_told(school: Class, tmp_path: Path) -> None:
 def test_the_maximum_is_the_one_by_the_classs_rules(school: Class, tmp_path: Path) -> None:
     of(CANVAS, school)
     with gradebook.Book(school) as book:
-        grades = Policy.of(school).grades(book, FFN)
-    (top,) = {one.whole for one in grades.values()}
+        counted = Policy.of(school).read_book(book, FFN)
+    (top,) = {one.grade.whole for one in counted.values()}
     every = sum(parts(FFN).values())
     assert top < every, "quizzes do not count"
     for most, told in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
         listed = canvas_gradebook(tmp_path / "g.csv", CLASS, points=most)
-        done, _ = give(school, "canvas", sheet=listed, column=FFN, dry_run=True, grades=grades)
+        done, _ = give(school, "canvas", sheet=listed, column=FFN, dry_run=True, counted=counted)
         assert any("is worth" in note for note in done.notes) == told
 
 

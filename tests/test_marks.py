@@ -104,7 +104,31 @@ def test_what_a_person_gave_is_in_the_total_and_on_the_page(school: Class) -> No
     assert "my own code" in page(school), "what the student wrote is still there"
 
 
-def test_grading_again_keeps_what_a_person_gave_and_only_asks_to_look_again(school: Class) -> None:
+def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(school: Class) -> None:
+    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
+    give(school, "zoe", EXERCISE, manual_score=1.5)
+    for _ in range(2):
+        with gradebook.Book(school) as book:
+            book.know(FFN)
+            enter(school, book, "zoe", paper(earned=False))
+            marks = book.marks(FFN, "zoe")["zoe"]
+        assert not marks[QUESTION].waits and not marks[EXERCISE].waits
+    with gradebook.Book(school) as book:  # an attempt before it is graded too, because the best counts
+        book.enter("zoe", paper("Something else."), "1" * 64, None, history_only=True)
+        enter(school, book, "zoe", paper())
+        assert not book.marks(FFN, "zoe")["zoe"][QUESTION].waits
+
+
+def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_too(school: Class) -> None:
+    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
+    for answer in ("It drops nothing.", "It drops nothing.", "It drops out the hidden layer."):
+        with gradebook.Book(school) as book:
+            enter(school, book, "zoe", paper(answer))
+            mark = book.marks(FFN, "zoe")["zoe"][QUESTION]
+        assert mark.waits and (mark.score, mark.comment) == (2.0, "Good.")
+
+
+def test_grading_again_keeps_what_a_person_gave(school: Class) -> None:
     give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
     give(school, "zoe", EXERCISE, manual_score=1.5)
     with gradebook.Book(school) as book:

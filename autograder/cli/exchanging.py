@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -100,7 +101,7 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
     _lines(console, found.notes, "dim")
     shown_rows = sorted(found.rows, key=lambda row: not row.asks)[:MOST]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("student", "name", "file", "notebook", "attempt", "time (UTC)"):
+    for title in ("student", "name", "file", "notebook", "attempt", "handed in"):
         table.add_column(title, overflow="fold", justify="right" if title == "attempt" else "left")
     table.add_column("would happen" if dry_run else "what happened", overflow="fold")
     for row in shown_rows:
@@ -177,15 +178,19 @@ def give_back(
     For gradescope: an autograder that gives back what was found here. For nbgrader: what its release_feedback needs beside the pages.
     """
     from autograder.desk import give_back as giving
+    from autograder.desk.classroom import not_yet_graded
     from autograder.desk.policy import Policy
 
     school, console = class_of(grading, db_url), console_of()
-    with alone(school):
+    with nullcontext() if dry_run else alone(school):
         with book_of(school) as book:
-            grades = Policy.of(school).grades(book, known(assignment))
-        worth = {student: grade.points for student, grade in grades.items()}
+            policy = Policy.of(school)
+            if missing := not_yet_graded(school, known(assignment), policy, book):
+                raise UserError(missing)
+            counted = policy.read_book(book, assignment)
+        worth = {student: one.grade.points for student, one in counted.items()}
         done = giving.give_back(
-            school, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, grades
+            school, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, counted
         )
     table = Table(title=f"{done.title}: {done.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for title in ("student", "name", "from", "to", ""):

@@ -206,10 +206,14 @@ def _grade(
         if forget_manual:
             count = book.forget_manual(assignment, asked.student)
             console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
-            feedback.write_again(school, assignment, book, asked.student, grades=policy.grades(book, assignment))
+            counted = policy.read_book(book, assignment, asked.student)
+            feedback.write_again(school, assignment, book, asked.student, counted=counted)
         policy.enter_dates(book, assignment)
-        attempts, marks = book.latest(assignment, asked.student), book.marks(assignment, asked.student)
-        report.of_class(console, assignment, attempts, marks, grades=policy.grades(book, assignment))
+        counted = policy.read_book(book, assignment, asked.student)
+        counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
+        attempts = (replace(one.attempt, student=who) for who, one in counted.items())
+        marks = {who: one.marks for who, one in counted.items()}
+        report.of_class(console, assignment, attempts, marks, grades={who: one.grade for who, one in counted.items()})
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
@@ -237,6 +241,7 @@ def feedback(
     with importing():
         from autograder.desk import feedback as pages
         from autograder.desk import gradebook
+        from autograder.desk.classroom import not_yet_graded
         from autograder.desk.policy import Policy
 
     school, console = class_or_sample(grading, db_url), console_of()
@@ -246,10 +251,12 @@ def feedback(
         if not names:
             raise UserError(f"nothing has been graded in {school.folder}")
         for name in names:
+            if missing := not_yet_graded(school, name, policy, book):
+                console.print(Text(missing), style="bold red", soft_wrap=True)
             with bar(console) as progress:
                 task = progress.add_task(name, total=None, rate="")
-                grades = policy.grades(book, name)
-                done = pages.write_again(school, name, book, student, partial(progress.advance, task), grades)
+                counted = policy.read_book(book, name, student)
+                done = pages.write_again(school, name, book, student, partial(progress.advance, task), counted)
             console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
             if done.left:
                 console.print(

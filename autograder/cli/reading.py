@@ -47,6 +47,7 @@ def report(
     """
     with importing():
         from autograder.desk import class_report, report_page, tables
+        from autograder.desk.classroom import not_yet_graded
         from autograder.desk.policy import Policy
 
     school, console = class_or_sample(grading, db_url), console_of()
@@ -59,6 +60,8 @@ def report(
             raise UserError(f"{file} is a folder; the name of a file was expected")
     with book_of(school) as book:
         names = _assignments(book, policy, assignment or [], school)
+        for missing in filter(None, (not_yet_graded(school, name, policy, book) for name in names)):
+            console.print(Text(missing), style="bold red", soft_wrap=True)
         with console.status("") as status:
             found = class_report.of_class(
                 school, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
@@ -177,14 +180,17 @@ def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy)
 
 def _show_result(console: Console, found: Why) -> None:
     mark, grade = found.mark, found.counted.grade
+    newest = max(one.attempt.number for one in found.gradings)
+    earlier = found.counted.by == found.student and found.counted.attempt.number != newest
+    where = "In the attempt that counts" if earlier else "In the gradebook"
     if mark is None:
         said = "Not in the gradebook."
     elif mark.waits and mark.by_hand:
-        said = f"In the gradebook: {mark.score:g} of {mark.max_score:g}, by hand, for an earlier version of it: it waits for a person to look again."
+        said = f"{where}: {mark.score:g} of {mark.max_score:g}, by hand, for an earlier version of it: it waits for a person to look again."
     elif mark.waits:
-        said = f"In the gradebook: it waits for a person; {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
+        said = f"{where}: it waits for a person; {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
     else:
-        said = f"In the gradebook: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
+        said = f"{where}: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
         said += f", {mark.extra:+g} extra credit in it." if mark.extra else "."
     if mark and mark.comment:
         said += f" Comment: “{in_a_line(mark.comment, 1_000)}”"

@@ -71,6 +71,9 @@ def book_of(school: Class) -> Book:
     Raises:
         UserError: there is none.
     """
+    from autograder.desk import ledger
+
+    ledger.look(school)
     path = school.db_url.removeprefix("sqlite:///")
     if path != school.db_url and not Path(path).exists():
         raise UserError(f"nothing has been graded in {school.folder}: run `autograder grade` first")

@@ -291,8 +291,8 @@ class _Gathering:
         everything = self._book.attempts(self.name)
         for student, group in groupby(everything, key=lambda pair: pair[0].student):
             pairs = list(group)
-            latest = {attempt.number for attempt in hand_ins([attempt for attempt, _ in pairs])}
-            handed_in = [pair for pair in pairs if pair[0].number in latest]
+            written = {attempt.number: cells for attempt, cells in pairs}
+            handed_in = [(one, written[one.number]) for one in hand_ins([attempt for attempt, _ in pairs])]
             if student not in self._labels:  # taken out of the gradebook since
                 self._labels[student] = f"Student {len(self._labels) + 1}" if self._hide else in_a_line(student, 80)
             self._student(student, handed_in, marks.get(student, {}), times.get(student), rows)

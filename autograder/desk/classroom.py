@@ -284,8 +284,24 @@ def grade(
         if stop.is_set():
             raise KeyboardInterrupt
         if earlier and not asked.dry:  # which attempt counts is known now
-            feedback.write_again(school, assignment, book, asked.student, grades=policy.grades(book, assignment))
+            counted = policy.read_book(book, assignment, asked.student)
+            feedback.write_again(school, assignment, book, asked.student, counted=counted)
     return summary
+
+
+def not_yet_graded(school: Class, assignment: str, policy: Policy, book: Book) -> str:
+    """What there is to say where the best attempt counts, and some that were collected have never been graded; else nothing."""
+    if policy.attempts(assignment) != "best":
+        return ""
+    graded = book.digests(assignment)
+    records = (one for those in Manifest.load(school, assignment).records.values() for one in those if one.attempt)
+    missing = sum((one.student, one.sha256) not in graded for one in records)
+    if not missing:
+        return ""
+    said = f"{missing} earlier hand-ins have" if missing > 1 else "one earlier hand-in has"
+    return (
+        f"{assignment}: the best attempt counts, and {said} not been graded: run `autograder grade {assignment}` first"
+    )
 
 
 def _earlier(school: Class, assignment: str, student: str | None) -> Iterator[Submission]:

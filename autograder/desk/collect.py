@@ -96,7 +96,7 @@ def collect(
     ledger.look(school)
     with archive.opened(source) as opened:
         export = lms.read(opened, zone)
-        plan = _Plan(school, opened, export)
+        plan = _Plan(school, opened, export, zone)
         plan.take_lists(rosters, zone)
         plan.read(assignment, zone)
         plan.file(match_names)
@@ -108,8 +108,8 @@ def collect(
 class _Plan:
     """One collecting: what was found, and what is to be written."""
 
-    def __init__(self, school: Class, opened: archive.Archive, export: lms.Export) -> None:
-        self.school, self.opened, self.export = school, opened, export
+    def __init__(self, school: Class, opened: archive.Archive, export: lms.Export, zone: tzinfo | None) -> None:
+        self.school, self.opened, self.export, self.zone = school, opened, export, zone
         self.roster, self.settled = Roster.load(school), Settled.load(school)
         self.found = Collected(export.title, opened.name, school.folder / manifest.FOLDER / SETTLE)
         self.submissions: list[Submission] = []
@@ -131,7 +131,7 @@ class _Plan:
             hand_ins = moodle.with_times(self.export.hand_ins, times)
             self.export = replace(self.export, hand_ins=hand_ins)
             if any(one.at for one in hand_ins):
-                self.found.notes.append(f"its times are the worksheet's, read as {_clock(zone)}, shown in UTC")
+                self.found.notes.append(f"its times are the worksheet's, read as {_clock(zone)}")
             else:
                 self.found.notes.append("Moodle exports no times: they stand on the grading worksheet, for --roster")
 
@@ -156,7 +156,7 @@ class _Plan:
         for submission in self.submissions:
             submission.expected = submission.first.assignment or expected
         if self.export.system in (blackboard.NAME, brightspace.NAME):
-            self.found.notes.append(f"its times name no zone: read as {_clock(zone)}, shown in UTC")
+            self.found.notes.append(f"its times name no zone: read as {_clock(zone)}")
 
     def file(self, match_names: bool) -> None:
         """Find each submission's students and notebook, and number what is new."""
@@ -192,7 +192,7 @@ class _Plan:
             self.asked.add(hand_in.entry)
 
     def _line(self, hand_in: HandIn, student: str, notebook: str, attempt: str, what: str, asks: bool = False) -> None:
-        at = f"{hand_in.at.astimezone(UTC):%Y-%m-%d %H:%M}" if hand_in.at else ""
+        at = f"{hand_in.at.astimezone(self.zone):%Y-%m-%d %H:%M}" if hand_in.at else ""
         known_as = self.roster.students[student].name if student in self.roster.students else ""
         name = in_a_line(known_as or hand_in.name, 80)
         self.found.rows.append(Row(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks, name))

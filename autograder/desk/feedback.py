@@ -25,11 +25,11 @@ from ffnlab.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.desk.gradebook import Book, Written
-    from autograder.desk.policy import Grade
+    from autograder.desk.policy import Counted, Grade
 
 NO_MARKS: Marks = {}
 MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
-NO_GRADES: Mapping[str, Grade] = {}
+NOTHING_COUNTED: Mapping[str, Counted] = {}
 NOT_ATTEMPTED = (
     "There is no answer here: the cell is as it was handed out, empty or deleted, "
     "or a line `raise NotImplementedError` (or `...`) is still in it."
@@ -134,22 +134,26 @@ def write_again(
     book: Book,
     student: str | None = None,
     tell: Callable[[], None] = lambda: None,
-    grades: Mapping[str, Grade] = NO_GRADES,
+    counted: Mapping[str, Counted] = NOTHING_COUNTED,
 ) -> Again:
-    """Write the pages of an assignment's latest attempts again, with what a person has given since. `tell` is called after each.
+    """Write the pages of an assignment again, with what a person has given since. `tell` is called after each.
 
-    grades: by student, what their work is worth by the class's rules; their pages say so.
+    counted: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others, and by default, the
+    latest is shown.
     """
     marks, done = book.marks(assignment, student), Again()
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
-    for attempt in book.latest(assignment, student):
+    for latest in book.latest(assignment, student):
+        one = counted.get(latest.student)
+        attempt = replace(one.attempt, student=latest.student) if one else latest
+        given = one.marks if one else marks.get(latest.student, {})
         written = book.written(attempt.number)
         if written is None:
             done.left.append(attempt.student)
         else:
             verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
             graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
-            write_page(school, attempt.student, graded, marks.get(attempt.student, {}), grades.get(attempt.student))
+            write_page(school, attempt.student, graded, given, one.grade if one else None)
             done.written += 1
         tell()
     return done

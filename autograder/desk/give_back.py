@@ -20,12 +20,12 @@ from autograder.desk.lms import blackboard, brightspace, canvas, exchange, grade
 from autograder.desk.lms.sheets import GradeSheet, Row, Sheet, like, number
 from autograder.desk.manifest import Manifest, Record
 from autograder.desk.marks import Mark, Marks, total
-from autograder.desk.roster import Doubtful, Roster
+from autograder.desk.roster import Doubtful, Roster, Student
 from autograder.house import Class, UserError, importing, keep, known
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:
-    from autograder.desk.policy import Grade
+    from autograder.desk.policy import Counted, Grade
 
 Score = Callable[[str], float | None]
 SHEETS = {
@@ -76,13 +76,13 @@ def give_back(
     with_unread: bool = False,
     dry_run: bool = False,
     score: Score | None = None,
-    grades: Mapping[str, Grade] = feedback.NO_GRADES,
+    counted: Mapping[str, Counted] = feedback.NOTHING_COUNTED,
 ) -> GivenBack:
     """Make what a system takes back for an assignment.
 
     to: the file, or a folder for it. sheet: what the LMS lets one download. pages: the feedback pages instead of the grades. column: that takes the grades.
     with_unread: also those of whom a person has still to read something. score: what a student gets, None for nothing; the sum of the marks if it is None.
-    grades: by student, what their work is worth by the class's rules, for the pages to say so.
+    counted: by student, which attempt counts and what it is worth by the class's rules, for the pages to say so.
 
     Raises:
         UserError: there is nothing to give back, or the sheet can't be used.
@@ -104,7 +104,9 @@ def give_back(
         if not marks:
             raise UserError(f"nothing of {assignment} has been graded in {school.folder}")
         if not dry_run and (pages or system in (gradescope.NAME, exchange.NAME)):
-            feedback.write_again(school, assignment, book, grades=grades)  # with what was given by hand since
+            feedback.write_again(school, assignment, book, counted=counted)  # with what was given by hand since
+    marks |= {student: dict(one.marks) for student, one in counted.items() if student in marks}
+    grades = {student: one.grade for student, one in counted.items()}
     work = _Work(school, system, assignment, marks, grades, with_unread, score, dry_run)
     if system == exchange.NAME:
         work.prepare_release()
@@ -212,6 +214,7 @@ class _Work:
             except Doubtful as doubt:
                 self.done.doubts.append(f"line {row.line}: {doubt}; left as it is")
                 continue
+            student = student or next((Student(text) for text in ids.values() if text in self.marks), None)
             if student is None:
                 unknown += 1
             elif student.id in found or student.id in twice:
@@ -222,10 +225,16 @@ class _Work:
                 found[student.id] = row
         if unknown and not found:
             raise UserError(
-                f"nobody on {grades.sheet.name} is on the roster by an id: give it to `autograder collect` with --roster first"
+                f"nobody on {grades.sheet.name} is on the roster by an id, or has a folder that is one: "
+                "give it to `autograder collect` with --roster first"
             )
         if unknown:
-            self.done.notes.append(f"{unknown} on the sheet are not on the roster, and stay as they are")
+            stay = (
+                "are not on the roster, and stay as they are"
+                if unknown > 1
+                else "is not on the roster, and stays as it is"
+            )
+            self.done.notes.append(f"{unknown} on the sheet {stay}")
         return found
 
     def _put(self, grades: GradeSheet, row: Row, student: str, others: list[str]) -> None:

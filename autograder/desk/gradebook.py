@@ -378,12 +378,24 @@ class Book:
         Raises:
             UserError: the gradebook knows other cells than the notebook has.
         """
+        read = self._answers(graded.assignment, student)
         with self._one_transaction() as session:
             if not history_only:
-                self._enter_scores(student, graded, timestamp)
-            self._record(session, student, graded, submission, timestamp)
+                self._enter_scores(student, graded, timestamp, read)
+            self._record(session, student, graded, submission, timestamp, history_only)
 
-    def _enter_scores(self, student: str, graded: Graded, timestamp: datetime | None) -> None:
+    def _answers(self, assignment: str, student: str) -> dict[str, str]:
+        """What a person may have read and scored: by name, the student's cells in the attempt whose scores stand here."""
+        query = sa.select(ATTEMPTS.c.record, ATTEMPTS.c.code).where(
+            ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student
+        )
+        with self._gradebook.engine.connect() as connection:
+            for record, code in connection.execute(query.order_by(ATTEMPTS.c.id.desc())):
+                if not json.loads(record).get("history_only"):
+                    return {cell.name: cell.source for cell in unpacked(code) or ()}
+        return {}
+
+    def _enter_scores(self, student: str, graded: Graded, timestamp: datetime | None, read: Mapping[str, str]) -> None:
         assignment = graded.assignment
         names = self._cell_names(assignment)
         self._gradebook.update_or_create_student(student)
@@ -394,17 +406,19 @@ class Book:
         comments = {names[comment.cell_id]: comment for comment in notebook.comments}
         cells = graded.cells or template(release(assignment))
         attempted = {cell.name: bool(graded.cells) and not cell.untouched for cell in cells if cell.kind is Kind.MANUAL}
+        theirs = {cell.name: cell.source for cell in unpacked(packed(graded.cells)) or ()}
+        same = {name for name, source in theirs.items() if read.get(name) == source}
         waits = any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values())
         try:
             for name, verdict in graded.verdicts.items():
                 held = verdict.outcome is Outcome.NOT_GRADED
-                _score(grades[f"check-{name}"], None if held else verdict.points)
+                _score(grades[f"check-{name}"], None if held else verdict.points, name in same)
                 comments[name].auto_comment = (
                     None if verdict.outcome is Outcome.EARNED else shown.markdown(withheld(verdict).message)
                 )
             for name, answered in attempted.items():
                 answered = answered or (waits and not graded.cells)
-                _score(grades[name], None if answered else 0.0)
+                _score(grades[name], None if answered else 0.0, name in same)
                 comments[name].auto_comment = None if answered else "No response."
         except KeyError as missing:
             raise UserError(
@@ -412,7 +426,9 @@ class Book:
             ) from None
 
     @staticmethod
-    def _record(session: Session, student: str, graded: Graded, submission: str, timestamp: datetime | None) -> None:
+    def _record(
+        session: Session, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool
+    ) -> None:
         verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}
         session.execute(
             ATTEMPTS.insert().values(
@@ -424,17 +440,17 @@ class Book:
                 seconds=graded.seconds,
                 points=graded.points,
                 max_points=graded.max_points,
-                record=json.dumps({"verdicts": verdicts, "remarks": graded.remarks}),
+                record=json.dumps({"verdicts": verdicts, "remarks": graded.remarks, "history_only": history_only}),
                 code=packed(graded.cells),
                 submitted_at=None if timestamp is None else timestamp.replace(tzinfo=UTC).isoformat(),
             )
         )
 
-    def digests(self, assignment: str, version: str) -> set[tuple[str, str]]:
-        """Whose submissions have been graded by a version: each student with the hash of a submission."""
-        query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission).where(
-            ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.version == version
-        )
+    def digests(self, assignment: str, version: str | None = None) -> set[tuple[str, str]]:
+        """Whose submissions have been graded, by a version or by any: each student with the hash of a submission."""
+        query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission).where(ATTEMPTS.c.assignment == assignment)
+        if version is not None:
+            query = query.where(ATTEMPTS.c.version == version)
         with self._gradebook.engine.connect() as connection:
             return {(who, submission) for who, submission in connection.execute(query)}
 
@@ -490,10 +506,11 @@ def is_of_one_paper(error: Exception) -> bool:
     return not isinstance(error, ours)
 
 
-def _score(grade: Grade, points: float | None) -> None:
-    """Enter what the autograder gives; None, or a score by hand that stands already, waits for a person."""
+def _score(grade: Grade, points: float | None, same: bool) -> None:
+    """Enter what the autograder gives. None waits for a person, and so does a score by hand, unless it was for the same answer."""
     grade.auto_score = points
-    grade.needs_manual_grade = points is None or grade.manual_score is not None
+    if not (same and grade.manual_score is not None):
+        grade.needs_manual_grade = points is None or grade.manual_score is not None
 
 
 def _every_attempt(assignment: str, student: str | None, columns: Iterable[sa.Column[Any]]) -> sa.Select[Any]:

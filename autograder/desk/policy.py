@@ -441,13 +441,23 @@ def _preferred(one: Counted, best: bool) -> tuple[float, datetime, int]:
     return (one.grade.points if best else 0.0, at, one.attempt.number)
 
 
+def by_hand_in(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+    """The gradings of each time that something was handed in. What was graded again, unchanged, is the same hand-in.
+
+    In the order in which they were graded last: what was handed in last is always graded after those before it.
+    """
+    found: dict[tuple[str, datetime | None], list[Attempt]] = {}
+    for attempt in attempts:
+        own = (attempt.submission, attempt.submitted_at)
+        same = [key for key in found if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
+        before = found.pop(same[-1]) if same else []
+        found[same[-1] if same and own[1] is None else own] = [*before, attempt]
+    return list(found.values())
+
+
 def hand_ins(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """One attempt for each time that something was handed in: what was graded again, unchanged, is there once, as it was graded last."""
-    return [
-        attempt
-        for attempt, after in zip(attempts, [*attempts[1:], None], strict=True)
-        if after is None or after.submission != attempt.submission
-    ]
+    """One attempt for each time that something was handed in, oldest first: as it was graded last."""
+    return [gradings[-1] for gradings in by_hand_in(attempts)]
 
 
 def of_attempt(attempt: Attempt, marks: Marks) -> dict[str, Mark]:

@@ -303,9 +303,11 @@ def as_written(value: object) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """A question for the one of the known names that is nearly this one; nothing where none is."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {as_written(close[0])}?" if close else ""
+    """A question for the known names that are nearly this one, all that are equally near; nothing where none is."""
+    close = difflib.get_close_matches(name, list(known), n=4, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, one, name).ratio() for one in close]
+    nearest = [as_written(one) for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
+    return f"; did you mean {' or '.join(sorted(nearest))}?" if nearest else ""
 
 
 def _near_zone(value: object) -> str:

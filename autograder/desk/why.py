@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from autograder.desk import handed_in
 from autograder.desk.marks import Mark
-from autograder.desk.policy import Counted, Policy
+from autograder.desk.policy import Counted, Policy, by_hand_in
 from autograder.engine import rebuild
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, UserError, assignments, release
@@ -56,7 +56,7 @@ class Grading:
 class Why:
     """All that there is on one student's answer.
 
-    mark: what stands in the gradebook. counted: what counts by the class's policy, which may be another's of the group.
+    mark: what it is worth in the attempt that counts. counted: what counts by the class's policy, which may be another's of the group.
     """
 
     student: str
@@ -124,12 +124,16 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
     marks = book.marks(assignment, student).get(student, {})
     submitted = book.submitted(assignment).get(student)
     gradings = []
-    for number, (_, same) in enumerate(groupby(found, key=lambda pair: pair[0].submission), 1):
-        for place, (attempt, written) in enumerate(same):
+    code = {attempt.number: written for attempt, written in found}
+    for number, same in enumerate(by_hand_in([attempt for attempt, _ in found]), 1):
+        for place, attempt in enumerate(same):
+            written = code[attempt.number]
             verdict = attempt.verdict(exercise) if exercise in attempt.verdicts else None
             at = attempt.submitted_at or (submitted if attempt is found[-1][0] else None)
             gradings.append(Grading(number, place > 0, attempt, verdict, *_typed(written, exercise), at, written))
     counted = policy.read_book(book, assignment, student)[student]
+    if counted.by == student:
+        marks = dict(counted.marks)
     return Why(
         student,
         exercise,

@@ -379,8 +379,7 @@ def _feedback(desk: Desk, request: Request) -> Response:
     if desk.has_book and not desk.grading.is_running:  # with what was given by hand since
         with alone(desk.school), desk.book() as book:
             counted = _policy(desk).read_book(book, name, student)
-            grades = {who: one.grade for who, one in counted.items()}
-            feedback.write_again(desk.school, name, book, student, grades=grades)
+            feedback.write_again(desk.school, name, book, student, counted=counted)
     return FileResponse(path, media_type="text/html")
 
 
@@ -457,9 +456,11 @@ def _give_back(desk: Desk, request: Request) -> Response:
 
 def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path | None) -> give_back.GivenBack:
     policy = _policy(desk)
-    with alone(desk.school):
+    with contextlib.nullcontext() if to is None else alone(desk.school):
         with desk.book() as book:
-            grades = policy.grades(book, name)
+            if missing := classroom.not_yet_graded(desk.school, name, policy, book):
+                raise UserError(missing)
+            counted = policy.read_book(book, name)
         return give_back.give_back(
             desk.school,
             str(sent.get("system")),
@@ -469,8 +470,8 @@ def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path |
             pages=sent.get("what") == "pages",
             with_unread="with_unread" in sent,
             dry_run=to is None,
-            score=lambda student: grades[student].points if student in grades else None,
-            grades=grades,
+            score=lambda student: counted[student].grade.points if student in counted else None,
+            counted=counted,
         )
 
 
@@ -501,7 +502,7 @@ def _download(desk: Desk, request: Request, sent: FormData) -> Response:
         raise UserError(
             f"{done.title}: there is no file to download; {'; '.join(done.notes) or 'everything is in place'}"
         )
-    return FileResponse(done.file, filename=f"{name}-{done.file.name}" if sheet else done.file.name)
+    return FileResponse(done.file, filename=done.file.name)
 
 
 def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:
