@@ -28,6 +28,7 @@ from test_cleaning import ANY_TEXT
 from test_rebuild import ANSWER, MOST, answered
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.cli.shared import book_of
 from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, report, shown
 from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
@@ -419,6 +420,8 @@ def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class
     before = content(used)
     with pytest.raises(UserError, match=f"is gone or empty, but .* holds results.*{ledger.ANEW}"):
         grade(used)
+    with pytest.raises(UserError, match=r"is gone or empty, but .* holds results"):  # what only reads says the same
+        book_of(used)
     assert content(used) == before
     assert grade(used, anew=True)[0].graded == 1
 

@@ -16,6 +16,7 @@ from nbgrader.api import Gradebook
 from autograder.desk import gradebook
 from autograder.desk.marks import Mark, Marks
 from autograder.desk.policy import FILE, Grade, Policy
+from autograder.desk.policy_file import near
 from autograder.house import Class, UserError, assignments
 
 MARKS = {
@@ -274,3 +275,8 @@ def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
         assert book.find_assignment(FFN).duedate == DUE.replace(tzinfo=None)
         assert book.find_submission(FFN, "zoe").extension == timedelta(days=3)
         assert book.find_submission(FFN, "yan").extension is None
+
+
+def test_where_two_names_are_equally_near_both_are_asked_about() -> None:
+    assert near("S0003", ["S00003", "S00053", "S00100"]) == '; did you mean "S00003" or "S00053"?'
+    assert near("ada", ["zoe"]) == ""
