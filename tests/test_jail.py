@@ -82,13 +82,14 @@ def test_the_allowed_twin_writes_in_tmp_and_reads_the_course(jail: Jail) -> None
 
 
 def test_no_submission_sees_what_another_left_behind(jail: Jail) -> None:
+    looks = "import os, torch\nprint(os.listdir('/tmp'), os.listdir('/dev/shm'), hasattr(torch, 'answer'))"
+    before = said(jail, looks)  # where this project lies below /tmp, the way to it is there
+    assert "mine" not in before and before.endswith(" [] False\n")
     said(
         jail,
         "open('/tmp/mine', 'w').write('x'); open('/dev/shm/mine', 'w').write('x'); import torch; torch.answer = 42",
     )
-    assert said(
-        jail, "import os, torch\nprint(os.listdir('/tmp'), os.listdir('/dev/shm'), hasattr(torch, 'answer'))"
-    ) == ("[] [] False\n")
+    assert said(jail, looks) == before
 
 
 def test_no_capability_is_left_and_none_can_come_back(jail: Jail) -> None:
