@@ -21,7 +21,7 @@ postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
 npm|npm|the tests with a JupyterHub, and whether everybody can use the desk's pages
 endef
 
-.PHONY: help setup system lab grade test quick build matrix luck bench soak handout
+.PHONY: help setup system lab grade test quick build matrix luck bench soak handout hub
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -32,7 +32,7 @@ lab: ## open the course in JupyterLab, as a student sees it
 grade: setup ## grade grading/submitted; while that is empty, a sample class
 	@$(BIN)/autograder grade $(ARGS)
 
-test: setup ## run every check: ruff, mypy, pytest, and the solutions through nbval
+test: setup $(PROXY) ## run every check: ruff, mypy, pytest, and the solutions through nbval
 	@$(run_tests)
 
 quick: setup ## before a commit, in two minutes: ruff, mypy, and the tests nearest to what has changed
@@ -65,7 +65,10 @@ $(OTTER): $(INSTALLED)
 handout: build ## zip the class's notebooks for students into dist/
 	@$(BIN)/autograder handout $(ARGS)
 
-setup: system $(INSTALLED) $(PROXY) ## install everything in .venv, once; the other targets do it too
+setup: system $(INSTALLED) ## install everything in .venv, once; the other targets do it too
+	@:
+
+hub: setup $(PROXY) ## install what a JupyterHub needs of npm; the tests do it too
 	@:
 
 $(INSTALLED): pyproject.toml course/pyproject.toml constraints.txt course/constraints.txt
@@ -73,11 +76,11 @@ $(INSTALLED): pyproject.toml course/pyproject.toml constraints.txt course/constr
 	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
-# What tests need of npm: JupyterHub's proxy, whose version 5.0 runs on the node 18 of Debian 12, and axe-core, which
-# looks whether everybody can use a page.
+# What comes from npm: JupyterHub's proxy, whose version 5.0 runs on the node 18 of Debian 12, and, for tests, axe-core, which
+# looks whether everybody can use a page. Where the registry does not answer, npm alone would wait for many minutes.
 $(PROXY): | system $(INSTALLED)
 	@! command -v npm >/dev/null || \
-	    npm install --silent --no-audit --no-fund --no-save --prefix .venv/hub configurable-http-proxy@5.0.1 axe-core@4.10.3 || \
+	    timeout 90 npm install --silent --no-audit --no-fund --no-save --prefix .venv/hub configurable-http-proxy@5.0.1 axe-core@4.10.3 || \
 	    echo "configurable-http-proxy and axe-core can't be installed; skipped without them: the tests with a JupyterHub, and whether everybody can use a page"
 
 system: export PACKAGES := $(SYSTEM_PACKAGES)
@@ -100,7 +103,7 @@ step() { name=$$1; shift; echo "── $$name"; \
 step "ruff check" $(BIN)/ruff check; \
 step "ruff format" $(BIN)/ruff format --check; \
 step "mypy" $(BIN)/mypy; \
-step "pytest" $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS); \
+step "pytest" $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); \
 step "nbval on the solutions" env FFNLAB_STRICT=1 $(BIN)/pytest -n 2 --dist loadfile --nbval-lax solutions; \
 echo "── run"; printf '%s' "$$summary"; \
 echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \

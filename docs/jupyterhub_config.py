@@ -62,4 +62,4 @@ c.Spawner.group_overrides = {
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"
 c.JupyterHub.hub_port = 8081
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:8001"
-c.ConfigurableHTTPProxy.command = [str(PROJECT / ".venv/hub/node_modules/.bin/configurable-http-proxy")]  # `make setup`
+c.ConfigurableHTTPProxy.command = [str(PROJECT / ".venv/hub/node_modules/.bin/configurable-http-proxy")]  # `make hub`

@@ -27,13 +27,11 @@ needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="ch
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What shares something costly (a file's fixtures, a notebook that was run in a browser) is run by one process, one after the other."""
-    groups = {item: _shared(item) for item in items}
-    for item, (file, notebook) in groups.items():
-        item.add_marker(pytest.mark.xdist_group(f"{file} {notebook}".strip()))
+    """What shares something costly, a notebook that was run in a browser, is run one after the other."""
     if config.getoption("--nearest") is None:
         order = {file: place for place, file in enumerate(LONGEST)}
-        items.sort(key=lambda item: (order.get(groups[item][0], len(LONGEST)), groups[item]))
+        shared = {item: _shared(item) for item in items}
+        items.sort(key=lambda item: (order.get(shared[item][0], len(LONGEST)), shared[item]))
 
 
 def _shared(item: pytest.Item) -> tuple[str, str]:

@@ -237,7 +237,7 @@ def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> N
 
 
 @needs_chromium
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make setup`, with npm")
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
 def test_everybody_can_read_a_report_and_a_feedback_page(school: Class, tmp_path: Path) -> None:
     """All that is folded is open; a report of one notebook and one of a term."""
     pytest.importorskip("playwright", reason="playwright is not installed")

@@ -290,7 +290,7 @@ def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -
 
 @needs_bubblewrap
 @needs_chromium
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make setup`, with npm")
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
 @pytest.mark.parametrize(
     "path",
     [

@@ -41,7 +41,7 @@ EVERYBODY = ("grace", *ANSWERS)
 START_SECONDS = 90
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("jupyterhub") is None, reason="jupyterhub is not installed"),
-    pytest.mark.skipif(not PROXY.exists(), reason="configurable-http-proxy is not installed: `make setup`, with npm"),
+    pytest.mark.skipif(not PROXY.exists(), reason="configurable-http-proxy is not installed: `make hub`, with npm"),
     needs_bubblewrap,
     needs_chromium,
     pytest.mark.slow,

@@ -26,6 +26,7 @@ from autograder.authoring import build
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = ROOT / "course"
+PROXY = ".venv/hub/node_modules/.bin/configurable-http-proxy"
 LEFT_OUT = shutil.ignore_patterns(".venv", "__pycache__", ".ipynb_checkpoints", ".progress*", "*.egg-info")
 TARGETS = ["setup", "lab", "grade", "test", "build", "matrix", "bench", "handout"]
 
@@ -294,7 +295,6 @@ def test_make_setup_is_silent_when_there_is_nothing_to_do(tmp_path: Path) -> Non
         shutil.copy(ROOT / file, tmp_path / file)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "autograder-installed.txt").touch()
-    program(tmp_path / ".venv" / "hub" / "node_modules" / ".bin", "configurable-http-proxy")
     for name in ("bwrap", "newuidmap", "chromium", "npm"):
         program(tmp_path / "bin", name)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -302,13 +302,12 @@ def test_make_setup_is_silent_when_there_is_nothing_to_do(tmp_path: Path) -> Non
     assert (result.returncode, result.stdout) == (0, "")
 
 
-def test_make_setup_installs_the_hubs_proxy_where_there_is_npm_and_goes_on_where_that_fails(tmp_path: Path) -> None:
+def test_make_test_installs_the_hubs_proxy_where_there_is_npm_and_goes_on_where_that_fails(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     program(tmp_path / "bin", "npm", f'echo "$@" >> {tmp_path}/calls; exit 1')
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    proxy = ".venv/hub/node_modules/.bin/configurable-http-proxy"
     old = ("-o", "system", "-o", ".venv/autograder-installed.txt")
-    result = run("make", "--no-print-directory", *old, proxy, cwd=tmp_path, PATH=path)
+    result = run("make", "--no-print-directory", *old, PROXY, cwd=tmp_path, PATH=path)
     assert result.returncode == 0 and "the tests with a JupyterHub" in result.stdout
     assert "--prefix .venv/hub configurable-http-proxy@" in (tmp_path / "calls").read_text(encoding="utf-8")
 
@@ -360,7 +359,7 @@ def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) ->
         "pytest",
         'echo "SKIPPED [2] tests/test_browser.py:9: no chromium"; echo "2 skipped"',
     )
-    result = run("make", "--no-print-directory", "-o", "setup", "test", f"BIN={tmp_path / 'bin'}")
+    result = run("make", "--no-print-directory", "-o", "setup", "-o", PROXY, "test", f"BIN={tmp_path / 'bin'}")
     assert result.returncode != 0
     lines = [line for line in result.stdout.splitlines() if not line.startswith("make")]
     assert lines[lines.index("── run") :] == [

@@ -206,10 +206,10 @@ def _grade(
         if forget_manual:
             count = book.forget_manual(assignment, asked.student)
             console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
-            counted = policy.read_book(book, assignment, asked.student)
-            feedback.write_again(school, assignment, book, asked.student, counted=counted)
         policy.enter_dates(book, assignment)
         counted = policy.read_book(book, assignment, asked.student)
+        if forget_manual:
+            feedback.write_again(school, assignment, book, asked.student, counted=counted)
         counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
         attempts = (replace(one.attempt, student=who) for who, one in counted.items())
         marks = {who: one.marks for who, one in counted.items()}

@@ -18,6 +18,7 @@ from autograder.desk.policy import Policy
 from autograder.engine import pool
 from autograder.engine.graded import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
+from autograder.jail.limits import Limits
 from autograder.marking import draws, markings, outline
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome, Verdict, not_earned
@@ -294,8 +295,9 @@ def not_yet_graded(school: Class, assignment: str, policy: Policy, book: Book) -
     if policy.attempts(assignment) != "best":
         return ""
     graded = book.digests(assignment)
+    most = Limits().notebook  # of what is larger, the hash of its beginning is kept
     records = (one for those in Manifest.load(school, assignment).records.values() for one in those if one.attempt)
-    missing = sum((one.student, one.sha256) not in graded for one in records)
+    missing = sum((one.student, one.sha256) not in graded for one in records if one.bytes <= most)
     if not missing:
         return ""
     said = f"{missing} earlier hand-ins have" if missing > 1 else "one earlier hand-in has"

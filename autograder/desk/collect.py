@@ -123,10 +123,11 @@ class _Plan:
         """Take over who is who, and from Moodle's worksheet when they handed in."""
         times: dict[tuple[str, str], datetime] = {}
         for file in files:
-            title, number, doubts = self.roster.extend(file)
+            sheet = Sheet.read(file)
+            title, number, doubts = self.roster.extend(sheet)
             self.found.notes.append(f"{file.name}: {title}, {number} {'person' if number == 1 else 'people'}")
             self.found.doubts += doubts
-            times |= moodle.times(Sheet.read(file), zone)
+            times |= moodle.times(sheet, zone)
         if self.export.system == moodle.NAME:
             hand_ins = moodle.with_times(self.export.hand_ins, times)
             self.export = replace(self.export, hand_ins=hand_ins)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from autograder.desk.lms import SYSTEMS
 from autograder.desk.lms.handin import Person, letters, words
@@ -194,15 +193,15 @@ class Roster:
         wanted += [ids.get("email"), f"moodle-{ids.get('moodle')}"]
         return next((one for one in wanted if one and not self.not_free(one)), "")
 
-    def extend(self, file: Path) -> tuple[str, int, list[str]]:
+    def extend(self, sheet: Sheet) -> tuple[str, int, list[str]]:
         """Take over a list that an LMS exported: whose it is, how many people are on it, and a line for each who is in doubt.
 
         Raises:
             UserError: it is no list that is known here.
         """
-        title, people = listing(Sheet.read(file))
+        title, people = listing(sheet)
         doubts = [doubt for _, doubt in (self.take(person, listed=True) for person in people) if doubt]
-        return title, len(people), [f"{file.name}: {doubt}" for doubt in doubts]
+        return title, len(people), [f"{sheet.name}: {doubt}" for doubt in doubts]
 
 
 def listing(sheet: Sheet) -> tuple[str, list[Person]]:
