@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from autograder.desk import feedback, handed_in, ledger, log
 from autograder.desk.manifest import Manifest
 from autograder.desk.policy import Policy
+from autograder.desk.policy_file import near
 from autograder.engine import pool
 from autograder.engine.graded import Graded
 from autograder.house import NAME, Class, UserError, assignments, importing, known
@@ -151,10 +151,9 @@ def strays(school: Class) -> tuple[str, ...]:
             found.append(f"{in_a_line(home.name, 80)}: empty")
         for path in inside:
             if path.name not in known_ones:
-                near = difflib.get_close_matches(path.name, known_ones, n=1)
                 found.append(
                     f"{in_a_line(home.name, 80)}/{in_a_line(path.name, 80)}: no notebook of the course is called so"
-                    + (f"; did you mean {near[0]}?" if near else "")
+                    + near(path.name, known_ones, str)
                 )
     return tuple(found)
 

@@ -17,7 +17,7 @@ from autograder.desk.marks import Mark, Marks, total
 from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, keep, release
-from autograder.marking import outline
+from autograder.marking import outline, panels
 from autograder.marking.withheld import withheld
 from ffnlab import panel
 from ffnlab.cleaning import clean, in_a_line
@@ -30,10 +30,6 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
 NO_MARKS: Marks = {}
 MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
 NOTHING_COUNTED: Mapping[str, Counted] = {}
-NOT_ATTEMPTED = (
-    "There is no answer here: the cell is as it was handed out, empty or deleted, "
-    "or a line `raise NotImplementedError` (or `...`) is still in it."
-)
 
 
 def write(
@@ -97,21 +93,9 @@ def _cell(cell: Cell, graded: Graded, spent: shown.Spent) -> dict[str, Any]:
         return common | {"cell_type": "markdown", "source": source if ours else shown.markdown(source)}
     outputs = [shown.output(output, spent) for output in graded.outputs.get(cell.id, [])]
     if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
-        bundle = _panel(graded, cell.name)._repr_mimebundle_()
+        bundle = panels.of(graded.assignment, graded.verdicts[cell.name])._repr_mimebundle_()
         outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
     return common | {"execution_count": None, "outputs": outputs}
-
-
-def _panel(graded: Graded, name: str) -> panel.Panel:
-    """An exercise's panel. Here nothing can be run again, so what `check` advises about an untouched cell is left out.
-
-    What the code printed is left out too: it was called with hidden inputs, and could have printed them.
-    """
-    verdict = withheld(graded.verdicts[name])
-    if verdict.outcome is Outcome.NOT_ATTEMPTED:
-        mark, word = panel.MARKS[verdict.outcome]
-        return panel.message(f"{mark} {name}: {word}", NOT_ATTEMPTED)
-    return panel.of_verdict(verdict, outline.understood(graded.assignment, name))
 
 
 @cache
@@ -217,7 +201,7 @@ def _exercises(graded: Graded, marks: Marks) -> Iterator[_Row]:
             score = given.score if given.by_hand else verdict.points + given.extra
             mark = replace(given, score=score, max_score=verdict.max_points, waits=mark.waits and not given.by_hand)
             word = "scored by your instructor" if given.by_hand else word
-        yield _Row(name, word, mark, _panel(graded, name).html, sources.get(name, ""))
+        yield _Row(name, word, mark, panels.of(graded.assignment, verdict).html, sources.get(name, ""))
 
 
 def _questions(graded: Graded, marks: Marks) -> Iterator[_Row]:

@@ -29,21 +29,15 @@ from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Mode
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, outline
-from autograder.marking.withheld import withheld
-from ffnlab import panel
+from autograder.marking import draws, outline, panels
 from ffnlab.cleaning import in_a_line
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.verdict import Outcome
 
 SETTINGS, MARKINGS = "settings.json", "markings.safetensors"
 OURS = 520 * MIB  # what the processes that grade take, beside a submission's own
 LEAST = 96 * MIB  # of memory for a submission
 MOST_FILES = 50  # notebooks in one submission
 MOST_METADATA = 64 * MIB  # it holds all earlier results
-NOT_ATTEMPTED = (
-    "There is no answer here: the cell is as it was handed out, or it is empty or deleted, or a line "
-    "`raise NotImplementedError` (or `...`) is still in it."
-)
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -325,19 +319,10 @@ def _test(settings: Settings, number: int, exercise: outline.Outline, graded: Gr
         test["score"] = verdict.points if verdict else 0.0
         test["max_score"] = settings.max_score(exercise)
     if verdict:
-        shown = _panel(settings.assignment, verdict)
+        shown = panels.of(settings.assignment, verdict)
         test["output"] = shown.html if settings.output_format == "html" else shown.text
         test["extra_data"] = {"outcome": verdict.outcome.value, "mistake": verdict.mistake}
     return test
-
-
-def _panel(assignment: str, verdict: Verdict) -> panel.Panel:
-    """An exercise's panel, without what hidden inputs could be read off."""
-    told = withheld(verdict)
-    if told.outcome is Outcome.NOT_ATTEMPTED:
-        mark, word = panel.MARKS[told.outcome]
-        return panel.message(f"{mark} {told.exercise}: {word}", NOT_ATTEMPTED)
-    return panel.of_verdict(told, outline.understood(assignment, told.exercise))
 
 
 def _lines(settings: Settings, found: HandedIn, graded: Graded | None, score: float) -> Iterator[str]:

@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
@@ -302,11 +302,11 @@ def as_written(value: object) -> str:
     return "a table" if isinstance(value, dict) else in_a_line(str(value), 60)
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """A question for the known names that are nearly this one, all that are equally near; nothing where none is."""
+def near(name: str, known: Iterable[str], written: Callable[[str], str] = as_written) -> str:
+    """A question for the known names that are nearly this one, all that are equally near; nothing where none is. written: how a name is."""
     close = difflib.get_close_matches(name, list(known), n=4, cutoff=0.6)
     ratios = [difflib.SequenceMatcher(None, one, name).ratio() for one in close]
-    nearest = [as_written(one) for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
+    nearest = [written(one) for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
     return f"; did you mean {' or '.join(sorted(nearest))}?" if nearest else ""
 
 

@@ -6,11 +6,10 @@ Called by `autograder why`, and `again` and `told` by the scripts that `script` 
 from __future__ import annotations
 
 import base64
-import difflib
 import json
 import math
 import pprint
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.desk import handed_in
 from autograder.desk.marks import Mark
 from autograder.desk.policy import Counted, Policy, by_hand_in
+from autograder.desk.policy_file import near
 from autograder.engine import rebuild
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, UserError, assignments, release
@@ -108,7 +108,7 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
     """
     everything = _everything()
     if exercise not in everything:
-        raise UserError(f"there is no exercise or question called {exercise!r}{_near(exercise, everything)}")
+        raise UserError(f"there is no exercise or question called {exercise!r}{near(exercise, everything, repr)}")
     assignment, question = everything[exercise]
     found = list(book.attempts(assignment, student))
     if not found:
@@ -120,7 +120,7 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
             )
         if student in known:
             raise UserError(f"nothing that {student} handed in for {assignment} has been graded")
-        raise UserError(f"the gradebook knows no student called {in_a_line(student, 60)!r}{_near(student, known)}")
+        raise UserError(f"the gradebook knows no student called {in_a_line(student, 60)!r}{near(student, known, repr)}")
     marks = book.marks(assignment, student).get(student, {})
     submitted = book.submitted(assignment).get(student)
     gradings = []
@@ -156,11 +156,6 @@ def _typed(written: Sequence[Written] | None, exercise: str) -> tuple[str | None
     if cell is None or cell.missing:
         return None, "the cell was deleted"
     return cell.source, "as it was handed out" if cell.untouched else ""
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 # The script.

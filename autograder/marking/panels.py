@@ -1,0 +1,25 @@
+"""An exercise's panel as a student gets it back, on a page, in the graded notebook or in Gradescope. Called by the desk."""
+
+from __future__ import annotations
+
+from autograder.marking import outline
+from autograder.marking.withheld import withheld
+from ffnlab import panel
+from ffnlab.verdict import Outcome, Verdict
+
+NOT_ATTEMPTED = (
+    "There is no answer here: the cell is as it was handed out, empty or deleted, "
+    "or a line `raise NotImplementedError` (or `...`) is still in it."
+)
+
+
+def of(assignment: str, verdict: Verdict) -> panel.Panel:
+    """The panel, without what hidden inputs could be read off. Nothing can be run again here, so what `check` advises about an untouched cell is left out.
+
+    What the code printed is left out too: it was called with hidden inputs, and could have printed them.
+    """
+    told = withheld(verdict)
+    if told.outcome is Outcome.NOT_ATTEMPTED:
+        mark, word = panel.MARKS[told.outcome]
+        return panel.message(f"{mark} {told.exercise}: {word}", NOT_ATTEMPTED)
+    return panel.of_verdict(told, outline.understood(assignment, told.exercise))
