@@ -72,7 +72,8 @@ class Family:
         self._looks = 0
         self._newest = self._newest_before = main  # process of the machine at the last look, and at the one before
         self._newest_inside = 1  # process of the family, as its own pid namespace counts
-        self._files = [f"/proc/{main}/root/tmp", f"/proc/{main}/root/dev/shm"]
+        sees = f"/proc/{main}/root"  # the files as the fork sees them
+        self._files = [f"{sees}/{folder}" for folder in ("tmp", "dev/shm")]
         self._open = [os.open(f"/proc/{main}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("stat", "schedstat")]
         self._socket = 2 * _largest_buffer()  # bytes that one may hold, at the most
         self._inherited = 0
