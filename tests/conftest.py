@@ -21,7 +21,7 @@ needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bub
 # The longest first, so that both processes end together; all else stays in its order behind them.
 LONGEST = (
     "test_browser", "test_setup", "test_grading", "test_matrix", "test_attacks", "test_hub", "test_first_week", "test_formgrader", "test_survival",
-    "test_cli", "test_build", "test_gradescope", "test_desk", "test_class_report",
+    "test_site", "test_cli", "test_build", "test_gradescope", "test_desk", "test_board", "test_class_report",
 )  # fmt: skip
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 
@@ -44,6 +44,15 @@ def _shared(item: pytest.Item) -> tuple[str, str]:
 def sleeping(seconds: str) -> list[psutil.Process]:
     """The processes of this machine that are a `sleep` of so many seconds."""
     return [process for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"] == ["sleep", seconds]]
+
+
+def seen_sleeping(seconds: str) -> bool:
+    """Whether one shows up: `Popen` returns while the kernel is still writing the new program's command line."""
+    for _ in range(200):
+        if sleeping(seconds):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def outliving(seconds: str) -> list[psutil.Process]:

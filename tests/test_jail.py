@@ -5,18 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
-from conftest import outliving, sleeping
+from conftest import outliving, seen_sleeping
 
-from autograder.engine import doctor
+from autograder.engine import doctor, rebuild
+from autograder.house import release
 from autograder.jail import mounts, users, wire
 from autograder.jail.errors import JailRefuses
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
+from ffnlab import exercises
+from ffnlab.exercise import asked
 from ffnlab.plain import Failure, Malformed
 
 
@@ -79,6 +84,47 @@ def test_what_student_code_cannot_reach_raises_in_its_own_process(jail: Jail, so
 def test_the_allowed_twin_writes_in_tmp_and_reads_the_course(jail: Jail) -> None:
     source = "open('/tmp/mine', 'w').write('x')\nimport ffnlab.exercises\nprint(open('/tmp/mine').read())"
     assert said(jail, source) == "x\n"
+
+
+LOADED = (
+    "import sys\nprint(*sorted(name for name in sys.modules if name.partition('.')[0] in {'ffnlab', 'torch', 'sympy'}))"
+)
+
+
+@pytest.mark.parametrize("notebook", exercises.NOTEBOOKS)
+def test_a_fork_imports_nothing_that_its_warm_process_could(jail: Jail, notebook: str) -> None:
+    (imports,) = [cell.source for cell in rebuild.template(release(notebook)) if cell.name == "imports"]
+    first = exercises.of_notebook(notebook)[0]
+    with jail.worker() as worker:
+        before = worker.run(LOADED)["outputs"][0]["text"].split()
+        assert worker.run(imports)["error"] is None
+        worker.run(f"def {first.name}(*arguments, **options):\n    return 1")
+        worker.probe(question(first.name, [asked(first.inputs(1, 0))]))
+        after = worker.run(LOADED)["outputs"][0]["text"].split()
+    new = {
+        name for name in set(after) - set(before) if not name.startswith("torch.utils.")
+    }  # 05's counter of operations is quick
+    assert not new
+
+
+HUGE = """
+import re
+from autograder.jail import isolate
+def huge(): return int(re.search(r"AnonHugePages: +(\\d+) kB", open("/proc/self/smaps_rollup").read())[1])
+kept, before = [bytearray(b"x" * 1000) for _ in range(20_000)], huge()
+isolate.in_huge_pages()
+print(huge() - before, {bytes(one) for one in kept} == {b"x" * 1000})
+"""
+
+
+def test_memory_goes_into_huge_pages_and_stays_what_it_was() -> None:
+    if not Path("/sys/kernel/mm/transparent_hugepage").is_dir() or tuple(
+        map(int, os.uname().release.split(".")[:2])
+    ) < (6, 1):
+        pytest.skip("this kernel has no huge pages on request")
+    done = subprocess.run([sys.executable, "-c", HUGE], capture_output=True, text=True, check=True)
+    kib, kept = done.stdout.split()
+    assert int(kib) >= 8192 and kept == "True"
 
 
 def test_no_submission_sees_what_another_left_behind(jail: Jail) -> None:
@@ -181,7 +227,7 @@ def test_a_detached_child_does_not_outlive_its_submission(jail: Jail) -> None:
     seconds = "4444"
     with jail.worker() as worker:
         worker.run(f"import subprocess\nsubprocess.Popen(['sleep', '{seconds}'], start_new_session=True)")
-        assert sleeping(seconds)
+        assert seen_sleeping(seconds)
     assert not outliving(seconds)
 
 
@@ -380,7 +426,7 @@ print(os.getcwd(), os.getuid())
             assert seen["error"].type == "PermissionError"
             assert len({seen["outputs"][0]["text"].strip(), user, "0"}) == 3
             assert one.run("socket.socket()")["error"].type == "OSError"
-            assert sleeping(seconds)
+            assert seen_sleeping(seconds)
         assert not outliving(seconds)
         one.run("1")
         with shared.worker():  # by now the warm process has cleared up

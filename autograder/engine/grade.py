@@ -166,11 +166,13 @@ def _error(name: str, message: str) -> dict[str, Any]:
     return {"output_type": "error", "ename": name, "evalue": message, "traceback": [f"{name}: {message}"]}
 
 
-def grade_answer(exercise: str, source: str, jail: Jail | None = None) -> dict[str, Any]:
+def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: str | None = None) -> dict[str, Any]:
     """Grade one answer to one exercise in the jail.
 
     source: what a student would type in the exercise's cell; the notebook's import cell is run before it.
-    Returns {"exercise", "outcome", "points", "max_points", "mistake", "message"}; `mistake` is the known mistake's name or None.
+    secret: the draws are those of a class with this secret, any text, in place of those on which the notebooks are validated.
+    Returns {"exercise", "outcome", "points", "max_points", "mistake", "message", "cause", "where", "aspects"}: `mistake` is the name of the mistake or None,
+    `message` all that a student is told, and `aspects` a dict for each with its "name", "points", "max_points", and what was "seen" in it.
 
     Raises:
         UserError: there is no such exercise, or the course is not built. JailBroken: the jail can't be started.
@@ -191,14 +193,11 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None) -> dict[s
     with judging.one(jail.limits) as free, _Session(jail, free) as session:
         session.run(imports)
         session.run(cell)
-        verdict, _ = session.judge(found, draws.development(exercise))
+        verdict, _ = session.judge(found, draws.trial(found, secret))
+    told = verdict.as_dict()
     return {
-        "exercise": exercise,
-        "outcome": verdict.outcome.value,
-        "points": verdict.points,
-        "max_points": verdict.max_points,
-        "mistake": verdict.mistake,
-        "message": verdict.message,
+        name: told[name]
+        for name in ("exercise", "outcome", "points", "max_points", "mistake", "message", "cause", "where", "aspects")
     }
 
 

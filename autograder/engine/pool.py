@@ -30,7 +30,7 @@ from ffnlab.verdict import not_graded
 Name = TypeVar("Name")
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 POLL_SECONDS = 0.2
-SHARING = 4  # workers that share a jail: its warm process is busy for 11 ms with each fork, a worker with each submission for 150 and more
+SHARING = 4  # workers that share a jail: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ class Team:
 
 @contextlib.contextmanager
 def on_this_machine(
-    workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP, private: Sequence[Path] = ()
+    workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP, private: Sequence[Path] = (), also: Sequence[str] = ()
 ) -> Iterator[Team]:
     """Worker processes here, and the jails that they share. Once started they become warm by themselves, before there is a job. All end when
     this process ends, however it ends, and at once when the context is left by an exception; Ctrl-C is for this process alone. Starting
-    raises JailWontStart where bubblewrap is not installed.
+    raises JailWontStart where bubblewrap is not installed. `also`: modules that the jails import besides the usual ones.
     """
     context = forkserver.start()
     opened = contextlib.ExitStack()
@@ -103,9 +103,7 @@ def on_this_machine(
 
     def make() -> ProcessPoolExecutor:
         opened.close()  # what dead workers had running in their jails ends with them
-        jails = [
-            opened.enter_context(Jail(limits, mode, wait=False, private=private)) for _ in range(0, workers, SHARING)
-        ]
+        jails = [opened.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, SHARING)]
         gates, started = [jail.gate() for jail in jails], context.Value("i", 0)
         executor = ProcessPoolExecutor(
             workers, mp_context=context, initializer=_start, initargs=(gates, started, end, private)

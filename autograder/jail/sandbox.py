@@ -145,7 +145,7 @@ def _told(problem: bytes) -> str:
 class Jail(Gate):
     """One warm process under bubblewrap, and the gate to it. Use as a context manager; `worker()` gives a fresh fork for one submission.
 
-    wait: until it is warm. Without, the first fork waits.
+    wait: until it is warm. Without, the first fork waits. private: what no submission may read. also: modules that it imports besides the usual ones.
 
     Raises:
         JailWontStart: there is no jail to be had here; without `wait`, the first fork may say less of it.
@@ -157,6 +157,7 @@ class Jail(Gate):
         mode: Mode = Mode.BUBBLEWRAP,
         wait: bool = True,
         private: Sequence[Path] = (),
+        also: Sequence[str] = (),
     ) -> None:
         control, inside = socket.socketpair()
         super().__init__(control, limits or Limits(), mode)
@@ -166,7 +167,7 @@ class Jail(Gate):
                 self._users = users.UserIds(apart=mode is Mode.BUBBLEWRAP)
             paths = mounts.private(private)
             self.private = [str(path) for path in paths]
-            self._process = self._start(inside.fileno(), paths)
+            self._process = self._start(inside.fileno(), paths, also)
         except BaseException:
             self.close()
             raise
@@ -175,13 +176,13 @@ class Jail(Gate):
         if wait:
             self._wait()
 
-    def _start(self, control: int, private: list[Path]) -> subprocess.Popen[bytes]:
+    def _start(self, control: int, private: list[Path], also: Sequence[str]) -> subprocess.Popen[bytes]:
         passed, keep, ids = [control], [], []
         if self._users and self.mode is Mode.BUBBLEWRAP:
             passed, keep, ids = [control, self._users.namespace], mounts.below_tmp(), [1, users.COUNT]
         elif self._users:
             ids = [self._users.first, users.COUNT]
-        command = _program(control, self.mode.value, asdict(self.limits), keep, ids, self.private)
+        command = _program(control, self.mode.value, asdict(self.limits), keep, ids, self.private, list(also))
         if self._users and self.mode is Mode.BUBBLEWRAP:
             command = _in_bubblewrap(command, self._users.namespace, self.limits, private)
         return subprocess.Popen(

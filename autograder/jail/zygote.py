@@ -13,7 +13,7 @@ import os
 import pkgutil
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Never
 
 from autograder.jail import isolate, proofs, seccomp
@@ -22,8 +22,8 @@ from autograder.jail.limits import Limits
 # wire and worker bring torch: they are imported where they are used, so that the process which waits in isolate.Namespaces() stays small.
 
 
-def warm_up() -> None:
-    """Import what submissions use, and touch the parts that load lazily, on one thread."""
+def warm_up(also: Sequence[str] = ()) -> None:
+    """Import what submissions use, and touch the parts that load lazily, on one thread. `also`: modules to import besides."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -32,19 +32,20 @@ def warm_up() -> None:
     import torch
     import torch.nn.functional as F
 
-    import ffnlab.controls
-    import ffnlab.style  # noqa: F401
+    import ffnlab
     from autograder.jail import worker
-    from ffnlab import figures
+    from ffnlab import exercises
 
-    for module in pkgutil.iter_modules(figures.__path__):
-        importlib.import_module(f"{figures.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(ffnlab.__path__, f"{ffnlab.__name__}."):
+        importlib.import_module(module.name)
+    exercises.every()
+    for name in also:
+        importlib.import_module(name)
     if seccomp.supported():
         seccomp.program()  # once for all forks
     torch.set_num_threads(1)
     x = torch.ones(3, 3, requires_grad=True)
     F.gelu(torch.nn.Linear(3, 3)(x)).sum().backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(x, x)
     figure, axes = plt.subplots()
     axes.plot([0, 1])
     figure.savefig(io.BytesIO())
@@ -52,11 +53,19 @@ def warm_up() -> None:
     worker.shell().run_cell("None")
 
 
-def main(control_number: int, mode: str, limits: Limits, keep: list[str], users: list[int], private: list[str]) -> None:
+def main(
+    control_number: int,
+    mode: str,
+    limits: Limits,
+    keep: list[str],
+    users: list[int],
+    private: list[str],
+    also: list[str],
+) -> None:
     """Serve the control socket until the conductor goes away.
 
     mode: of sandbox.Mode. keep: what is mounted below /tmp. users: the first user id for submissions, and how many; none: they run as this user.
-    private: paths that no submission may read.
+    private: paths that no submission may read. also: modules to have imported.
     """
     control = socket.socket(fileno=control_number)
     control.set_inheritable(False)
@@ -67,9 +76,10 @@ def main(control_number: int, mode: str, limits: Limits, keep: list[str], users:
     except OSError as error:
         control.sendall(_in_a_line(error) + b"\n")
         return
-    warm_up()
+    warm_up(also)
     gc.freeze()  # a collection in a fork would touch, and so copy, all that was imported here
     gc.enable()  # sandbox.py's command line has it off: importing makes a million objects and no garbage
+    isolate.in_huge_pages()
     isolate.undumpable()
     from autograder.jail import wire
 
