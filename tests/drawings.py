@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from ffnlab import controls
 from ffnlab.experiments import balance as stored_balance
 from ffnlab.figures import (
     activations,
+    anatomy,
     attention,
     balance,
     capstone,
@@ -22,12 +28,14 @@ from ffnlab.figures import (
     experts,
     feed_forward,
     gated,
+    little_world,
     memory,
     parameters,
     start_here,
 )
 from ffnlab.picture import Picture
 
+SOLUTIONS = Path(__file__).resolve().parent.parent / "solutions"
 SVG = "{http://www.w3.org/2000/svg}"
 Draw = Callable[..., Picture]
 
@@ -93,27 +101,36 @@ VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in c
 
 PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     start_here.bars: [(0, 0), (13, 1)],
-    start_here.course_map: [(0,), (10,)],
+    little_world.next_word: [
+        *(("creek", "cold", "spunky dog", question, ffn) for question in little_world.QUESTIONS for ffn in (True, False)),
+        ("hedge", "frosty", "sleepy mouse", "about the …?", False),
+    ],
+    little_world.neurons: [("hedge", "mild", "meek hare"), ("river", "sunny", "brave cat")],
+
+    anatomy.block: [(part,) for part in anatomy.PARTS],
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
     attention.scaled: [(-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)],
-    attention.line: [(0, -1.0), (345, 1.5), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
+    attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
     attention.collapse: [(1,), (96,), (96, True, True, True), (1, True), (96, False, True, True), (5, True)],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
-    feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0)],
+    feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
     feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
     feed_forward.bend: [(0.0,), (0.05,), (0.5,)],
     activations.bends: [(-6.0,), (3.0, False, True), (-6.0, True), (3.0, True, True), (0.0, True)],
     activations.swish: [(0.0,), (0.5,), (10.0,)],
     activations.two_gelus: [(10,), (1000,)],
-    activations.kinks: [(0,), (1,), (4,)],
+    activations.kinks: [(0,), (1,), (4,), (4, -0.7, 0.2, 0.7), (3, -0.3, -0.2, 0.3), (4, -0.3, 0.2, 0.3)],
     activations.square: [
-        (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5),
+        (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5), (8, (-1.0, 1.0), 0.0),
     ],
     law: [(1,), (64,), (64, CROSSES)],
     activations.firing: [(-3.0, 0.5), (3.0, 2.0), (-3.0, 2.0), (3.0, 0.5)],
     race: [(0,), (20,)],
     every_position.perturb: product((0, 7, LAST_TOKEN), every_position.LAYERS),
-    every_position.jacobian: product(every_position.LAYERS, (2, every_position.LONGEST)),
+    every_position.jacobian: [
+        *product(every_position.LAYERS, (2, every_position.LONGEST)),
+        *product(every_position.LAYERS, (2, every_position.LONGEST), (0, 1, 5, every_position.BLOCKS[-1])),
+    ],
     every_position.boxes: product((1, 8, 9, LAST_TOKEN + 1), (False, True)),
     every_position.sublayers: [("post",)],
     every_position.bottleneck: [(1,), (12,)],
@@ -130,7 +147,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     memory.neuron: [(64,), (memory.NEURONS - 1,)],
     memory.growing: product((0, LAST_FACT), (0, 1, 4, memory.NEURONS)),
     memory.capacity: product((memory.FACTS[0], 256, memory.FACTS[-1]), (memory.WIDTHS[0], 16, memory.WIDTHS[-1])),
-    memory.knocked: product((0, LAST_FACT), (0, 1, 16), (False, True)),
+    memory.knocked: product((0, LAST_FACT), (0, 1, 16), (False, True), (memory.UNSEEN, 0, memory.PLACES[-1])),
     gated.gate: [
         (-3.0, -2.0, -2.0, -2.0, -2.0, "sigmoid"),
         (3.0, 2.0, 2.0, 2.0, 2.0, "GELU"),
@@ -138,15 +155,18 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
         (-2.5, -1.5, -1.5, -1.5, -1.5, "sigmoid"),
         *((0.5, 1.5, -0.5, -1.5, 2.0, name) for name in gated.GATES),
     ],
-    family: [(kind, w, -w) for kind in gated.KINDS for w in (-2.0, 0.0, 1.5, 2.0)],
+    family: [(kind, w, -w) for kind in gated.KINDS for w in (-2.0, 0.0, 1.5, 2.0)] + [("geglu", 2.0, 2.0, t) for t in gated.READ],
     gated.matched: product(gated.WIDTHS, [ratio for _, ratio in gated.RATIOS], gated.MULTIPLES),
     gated.table: product(gated.READINGS, gated.TABLE, gated.TABLE),
     contest: [(0, "ReLU"), (40, "GLU"), (80, "SwiGLU")],
     experts.router: [
         (*z, t, k, norm) for z in (LOW, HIGH, MIXED) for t, k in ((0.25, 1), (4.0, 8)) for norm in experts.NORMS
     ],
-    experts.dispatch: product(range(experts.LAST_FRAME + 1), (1, 2, 3)),
-    experts.slopes: product((1, 2, 8), experts.NORMS),
+    experts.dispatch: [
+        *product(range(experts.LAST_FRAME + 1), (1, 2, 3)),
+        *product((0, 7, experts.LAST_FRAME), (1, 3), experts.FOLLOWED),
+    ],
+    experts.slopes: product((1, 2, 8), experts.NORMS, (experts.NO_CELL, 0, 9, experts.CELLS[-1])),
     experts.totals: product(experts.MODELS, [factor for _, factor in experts.FACTORS]),
     balance.load: BALANCES,
     balance.products: product((0, 6, 10), balance.CONFIDENCES),
@@ -157,24 +177,71 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+# The figures as the notebooks show them, with their controls.
+
+HANDED: dict[str, dict[str, Any]] = {
+    "03_activations": {
+        "relu_interpolant": parabola,
+        "trained": CROSSES,
+        "steps": [0, 20, 400],
+        "results": a_race()._replace(steps=[0, 20, 400]),
+    },
+    "07_gated": {
+        "glu_variant": variant,
+        "results": a_contest()._replace(steps=[0, 40, 400]),
+        "runs": a_contest().known,
+    },
+}  # what a notebook has made before it shows a figure
+
+
+@cache
+def shown() -> dict[str, controls.Figure]:
+    """Every `controls.show(...)` of the notebooks as a figure, by notebook and line. Of a notebook only its imports and these calls are run."""
+    found = {}
+    builders = SimpleNamespace(
+        **(vars(controls) | {"show": lambda draw, **parameters: controls.Figure(draw, parameters)})
+    )
+    for source in sorted(SOLUTIONS.glob("[0-9]*.py")):
+        tree = ast.parse(source.read_text(encoding="utf-8"))
+        names: dict[str, Any] = {"controls": builders, **HANDED.get(source.stem, {})}
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module in ("ffnlab.figures", "ffnlab.experiments"):
+                for alias in node.names:
+                    names[alias.asname or alias.name] = importlib.import_module(f"{node.module}.{alias.name}")
+        calls = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "controls.show"
+        ]
+        for call in calls:
+            code = compile(ast.Expression(call), str(source), "eval")
+            found[f"{source.stem}, line {call.lineno}: {ast.unparse(call.args[0])}"] = eval(code, names)
+    return found
+
+
 # What a figure does not have, and the words in which it says so.
 
 REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (start_here.bars, (0, 2), "must be"),
-    (start_here.course_map, (11,), "must be"),
+    (little_world.next_word, ("sea",), "there is no place"),
+    (little_world.next_word, ("creek", "cold", "spunky dog", "why?"), "there is no question"),
+    (little_world.neurons, ("creek", "cold", "spunky cat"), "there is no creature"),
+
+    (anatomy.block, ("11",), "must be"),
     (attention.scaled, (9.0,), "must be"),
     (attention.line, (0, 0.0, "NAND"), "no target"),
+    (attention.line, (0, 1.5), "must be from"),
     (attention.collapse, (0,), "must be"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),
     (feed_forward.trace, (0, 3.1), "whole number"),
     (feed_forward.trace, (0, 4.0, "tanh"), "there is no"),
+    (feed_forward.by_hand, (1.0, 1.0, 12), "must be"),
     (feed_forward.expand_contract, (4,), "must be"),
     (feed_forward.bend, (1.1,), "must be"),
     (activations.bends, (-7.0,), "must be"),
     (activations.swish, (-1.0,), "must be"),
     (activations.two_gelus, (5,), "must be"),
     (activations.kinks, (5,), "must be"),
+    (activations.kinks, (4, 0.0), "must be from"),
     (activations.square, (0,), "must be"),
     (activations.square, (4, (1.0, 1.0)), "must be"),
     (law, (3,), "must be"),
@@ -184,6 +251,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (every_position.perturb, (0, "LSTM"), "there is no"),
     (every_position.jacobian, ("FFN", 1), "must be from"),
     (every_position.jacobian, ("attention", 6), "must be from"),
+    (every_position.jacobian, ("FFN", 4, every_position.BLOCKS[-1] + 1), "must be from"),
     (every_position.boxes, (0,), "must be from"),
     (every_position.boxes, (15,), "must be from"),
     (every_position.sublayers, ("both",), "there is no"),
@@ -199,9 +267,11 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (memory.capacity, (100, 16), "there are runs"),
     (memory.knocked, (0, 17), "must be from"),
     (memory.knocked, (memory.STORED, 1), "must be from"),
+    (memory.knocked, (0, 1, False, memory.MOST), "must be a place"),
     (partial(gated.gate, t=4), (), "t must be from"),
     (partial(gated.gate, activation="tanh"), (), "activation must be"),
     (family, ("tanh",), "kind must be"),
+    (partial(family, t=0.25), (), "t must be"),
     (partial(gated.matched, ratio=9), (), "ratio from 1 to 8"),
     (partial(gated.table, reading="means of nine"), (), "reading must be one of"),
     (partial(gated.table, first="tanh"), (), "not in the table"),
@@ -213,8 +283,10 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (experts.router, (*MIXED, 1.0, 2, "argmax"), "there is no"),
     (experts.dispatch, (experts.LAST_FRAME + 1,), "must be"),
     (experts.dispatch, (0, 4), "must be"),
+    (experts.dispatch, (0, 2, len(experts.WORDS)), "there is no token"),
     (experts.slopes, (0,), "must be"),
     (experts.slopes, (2, "argmax"), "there is no"),
+    (experts.slopes, (2, experts.NORMS[0], len(experts.CELLS)), "must be"),
     (experts.totals, ("GPT-2 small",), "there is no"),
     (experts.totals, ("Mixtral-8x7B", 3.0), "there is no"),
     (balance.load, ("loss, α = 0.5",), "there is no"),

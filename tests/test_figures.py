@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
+import json
+import math
 import pkgutil
 import re
 import xml.etree.ElementTree as ET
@@ -12,13 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 import drawings
-import ipywidgets
 import matplotlib
+import numpy as np
 import pytest
 from drawings import DRAWINGS, PARAMETERS, REFUSED, SVG, Draw, name_of, texts
 from matplotlib.figure import Figure
 
 from ffnlab import controls, figures, style, svg
+from ffnlab.board import Board
 from ffnlab.figures import activations, feed_forward, memory, start_here
 from ffnlab.picture import Picture
 
@@ -58,7 +61,9 @@ def test_a_figure_is_well_formed_and_stays_inside_its_card(picture: Picture) -> 
 
 def test_a_figure_says_its_message_for_every_reader(picture: Picture) -> None:
     root = ET.fromstring(picture.svg)
-    assert root.attrib["role"] == "img"
+    touched = [element for element in root.iter() if {"data-sets", "data-drags"} & set(element.attrib)]
+    assert root.attrib["role"] == ("group" if touched else "img")
+    assert all(element.attrib["aria-label"] for element in touched)
     assert root.findtext(f"{SVG}title") == picture.title and picture.title in texts(picture)
     assert root.findtext(f"{SVG}desc") == picture.sentence and picture.sentence.endswith(".")
     assert "nan" not in picture.svg and "-0" not in picture.sentence.replace("Qwen3-0.6B", "")
@@ -83,7 +88,7 @@ def test_words_fit_wherever_a_slider_stands() -> None:
     drawn += [activations.swish(beta / 2) for beta in range(21)]
     drawn += [activations.firing(bias / 4, spread / 4) for bias in range(-12, 13) for spread in range(2, 9)]
     drawn += [memory.growing(fact, count) for _, fact in memory.PEOPLE for count in range(0, memory.NEURONS + 1, 8)]
-    drawn += [memory.knocked(fact, m, on) for _, fact in memory.PEOPLE for m in (0, 1, 2, 8) for on in switches]
+    drawn += [memory.knocked(fact, m, on, m) for _, fact in memory.PEOPLE for m in (0, 1, 2, 8, 15) for on in switches]
     for one in drawn:
         test_words_fit_their_place(one)
 
@@ -183,12 +188,13 @@ def displayed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return shown
 
 
-def page(box: ipywidgets.VBox) -> ipywidgets.HTML:
-    return next(child for child in box.children if isinstance(child, ipywidgets.HTML))
-
-
-def control(box: ipywidgets.VBox, label: str) -> ipywidgets.Widget:
-    return next(child for child in box.children[0].children if child.description == label)
+def move(board: Board, name: str, value: Any) -> str:
+    """What the board shows when a hand has moved a parameter to a value."""
+    (stops,) = [control["stops"] for control in board.controls if control["name"] == name]
+    (index,) = [index for index, stop in enumerate(stops) if value in (stop["value"], stop["label"])]
+    board.at = board.at | {name: index}
+    assert board.shown["at"] == board.at
+    return str(board.shown["html"])
 
 
 def all_controls() -> dict[str, controls.Control]:
@@ -214,29 +220,111 @@ def test_show_keeps_a_plot_too(displayed: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "value", "expected"),
+    ("name", "value", "expected"),
     [
         ("position", 7, {"position": 7}),
-        ("d_ff / d_model", 8.0, {"ratio": 8.0}),
+        ("ratio", 8.0, {"ratio": 8.0}),
         ("activation", "GELU", {"activation": "GELU"}),
-        ("permute tokens", True, {"permute": True}),
+        ("permute", True, {"permute": True}),
     ],
 )
-def test_every_control_changes_picture_and_sentence(label: str, value: Any, expected: dict[str, Any]) -> None:
-    box, first = controls.panel(feed_forward.trace, **all_controls())
-    assert isinstance(first, Picture) and page(box).value == first.html()
-    control(box, label).value = value
-    assert page(box).value == feed_forward.trace(**expected).html() != first.html()
+def test_every_control_changes_picture_and_sentence(name: str, value: Any, expected: dict[str, Any]) -> None:
+    board, first = controls.panel(feed_forward.trace, **all_controls())
+    assert isinstance(first, Picture) and board.shown["html"] == first.html()
+    assert move(board, name, value) == feed_forward.trace(**expected).html() != first.html()
 
 
 def test_values_that_are_not_controls_are_passed_on() -> None:
-    box, _ = controls.panel(start_here.bars, position=controls.play("token", 0, 13, 1, 0), sentence=1)
-    assert page(box).value == start_here.bars(0, 1).html()
+    board, _ = controls.panel(start_here.bars, position=controls.play("token", 0, 13, 1, 0), sentence=1)
+    assert board.shown["html"] == start_here.bars(0, 1).html()
 
 
-def test_whole_numbers_stay_whole() -> None:
-    box, _ = controls.panel(start_here.bars, position=controls.slider("token", 0, 13, 1, 2))
-    assert type(control(box, "token").value) is int
+def test_whole_numbers_stay_whole_and_steps_do_not_gather_errors() -> None:
+    whole = controls.slider("token", 0, 13, 1, 2)
+    assert whole.value == 2 and {type(value) for _, value in whole.stops} == {int}
+    tenths = controls.slider("share", -0.3, 0.3, 0.1, 0.1)
+    assert tenths.stops == (
+        ("−0.3", -0.3),
+        ("−0.2", -0.2),
+        ("−0.1", -0.1),
+        ("0.0", 0.0),
+        ("0.1", 0.1),
+        ("0.2", 0.2),
+        ("0.3", 0.3),
+    )
+
+
+def marks(picture: Picture, kind: str) -> list[dict[str, Any]]:
+    """What the marks of a picture set, or drag."""
+    root = ET.fromstring(picture.svg or "<svg/>")
+    return [json.loads(element.attrib[kind]) for element in root.iter() if kind in element.attrib]
+
+
+def values_of(figure: controls.Figure, parameter: str) -> list[Any]:
+    """The stops of a parameter as the board knows them."""
+    (control,) = [control for control in figure.described() if control["name"] == parameter]
+    return [stop["value"] for stop in control["stops"]]
+
+
+@pytest.mark.parametrize("name", drawings.shown())
+def test_what_a_hand_can_ask_of_a_figure_it_can_draw(name: str) -> None:
+    """Every mark names parameters that the notebook's figure has, and stops that they have; picture and sentence follow it."""
+    figure = drawings.shown()[name]
+    first = figure.picture(figure.start)
+    asked = [
+        figure.start | {parameter: values_of(figure, parameter).index(value) for parameter, value in mark.items()}
+        for mark in marks(first, "data-sets")
+    ]
+    for scales in marks(first, "data-drags"):
+        for parameter, scale in scales.items():
+            stops, start = values_of(figure, parameter), figure.start[parameter]
+            assert covers(scale, stops), parameter
+            asked.append(figure.start | {parameter: start + 1 if start + 1 < len(stops) else start - 1})
+    for at in asked:
+        there = figure.picture(at)
+        assert (there.svg == first.svg) == (there.sentence == first.sentence) == (at == figure.start), at
+        for mark in marks(there, "data-sets"):  # which may be others than at the start
+            assert all(value in values_of(figure, parameter) for parameter, value in mark.items()), mark
+        for parameter, value in held(there):  # a handle lies where a hand finds the value that it stands for
+            stops = values_of(figure, parameter)
+            assert min(range(len(stops)), key=lambda n: abs(stops[n] - value)) == at[parameter], parameter
+
+
+def held(picture: Picture) -> list[tuple[str, float]]:
+    """Each parameter that a handle drags, and its value where the handle lies, as board.js has it. Not of blends: they are not one by one."""
+    found = []
+    for element in ET.fromstring(picture.svg or "<svg/>").iter():
+        scales = json.loads(element.attrib.get("data-drags", "{}"))
+        for parameter, scale in scales.items():
+            (knob,) = [part for part in element if part.attrib.get("class") == "ffn-knob"]
+            x, y = (float(knob.attrib[name]) for name in ("cx", "cy"))
+            if scale["kind"] == "turn":
+                across, down = scale["centre"]
+                found.append((parameter, math.degrees(math.atan2(down - y, x - across)) % 360))
+            elif scale["kind"] != "blend":
+                values = np.log(scale["values"]) if scale["log"] else np.array(scale["values"])
+                order = np.argsort(scale["places"])
+                place = x if scale["kind"] == "across" else y
+                value = np.interp(place, np.array(scale["places"])[order], values[order])
+                found.append((parameter, float(np.exp(value) if scale["log"] else value)))
+    return found
+
+
+def covers(scale: dict[str, Any], stops: list[float]) -> bool:
+    """A hand can drag a parameter to all of its stops; in the triangle, where the corners are infinitely far, to all but the last."""
+    if scale["kind"] == "blend":
+        least = math.log(1e-3)  # the weight at which board.js stops
+        return min(stops) <= least * 2 / 3 and max(stops) >= -least * 2 / 3
+    if scale["kind"] == "turn":
+        return min(stops) >= 0 and max(stops) < 360
+    way = [place for _, place in sorted(zip(scale["values"], scale["places"], strict=True))]
+    assert way in (sorted(way), sorted(way, reverse=True)), "one place for each value"
+    return bool(min(scale["values"]) <= min(stops) and max(stops) <= max(scale["values"]))
+
+
+def test_nearly_every_diagram_can_be_touched() -> None:
+    touched = {name for name, figure in drawings.shown().items() if "data-" in (figure.picture(figure.start).svg or "")}
+    assert len(touched) >= 25, sorted(set(drawings.shown()) - touched)
 
 
 def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,14 +333,20 @@ def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.Capt
             raise RuntimeError("the line <leaves> the page\nsecond line")
         return plot(height)
 
-    box, first = controls.panel(fragile, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
+    board, first = controls.panel(fragile, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
     assert isinstance(first, Picture)
-    control(box, "height").value = 1.5
-    assert "could not be drawn: the line &lt;leaves&gt; the page." in page(box).value
-    assert "aspect-ratio:200/100" in page(box).value, "no jump in height"
-    assert "second line" not in page(box).value and capsys.readouterr() == ("", "")
-    control(box, "height").value = 0.5
-    assert page(box).value == plot(0.5).html()
+    said = move(board, "height", 1.5)
+    assert "could not be drawn: the line &lt;leaves&gt; the page." in said
+    assert "aspect-ratio:200/100" in said, "no jump in height"
+    assert "second line" not in said and capsys.readouterr() == ("", "")
+    assert move(board, "height", 0.5) == plot(0.5).html()
+
+
+@pytest.mark.parametrize("at", [{"height": 99}, {"height": -9}, {"height": "low"}, {}])
+def test_a_state_that_no_hand_can_reach_is_said_in_words(at: dict[str, Any]) -> None:
+    board, _ = controls.panel(plot, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
+    board.at = at
+    assert "could not be drawn" in board.shown["html"]
 
 
 def test_a_figure_of_code_still_to_be_written_says_so(displayed: list[dict[str, Any]]) -> None:
@@ -291,4 +385,4 @@ def test_style_use_gives_matplotlib_the_same_colours() -> None:
     with matplotlib.rc_context():
         style.use()
         cycle = matplotlib.rcParams["axes.prop_cycle"].by_key()
-        assert cycle["color"][:2] == [style.POSITIVE, style.NEGATIVE] and len(set(map(str, cycle["linestyle"]))) == 6
+        assert cycle["color"] == [*style.SERIES] and len(set(map(str, cycle["linestyle"]))) == 6

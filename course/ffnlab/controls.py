@@ -1,6 +1,9 @@
-"""Sliders, drop-downs and ticks over a figure: `controls.show`. Only this module knows ipywidgets.
+"""Sliders, drop-downs and ticks over a figure whose marks can be touched: `controls.show`.
 
-One output holds the widgets for a live notebook, the picture for a saved one, and its words for the rest.
+A control is a list of stops, each with a name and a value; a figure's state is one stop for each parameter. So a web page can hold
+a picture for every state, and nothing on the way from a hand to `draw` is ever a value that the notebook's author did not name.
+
+One output holds the board for a live notebook, the picture for a saved one, and its words for the rest.
 """
 
 from __future__ import annotations
@@ -9,31 +12,43 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ipywidgets
 from IPython.display import display
 
 from ffnlab import style
 from ffnlab.picture import Picture, framed
+
+if TYPE_CHECKING:
+    from ffnlab.board import Board
 
 Draw = Callable[..., Picture]
 
 
 @dataclass(frozen=True)
 class Control:
-    """One described control: `make` builds the widget that holds the value, `around` what is shown of it."""
+    """A parameter with its stops, each (name, value), and the one it starts at.
+
+    kind: "slider", "play", "choice", "toggle", or "free" for one that only the picture's own marks set.
+    interval: milliseconds between two steps of a play.
+    """
 
     label: str
-    make: Callable[[dict[str, Any]], ipywidgets.Widget]
-    around: Callable[[ipywidgets.Widget], ipywidgets.Widget] = lambda widget: widget
-    beside: bool = True  # the label stands to the left of the control
+    kind: str
+    stops: tuple[tuple[str, Any], ...]
+    start: int
+    interval: int = 0
+
+    @property
+    def value(self) -> Any:
+        """The value at the start."""
+        return self.stops[self.start][1]
 
 
 def slider(label: str, low: float, high: float, step: float, value: float) -> Control:
     """A slider from low to high, both included. Whole numbers give whole numbers.
 
-    Raises ValueError when the range is empty, the step not positive, or the value outside.
+    Raises ValueError when the range is empty, the step not positive, or the value outside or between two steps.
     """
     _labelled(label)
     if not low < high:
@@ -43,13 +58,14 @@ def slider(label: str, low: float, high: float, step: float, value: float) -> Co
     if not low <= value <= high:
         raise ValueError(f"slider {label!r}: the value {value} is outside {low} to {high}")
     whole = all(isinstance(number, int) for number in (low, high, step, value))
-    kind = ipywidgets.IntSlider if whole else ipywidgets.FloatSlider
     digits = 0 if whole else max(len(f"{float(step):g}".partition(".")[2]), 1)
+    count = int((high - low) / step + 1e-9) + 1
+    values = [low + step * n if whole else round(low + step * n, 9) for n in range(count)]
+    start = min(range(count), key=lambda n: abs(values[n] - value))
+    if abs(values[start] - value) > 1e-6 * step:
+        raise ValueError(f"slider {label!r}: the value {value} is between two steps of {step}")
     return Control(
-        label,
-        lambda look: kind(
-            value=value, min=low, max=high, step=step, readout_format="d" if whole else f".{digits}f", **look
-        ),
+        label, "slider", tuple((f"{number:.{digits}f}".replace("-", "−"), number) for number in values), start
     )
 
 
@@ -58,31 +74,28 @@ def play(label: str, low: int, high: int, step: int, value: int, interval: int =
     if not all(isinstance(number, int) for number in (low, high, step, value)):
         raise ValueError(f"play {label!r} moves over whole numbers only; use a slider for others")
     plain = slider(label, low, high, step, value)
-
-    def with_button(moved: ipywidgets.Widget) -> ipywidgets.Widget:
-        button = ipywidgets.Play(min=low, max=high, step=step, value=value, interval=interval, tooltip=f"play: {label}")
-        button.link = ipywidgets.jslink((button, "value"), (moved, "value"))
-        return ipywidgets.HBox([moved, button], layout=ipywidgets.Layout(overflow="visible"))
-
-    return Control(label, plain.make, with_button)
+    return Control(label, "play", plain.stops, plain.start, interval)
 
 
 def steps(label: str, options: Iterable[Any], value: Any) -> Control:
     """A slider over named values, in their order: plain values, or (name, value) pairs."""
-    pairs = _pairs(label, options, value)
-    return Control(label, lambda look: ipywidgets.SelectionSlider(options=pairs, value=value, **look))
+    return _listed("slider", label, options, value)
 
 
 def choice(label: str, options: Iterable[Any], value: Any) -> Control:
     """A drop-down: plain values, or (name, value) pairs."""
-    pairs = _pairs(label, options, value)
-    return Control(label, lambda look: ipywidgets.Dropdown(options=pairs, value=value, **look))
+    return _listed("choice", label, options, value)
+
+
+def free(label: str, options: Iterable[Any], value: Any) -> Control:
+    """A parameter without a control of its own: the picture's marks set it, with the mouse, a finger or the keyboard."""
+    return _listed("free", label, options, value)
 
 
 def toggle(label: str, value: bool = False) -> Control:
     """A box to tick."""
     _labelled(label)
-    return Control(label, lambda look: ipywidgets.Checkbox(value=value, **look), beside=False)
+    return Control(label, "toggle", (("no", False), ("yes", True)), int(value))
 
 
 def show(draw: Draw, /, **parameters: Any) -> None:
@@ -92,52 +105,82 @@ def show(draw: Draw, /, **parameters: Any) -> None:
     says so in words.
     Raises ValueError at once when `draw` has no such parameter, or lacks one.
     """
-    box, picture = panel(draw, **parameters)
-    view = box._repr_mimebundle_() or {}
+    board, picture = panel(draw, **parameters)
+    view = board._repr_mimebundle_()
+    live = view[0] if isinstance(view, tuple) else view or {}
     still = picture.bundle() if isinstance(picture, Picture) else {"text/plain": picture}
-    display({**view, **still}, raw=True)
+    display({**live, **still}, raw=True)
 
 
-def panel(draw: Draw, /, **parameters: Any) -> tuple[ipywidgets.VBox, Picture | str]:
-    """The widgets that `show` displays, and the first picture (or why there is none yet)."""
-    _accepts(draw, parameters)
-    described = {name: value for name, value in parameters.items() if isinstance(value, Control)}
-    fixed = {name: value for name, value in parameters.items() if name not in described}
-    longest = max((len(control.label) for control in described.values() if control.beside), default=0)
-    room = f"{0.56 * longest + 0.8:.1f}em"  # labels of one width, so that the controls stand in columns
-    made = {name: control.make(_look(control.label, room)) for name, control in described.items()}
-    page = ipywidgets.HTML(layout=ipywidgets.Layout(width="100%", margin="4px 0 0 0"))
-    last: list[Picture] = []
+def panel(draw: Draw, /, **parameters: Any) -> tuple[Board, Picture | str]:
+    """The board that `show` displays, and the first picture (or why there is none yet)."""
+    from ffnlab.board import Board
 
-    def redraw(_: object = None) -> Picture | str:
-        try:
-            picture = draw(**fixed, **{name: widget.value for name, widget in made.items()})
-        except Exception as error:
-            if not last and not isinstance(error, NotImplementedError):
-                raise
-            words, then = _in_words(error)
-            page.value = _instead(words, then, last[0].size if last else (720.0, 240.0))
-            return words
-        last[:] = [picture]
-        page.value = picture.html()
+    figure = Figure(draw, parameters)
+    first = figure.first()
+    shown = first.html() if isinstance(first, Picture) else figure.html(figure.start)
+    return Board(figure.described(), figure.start, shown, figure.html), first
+
+
+class Figure:
+    """A draw function with its controls: what it shows at each state. `at` is {parameter: index of its stop}.
+
+    Raises ValueError when `draw` has no such parameter, or lacks one.
+    """
+
+    def __init__(self, draw: Draw, parameters: dict[str, Any]) -> None:
+        _accepts(draw, parameters)
+        self.draw = draw
+        self.controls = {name: value for name, value in parameters.items() if isinstance(value, Control)}
+        self.fixed = {name: value for name, value in parameters.items() if name not in self.controls}
+        self.start = {name: control.start for name, control in self.controls.items()}
+        self._size = (720.0, 240.0)
+
+    def picture(self, at: dict[str, int]) -> Picture:
+        """The picture at a state. Raises what `draw` raises."""
+        values = {name: _value(control, at.get(name)) for name, control in self.controls.items()}
+        picture = self.draw(**self.fixed, **values)
+        self._size = picture.size
         return picture
 
-    first = redraw()
-    for widget in made.values():
-        widget.observe(redraw, names="value")
-    row = ipywidgets.HBox(
-        [described[name].around(widget) for name, widget in made.items()],
-        layout=ipywidgets.Layout(flex_flow="row wrap", width="100%", max_width="720px"),
-    )
-    return ipywidgets.VBox([row, page], layout=ipywidgets.Layout(overflow="visible")), first
+    def first(self) -> Picture | str:
+        """The picture at the start, or why there is none yet. Raises what `draw` raises but for NotImplementedError."""
+        try:
+            return self.picture(self.start)
+        except NotImplementedError as error:
+            return _in_words(error)[0]
+
+    def html(self, at: dict[str, int]) -> str:
+        """The picture at a state with its sentence, or in its place what happened."""
+        try:
+            return self.picture(at).html()
+        except Exception as error:
+            return _instead(*_in_words(error), self._size)
+
+    def described(self) -> list[dict[str, Any]]:
+        """The controls as JSON data, for board.js. A value that JSON lacks stays here: nothing in a picture sets it."""
+        return [
+            {
+                "name": name,
+                "label": control.label,
+                "kind": control.kind,
+                "interval": control.interval,
+                "stops": [{"label": label, "value": _json(value)} for label, value in control.stops],
+            }
+            for name, control in self.controls.items()
+        ]
 
 
-def _look(label: str, room: str) -> dict[str, Any]:
-    return {
-        "description": label,
-        "style": {"description_width": room},
-        "layout": ipywidgets.Layout(width="344px", margin="2px 8px 2px 0"),
-    }
+def _value(control: Control, index: object) -> Any:
+    if not isinstance(index, int) or not 0 <= index < len(control.stops):
+        raise ValueError(f"“{control.label}” has no stop {index!r}")
+    return control.stops[index][1]
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_json(part) for part in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else None
 
 
 def _labelled(label: str) -> None:
@@ -145,13 +188,14 @@ def _labelled(label: str) -> None:
         raise ValueError("a control needs a label")
 
 
-def _pairs(label: str, options: Iterable[Any], value: Any) -> list[tuple[str, Any]]:
+def _listed(kind: str, label: str, options: Iterable[Any], value: Any) -> Control:
     _labelled(label)
-    pairs = [option if isinstance(option, tuple) else (str(option), option) for option in options]
-    if not any(option == value for _, option in pairs):
-        names = ", ".join(name for name, _ in pairs) or "its 0 options"
-        raise ValueError(f"control {label!r}: {value!r} is not one of {names}")
-    return pairs
+    pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
+    for index, (_, option) in enumerate(pairs):
+        if option == value:
+            return Control(label, kind, pairs, index)
+    names = ", ".join(name for name, _ in pairs) or "its 0 options"
+    raise ValueError(f"control {label!r}: {value!r} is not one of {names}")
 
 
 def _accepts(draw: Draw, parameters: dict[str, Any]) -> None:

@@ -1,13 +1,19 @@
 """Shapes as SVG text, for the diagrams in `ffnlab/figures/`. Units are the view box's; y grows downwards.
 
 Every shape is a string, so a figure is a sum of strings. There are no ids: figures can share a page.
+
+A mark that is touched sets parameters of its figure: `button` sets them, `handle` drags them along a `Scale`. What a hand does with
+them is in board.js; in a saved picture they are drawn like everything else.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from ffnlab import style
 
@@ -32,7 +38,7 @@ def _number(value: float) -> str:
 
 def _tag(name: str, content: str = "", /, **attributes: float | str | None) -> str:
     written = "".join(
-        f' {key.replace("_", "-")}="{_clean(value) if isinstance(value, str) else _number(value)}"'
+        f' {key.lstrip("_").replace("_", "-")}="{_clean(value) if isinstance(value, str) else _number(value)}"'
         for key, value in attributes.items()
         if value not in (None, "")
     )
@@ -169,6 +175,71 @@ def group(*shapes: str, shift: tuple[float, float] = (0, 0), opacity: float = 1)
     return _tag("g", "".join(shapes) or "<g/>", transform=move, opacity=opacity if opacity < 1 else None)
 
 
+@dataclass(frozen=True)
+class Scale:
+    """How a place in the card becomes the value of a parameter while a handle is dragged. Made by the functions below.
+
+    kind "across" and "upright": at `places[n]` along x or y the value is `values[n]`, and from one to the next it runs by equal
+    steps or, with `log`, by equal factors; two are enough unless the mark's way is uneven. Places rise or fall, and so do values.
+    "turn": the angle around `centre`, in degrees, against the clock from the right.
+    "blend": a point in the triangle `corners` is a mix of the three; the value is log wₖ of corner `which`, less the mean of the three logs.
+    """
+
+    kind: str
+    places: tuple[float, ...] = (0.0, 1.0)
+    values: tuple[float, ...] = (0.0, 1.0)
+    log: bool = False
+    centre: tuple[float, float] = (0.0, 0.0)
+    corners: tuple[tuple[float, float], ...] = ()
+    which: int = 0
+
+    def described(self) -> dict[str, Any]:
+        """The scale as JSON data, for board.js."""
+        if self.kind == "turn":
+            return {"kind": self.kind, "centre": self.centre}
+        if self.kind == "blend":
+            return {"kind": self.kind, "corners": self.corners, "which": self.which}
+        return {"kind": self.kind, "places": self.places, "values": self.values, "log": self.log}
+
+
+def across(places: Sequence[float], values: Sequence[float], log: bool = False) -> Scale:
+    """A value along x."""
+    return Scale("across", tuple(places), tuple(values), log)
+
+
+def upright(places: Sequence[float], values: Sequence[float], log: bool = False) -> Scale:
+    """A value along y, which grows downwards."""
+    return Scale("upright", tuple(places), tuple(values), log)
+
+
+def turn(centre: tuple[float, float]) -> Scale:
+    """An angle in degrees, 0 to 360."""
+    return Scale("turn", centre=centre)
+
+
+def blend(corners: Sequence[tuple[float, float]], which: int) -> Scale:
+    """The score of one corner of a triangle, where the softmax of the three scores is the point's mix."""
+    return Scale("blend", corners=tuple(corners), which=which)
+
+
+def button(*shapes: str, sets: Mapping[str, Any], name: str) -> str:
+    """Shapes that set parameters when they are pressed; `name` says what that does ("show neuron 3")."""
+    return _tag("g", "".join(shapes), data_sets=json.dumps(dict(sets)), aria_label=name)
+
+
+def handle(
+    x: float, y: float, *, drags: Mapping[str, Scale], name: str, says: str, fill: str = style.INK, r: float = 7
+) -> str:
+    """A knob that is dragged, or moved with the arrow keys: `name` says what it moves, `says` where it is now.
+
+    Around the knob is room for a finger.
+    """
+    scales = {parameter: scale.described() for parameter, scale in drags.items()}
+    knob = _tag("circle", _class="ffn-knob", cx=x, cy=y, r=r, fill=fill, stroke=style.PAPER, stroke_width=2.5)
+    room = _tag("circle", cx=x, cy=y, r=22, fill="transparent")
+    return _tag("g", room + knob, data_drags=json.dumps(scales), aria_label=name, aria_valuetext=says)
+
+
 def axis(
     x: float, y: float, length: float, ticks: Sequence[tuple[float, str]], *, name: str = "", size: float = 12
 ) -> str:
@@ -190,18 +261,21 @@ def card(height: float, title: str, sentence: str, *shapes: str) -> str:
     It takes at most the room there is and keeps its proportions.
     """
     width = WIDTH
+    content = "".join(shapes)
+    touched = "data-sets=" in content or "data-drags=" in content  # then it is no mere image
     head = text(MARGIN, 32, title, size=17, bold=True)
     return _tag(
         "svg",
         f"<title>{_clean(title)}</title><desc>{_clean(sentence)}</desc>"
         + rect(0.5, 0.5, width - 1, height - 1, fill=style.PAPER, stroke=style.RULE, radius=10)
         + head
-        + "".join(shapes),
+        + content,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_number(width)} {_number(height)}",
         width=width * ZOOM,
         height=height * ZOOM,
-        role="img",
+        role="group" if touched else "img",
+        aria_label=title if touched else None,
         font_family=style.FONT,
         style="max-width:100%;height:auto;display:block",
     )

@@ -8,20 +8,26 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from ffnlab import style, svg
+from ffnlab import plot, style, svg
 from ffnlab.picture import Picture
 
 Point = tuple[float, float]
 Curve = Callable[[float], float]
 
 NAMES = ("ReLU", "GELU", "SiLU")
-LOOKS = dict(zip(NAMES, ((style.ACCENTS[0], ""), (style.ACCENTS[1], "7 4"), (style.ACCENTS[2], "2 4")), strict=True))
+LOOKS = dict(zip(NAMES, map(plot.Look, style.SERIES, ((), (7, 4), (2, 4))), strict=True))
+ASIDE = plot.Look(style.NEUTRAL, (3, 4), 1)  # the upright line where a curve is read off
+OUTPUT, TARGET = plot.Look(style.CHOSEN, width=2.6), plot.Look(style.REFERENCE, (7, 4), 2)
 INTERVALS = (("[−1, 1]", (-1.0, 1.0)), ("[0, 2]", (0.0, 2.0)), ("[−3, 1]", (-3.0, 1.0)))
 SIZES = (1, 2, 4, 8, 16, 32, 64)
+STARTS = tuple(
+    tuple(round(start / 20, 2) for start in range(*ends)) for ends in ((-14, -5), (-4, 5), (6, 15))
+)  # where the units of `kinks` can begin, but for the first
 SCALES = (1, 10, 100, 1000)
-LEFT, RIGHT = 62.0, svg.WIDTH - svg.MARGIN
+FAR = 9.0  # how far beyond its interval `square` goes
 
 
 class Race(NamedTuple):
@@ -65,85 +71,6 @@ SLOPES: dict[str, Curve] = {
 }
 
 
-class Frame(NamedTuple):
-    """A plot's window: where it is on the card, and which numbers it shows."""
-
-    top: float
-    bottom: float
-    x: Point
-    y: Point
-    left: float = LEFT
-    right: float = RIGHT
-
-    def at(self, x: float, y: float) -> Point:
-        across = (self.right - self.left) / (self.x[1] - self.x[0])
-        up = (self.bottom - self.top) / (self.y[1] - self.y[0])
-        return self.left + (x - self.x[0]) * across, self.bottom - (y - self.y[0]) * up
-
-    def holds(self, x: float, y: float) -> bool:
-        return self.x[0] <= x <= self.x[1] and self.y[0] <= y <= self.y[1]
-
-    def axes(self, xs: Sequence[tuple[float, str]], ys: Sequence[tuple[float, str]], name: str, up: str = "") -> str:
-        """Grid, tick labels and the axes' names."""
-        parts = []
-        for value, words in ys:
-            _, y = self.at(self.x[0], value)
-            strong = value == 0
-            parts += [
-                svg.line(self.left, y, self.right, y, stroke=style.RULE if strong else style.TINT),
-                svg.text(self.left - 8, y + 4, words, size=12, fill=style.MUTED, anchor="end"),
-            ]
-        ticks = [(self.at(value, self.y[0])[0] - self.left, words) for value, words in xs]
-        parts.append(svg.axis(self.left, self.bottom, self.right - self.left, ticks, name=name))
-        if up:
-            parts.append(svg.text(self.left - 42, self.top - 12, up, size=12, fill=style.MUTED))
-        return "".join(parts)
-
-    def curve(self, points: Sequence[Point], colour: str, dash: str = "", width: float = 2.4) -> str:
-        """Straight lines from point to point, cut off where they leave the window at its top or bottom."""
-        runs: list[list[Point]] = [[]]
-        for before, after in pairwise(points):
-            inside = [self._cut(before, after), self._cut(after, before)]
-            if inside[0] is None or inside[1] is None:
-                continue
-            if not runs[-1] or runs[-1][-1] != inside[0]:
-                runs.append([inside[0]])
-            runs[-1].append(inside[1])
-        placed = ([self.at(*point) for point in run] for run in runs if len(run) > 1)
-        return "".join(svg.path(run, stroke=colour, width=width, dash=dash) for run in placed)
-
-    def _cut(self, point: Point, other: Point) -> Point | None:
-        """`point`, moved towards `other` until it is inside; None where the whole step is outside."""
-        (x, y), (x2, y2) = point, other
-        low, high = self.y
-        if (y < low and y2 < low) or (y > high and y2 > high):
-            return None
-        if low <= y <= high:
-            return point
-        edge = low if y < low else high
-        return x + (x2 - x) * (edge - y) / (y2 - y), edge
-
-
-def _spread(low: float, high: float, count: int = 180) -> list[float]:
-    return [low + (high - low) * i / count for i in range(count + 1)]
-
-
-def _key(left: float, top: float, entries: Sequence[tuple[str, str, str]]) -> str:
-    """A legend: (words, colour, dash), one below the other."""
-    parts = []
-    for n, (words, colour, dash) in enumerate(entries):
-        y = top + 20 * n
-        parts += [
-            svg.line(left, y - 4, left + 32, y - 4, stroke=colour, width=2.4, dash=dash),
-            svg.text(left + 40, y, words, size=13, halo=True),
-        ]
-    return "".join(parts)
-
-
-def _ticks(*values: float, digits: int = 2) -> list[tuple[float, str]]:
-    return [(value, svg.label(value, digits)) for value in values]
-
-
 def _inside(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise ValueError(f"{name} must be from {svg.label(low)} to {svg.label(high)}, not {value}")
@@ -169,23 +96,30 @@ def bends(x: float = -1.0, slope: bool = False, zoom: bool = False) -> Picture:
             f"At x = {svg.label(x)} ReLU gives {svg.label(read['ReLU'], 3)}, GELU {_scientific(read['GELU'])}, "
             f"SiLU {_scientific(read['SiLU'])}. GELU's lowest value is −0.170 (at −0.75), SiLU's −0.278 (at −1.28)."
         )
+    if zoom:
+        sentence = f"Near zero: {sentence[0].lower()}{sentence[1:]}"
     heights = ((-0.15, 0.15) if zoom else (-0.2, 1.2)) if slope else ((-0.3, 0.3) if zoom else (-0.5, 3.0))
-    frame = Frame(66, 336, (-6, 3), heights)
-    ys = {1.2: (0, 0.5, 1), 3.0: (0, 1, 2, 3), 0.3: (-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3), 0.15: (-0.1, 0, 0.1)}
-    shapes = [frame.axes(_ticks(*range(-6, 4)), _ticks(*ys[heights[1]]), "x", "slope" if slope else "act(x)")]
-    at_x, _ = frame.at(x, 0)
-    shapes.append(svg.line(at_x, frame.top, at_x, frame.bottom, stroke=style.NEUTRAL, dash="3 4"))
-    places = _spread(-6, 3)
+    ticks = {1.2: (0, 0.5, 1), 3.0: (0, 1, 2, 3), 0.3: (-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3), 0.15: (-0.1, 0, 0.1)}
+    frame = plot.Frame((-6, 3), heights, "x", "slope" if slope else "act(x)", tuple(range(-6, 4)), ticks[heights[1]])
+    shapes = [frame.axes(), frame.curve((x, x), heights, ASIDE)]
+    places = np.linspace(-6, 3, 181).tolist()
     for name in NAMES:
-        colour, dash = LOOKS[name]
+        values = [functions[name](place) for place in places]
         if slope and name == "ReLU":
-            for points in ([(-6.0, 0.0), (0.0, 0.0)], [(0.0, 1.0), (3.0, 1.0)]):
-                shapes.append(frame.curve(points, colour, dash))
-        else:
-            shapes.append(frame.curve([(place, functions[name](place)) for place in places], colour, dash))
-        if frame.holds(x, read[name]):
-            shapes.append(svg.circle(*frame.at(x, read[name]), 4.5, fill=colour, stroke=style.PAPER, stroke_width=1.5))
-    shapes.append(_key(LEFT + 14, frame.top + 16, [(name, *LOOKS[name]) for name in NAMES]))
+            values[places.index(0)] = math.nan  # the slope jumps: no line joins its two parts
+        shapes.append(frame.curve(places, values, LOOKS[name]))
+    shapes += [frame.dots([x], [read[name]], LOOKS[name].colour) for name in NAMES]
+    shapes += [
+        frame.legend(LOOKS),
+        svg.handle(
+            *frame.at(x, min(max(read["GELU"], heights[0]), heights[1])),
+            drags={"x": svg.across((frame.left, frame.right), frame.x)},
+            name="x, on the curve of GELU",
+            says=f"{svg.label(x)}, where GELU is {_scientific(read['GELU'])}",
+            fill=LOOKS["GELU"].colour,
+            r=5,
+        ),
+    ]
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
 
@@ -209,22 +143,15 @@ def swish(beta: float = 1.0) -> Picture:
             f"x·sigmoid({svg.label(beta)}·x) has its lowest value, −{gap}, at x = −{svg.label(1.2784645 / beta, 3)}, "
             f"and is nowhere further than {gap} from ReLU; β = 0 would give x/2."
         )
-    frame = Frame(66, 336, (-4, 4), (-2, 4))
-    places = _spread(-4, 4, 240)
+    frame = plot.Frame((-4, 4), (-2, 4), "x", "x·sigmoid(βx)", tuple(range(-4, 5)), tuple(range(-2, 5)))
+    places = np.linspace(-4, 4, 241).tolist()
+    half = plot.Look(style.NEUTRAL, (2, 4), 2)
     shapes = [
-        frame.axes(_ticks(*range(-4, 5)), _ticks(*range(-2, 5)), "x", "x·sigmoid(βx)"),
-        frame.curve([(-4, -2), (4, 2)], style.NEUTRAL, "2 4", 2),
-        frame.curve([(-4, 0), (0, 0), (4, 4)], style.NEGATIVE, "7 4", 2),
-        frame.curve([(x, x * sigmoid(beta * x)) for x in places], style.ACCENTS[2]),
-        _key(
-            LEFT + 14,
-            frame.top + 16,
-            [
-                (f"β = {svg.label(beta)}", style.ACCENTS[2], ""),
-                ("ReLU", style.NEGATIVE, "7 4"),
-                ("x/2", style.NEUTRAL, "2 4"),
-            ],
-        ),
+        frame.axes(),
+        frame.curve((-4, 4), (-2, 2), half),
+        frame.curve((-4, 0, 4), (0, 0, 4), TARGET),
+        frame.curve(places, [x * sigmoid(beta * x) for x in places], OUTPUT),
+        frame.legend({"with this β": OUTPUT, "ReLU": TARGET, "x/2": half}),
     ]
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
@@ -233,8 +160,9 @@ def two_gelus(times: int = 1) -> Picture:
     """The exact GELU, its tanh form, and their difference, drawn `times` as large."""
     if times not in SCALES:
         raise ValueError(f"times must be {', '.join(map(str, SCALES))}, not {times}")
-    frame = Frame(66, 336, (-5, 5), (-0.6, 1.4))
-    places = _spread(-5, 5, 400)
+    frame = plot.Frame((-5, 5), (-0.6, 1.4), "x", "", tuple(range(-5, 6)), (-0.5, 0, 0.5, 1))
+    places = np.linspace(-5, 5, 401).tolist()
+    exact, form, difference = map(plot.Look, style.SERIES, ((), (5, 5), (2, 4)))
     gaps = [x * phi(x) - by_tanh(x) for x in places]
     largest = max(gaps, key=abs)
     where = abs(places[gaps.index(largest)])
@@ -245,19 +173,11 @@ def two_gelus(times: int = 1) -> Picture:
         f"ten-thousandths. Without enlargement nobody sees it."
     )
     shapes = [
-        frame.axes(_ticks(*range(-5, 6)), _ticks(-0.5, 0, 0.5, 1), "x"),
-        frame.curve([(x, x * phi(x)) for x in places], style.ACCENTS[1], "", 2.4),
-        frame.curve([(x, by_tanh(x)) for x in places], style.ACCENTS[0], "5 5", 2),
-        frame.curve([(x, times * gap) for x, gap in zip(places, gaps, strict=True)], style.ACCENTS[2], "2 4", 2.4),
-        _key(
-            LEFT + 14,
-            frame.top + 16,
-            [
-                ("exact, with erf", style.ACCENTS[1], ""),
-                ("tanh form", style.ACCENTS[0], "5 5"),
-                (f"difference × {times}", style.ACCENTS[2], "2 4"),
-            ],
-        ),
+        frame.axes(),
+        frame.curve(places, [x * phi(x) for x in places], exact),
+        frame.curve(places, [by_tanh(x) for x in places], form),
+        frame.curve(places, [times * gap for gap in gaps], difference),
+        frame.legend({"exact, with erf": exact, "tanh form": form, f"difference × {times}": difference}),
     ]
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
@@ -283,10 +203,18 @@ def chords(n: int, low: float, high: float) -> Chords:
     return Chords(nodes, [a + b for a, b in pairwise(nodes)])
 
 
-def kinks(units: int = 2) -> Picture:
-    """The first `units` of the four ReLU units that interpolate x² on [-1, 1], added to the constant 1."""
+def kinks(units: int = 2, second: float = -0.5, third: float = 0.0, fourth: float = 0.5) -> Picture:
+    """The first `units` of the four ReLU units that interpolate x² on [-1, 1], added to the constant 1.
+
+    The first begins at -1, the others at `second`, `third` and `fourth`: each in its own third of STARTS.
+    """
     _inside("units", units, 0, 4)
-    nodes, slopes = chords(4, -1, 1)
+    begins = (second, third, fourth)
+    for start, stops in zip(begins, STARTS, strict=True):
+        _inside("the start of a unit", start, stops[0], stops[-1])
+    nodes = [-1.0, *begins, 1.0]
+    slopes = [a + b for a, b in pairwise(nodes)]
+    worst = max(b - a for a, b in pairwise(nodes)) ** 2 / 4
     changes = [new - old for old, new in pairwise([0.0, *slopes])]
 
     def net(x: float) -> float:
@@ -296,47 +224,52 @@ def kinks(units: int = 2) -> Picture:
         title = "No unit yet: the constant b2 = 1"
         sentence = "Without units the output is b2 = 1 everywhere, which is right at x = −1 and at x = 1 only."
     else:
-        change = svg.label(changes[units - 1])
-        change = change if changes[units - 1] < 0 else f"+{change}"
-        title = f"Unit {units} of 4 changes the slope by {change}, from {svg.label(nodes[units - 1])} on"
+        title = (
+            f"Unit {units} of 4 changes the slope by {_plus(changes[units - 1])}, from {svg.label(nodes[units - 1])} on"
+        )
         right = ", ".join(svg.label(node) for node in nodes[: units + 1])
         pieces = f"the output has {units} piece{'s' if units > 1 else ''} and agrees with x² at {right}."
         sentence = f"With {units} of 4 units {pieces}"
         if units < 4:
             sentence += f" Then it goes straight on, to {svg.label(net(1))} at x = 1."
         else:
-            sentence += " Between them it is up to 1/16 too high."
-    frame = Frame(66, 336, (-1, 1), (-2.2, 1.2))
-    places = _spread(-1, 1, 80)
-    shapes = [
-        frame.axes(_ticks(-1, -0.5, 0, 0.5, 1), _ticks(-2, -1, 0, 1), "x"),
-        frame.curve([(x, x * x) for x in places], style.NEGATIVE, "7 4", 2),
-    ]
+            best = ", and no other starts do better" if worst == 1 / 16 else ""
+            sentence += f" Between them it is up to {svg.label(worst, 4)} too high{best}."
+    frame = plot.Frame((-1, 1), (-4, 1.4), "x", "", (-1, -0.5, 0, 0.5, 1), tuple(range(-4, 2)))
+    places = np.linspace(-1, 1, 81).tolist()
+    output = plot.Look(style.INK, width=2.6)
+    own = [plot.Look(colour, (2, 4), 3 if j == units - 1 else 1.6) for j, colour in enumerate(style.SERIES[:units])]
+    shapes = [frame.axes(), frame.curve(places, [x * x for x in places], TARGET)]
+    shapes += [frame.curve((-1, nodes[j], 1), (0, 0, changes[j] * (1 - nodes[j])), look) for j, look in enumerate(own)]
+    joints = [*nodes[: max(units, 1)], 1.0]
+    shapes.append(frame.curve(joints, [net(x) for x in joints], output))
+    shapes += [frame.dots([-1], [1], style.PAPER, 4, look.colour) for look in own[:1]]  # the others are handles
     for j in range(units):
-        own = [(x, changes[j] * max(x - nodes[j], 0)) for x in places]
-        shapes.append(frame.curve(own, style.NEUTRAL, "2 4", 3 if j == units - 1 else 1.4))
-    shapes.append(frame.curve([(x, net(x)) for x in places], style.POSITIVE, "", 2.6))
-    for j in range(units):
-        spot = frame.at(nodes[j], net(nodes[j]))
-        shapes.append(svg.circle(*spot, 4, fill=style.PAPER, stroke=style.POSITIVE, stroke_width=2))
-    shapes.append(
-        _key(
-            LEFT + 14,
-            282,
-            [
-                ("output", style.POSITIVE, ""),
-                ("x²", style.NEGATIVE, "7 4"),
-                ("what each unit writes", style.NEUTRAL, "2 4"),
-            ],
-        )
-    )
+        middle = (joints[j] + joints[j + 1]) / 2
+        across, down = frame.at(middle, net(middle))
+        shapes.append(svg.text(across, down - 10, f"slope {svg.label(slopes[j])}", size=12, anchor="middle", halo=True))
+    named = {
+        f"unit {j + 1} writes {_plus(changes[j])} · ReLU(x − {svg.label(nodes[j])})": look for j, look in enumerate(own)
+    }
+    named = {words.replace("− −", "+ ").replace("x − 0)", "x)"): look for words, look in named.items()}
+    shapes.append(frame.legend({"output": output, "x²": TARGET} | named, "lower left"))
+    for parameter, node, stops in zip(("second", "third", "fourth")[:units], begins, STARTS, strict=False):
+        way = svg.across((frame.across(stops[0]), frame.across(stops[-1])), (stops[0], stops[-1]))
+        name, says = f"where the {parameter} unit begins", svg.label(node)
+        shapes.append(svg.handle(*frame.at(node, node * node), drags={parameter: way}, name=name, says=says, r=6))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
 
-def square(n: int = 4, interval: Point = (-1.0, 1.0), reach: float = 0.0) -> Picture:
-    """n pieces through x² on an interval, and `reach` beyond both of its ends; below, the error inside."""
+def _plus(value: float) -> str:
+    """A number with its sign, a plus too."""
+    return svg.label(value) if value < 0 else f"+{svg.label(value)}"
+
+
+def square(n: int = 4, interval: Point = (-1.0, 1.0), reach: float | None = None) -> Picture:
+    """n pieces through x² on an interval, and `reach`, if given, beyond both of its ends; below, the error inside."""
+    held, reach = reach is not None, reach or 0.0
     _inside("n", n, 1, 64)
-    _inside("reach", reach, 0, 9)
+    _inside("reach", reach, 0, FAR)
     low, high = interval
     if not low < high:
         raise ValueError(f"the interval must be from a lower to a higher number, not {interval}")
@@ -361,34 +294,45 @@ def square(n: int = 4, interval: Point = (-1.0, 1.0), reach: float = 0.0) -> Pic
             f"{'every' if n > 1 else 'the'} piece, and exact at the {n + 1} nodes."
         )
     ceiling = max(high + reach, reach - low) ** 2
-    frame = Frame(66, 246, (low - reach, high + reach), (0, ceiling))
-    marks = [frame.x[0], low, high, frame.x[1]] if reach else [low, (low + high) / 2, high]
-    shapes = []
-    if reach:
-        left, right = frame.at(low, 0)[0], frame.at(high, 0)[0]
-        shapes.append(svg.rect(left, frame.top, right - left, frame.bottom - frame.top, fill=style.TINT))
-    ys = [(0.0, "0"), (ceiling / 2, svg.label(ceiling / 2)), (ceiling, svg.label(ceiling))]
-    shapes.append(frame.axes(_ticks(*marks), ys, ""))
-    places = _spread(*frame.x, 160)
-    joints = sorted({*net.nodes, frame.x[0], frame.x[1]})
+    marks = (low - reach, low, high, far) if reach else (low, (low + high) / 2, high)
+    frame = plot.Frame((low - reach, far), (0, ceiling), xticks=marks, yticks=(0, ceiling / 2, ceiling), bottom=246)
+    shapes = [frame.area((low, high), 0, ceiling, style.TINT)] if reach else []
+    places = np.linspace(*frame.x, 161)
+    joints = sorted({*net.nodes, *frame.x})
     shapes += [
-        frame.curve([(x, x * x) for x in places], style.NEGATIVE, "7 4", 2),
-        frame.curve([(x, net(x)) for x in joints], style.POSITIVE, "", 2.6),
+        frame.axes(),
+        frame.curve(places, places**2, TARGET),
+        frame.curve(joints, [net(x) for x in joints], OUTPUT),
     ]
     if n <= 16:
-        for node in net.nodes[:-1]:
-            spot = frame.at(node, node * node)
-            shapes.append(svg.circle(*spot, 3.2, fill=style.PAPER, stroke=style.POSITIVE, stroke_width=1.8))
-    middle = (frame.left + frame.right) / 2
-    shapes.append(_key(middle - 40, frame.top + 14, [("net", style.POSITIVE, ""), ("x²", style.NEGATIVE, "7 4")]))
-    below = Frame(304, 384, (low, high), (0, 1.15 * worst))
-    steps = max(8, 160 // n) * n
-    fine = sorted({*_spread(low, high, steps), *net.nodes})
-    shapes += [
-        svg.text(LEFT, 292, f"net − x², on {name} alone", size=12, fill=style.MUTED),
-        below.axes(_ticks(low, (low + high) / 2, high), [(0.0, "0"), (worst, _scientific(worst, 4))], "x"),
-        below.curve([(x, net(x) - x * x) for x in fine], style.POSITIVE, "", 1.6),
-    ]
+        starts = net.nodes[:-1]
+        shapes.append(frame.dots(starts, [node * node for node in starts], style.PAPER, 3.2, style.CHOSEN))
+    shapes.append(frame.legend({"net": OUTPUT, "x²": TARGET}, "upper center"))
+    below = plot.Frame(
+        (low, high), (0, 1.15), "x", f"net − x², on {name} alone", (low, (low + high) / 2, high),
+        ((0, "0"), (1, _scientific(worst, 4))), top=304, bottom=384,
+    )  # fmt: skip
+    fine = sorted({*np.linspace(low, high, max(8, 160 // n) * n + 1).tolist(), *net.nodes})
+    shapes += [below.axes(), below.curve(fine, [(net(x) - x * x) / worst for x in fine], OUTPUT._replace(width=1.6))]
+
+    wide = high - low
+    counts = (*range(1, 17), *range(20, 65, 4))
+    way = svg.across([frame.across(low + wide / count) for count in counts], counts)
+    says = f"{pieces}, node at {svg.label(net.nodes[1])}"
+    node = frame.at(net.nodes[1], net.nodes[1] ** 2)
+    shapes.append(svg.handle(*node, drags={"n": way}, name="the first node", says=says, fill=style.CHOSEN, r=6))
+    if held:
+        # The further out, the more the interval shrinks in the window, from both sides towards the middle.
+        reaches = [FAR * (step / 18) for step in range(19)]
+        edges = [frame.left + (frame.right - frame.left) * (wide + far) / (wide + 2 * far) for far in reaches]
+        shapes.append(
+            svg.handle(
+                *frame.at(high, ceiling / 2),  # never where the first node is
+                drags={"reach": svg.across(edges, reaches)},
+                name="how far beyond the interval",
+                says=svg.label(reach),
+            )
+        )
     return Picture(title, sentence, svg.card(436, title, sentence, *shapes))
 
 
@@ -421,27 +365,35 @@ def law(net: Build, n: int = 8, trained: dict[int, list[float]] | None = None) -
     upto = f"{'up to ' if n > 1 else ''}{n} piece{'s' if n > 1 else ''}"
     rule = ": twice the pieces, a quarter of the error" if exact else ""
     sentence = f"On two logarithmic axes your nets with {upto} {line}{rule}."
-    frame = Frame(66, 336, (-0.3, 6.3), (-5, 0.6))
-    ys = [(float(e), f"1e{e}".replace("-", "−")) for e in range(-5, 1)]
+    powers = tuple((10.0**e, f"1e−{-e}" if e else "1") for e in range(-5, 1))
+    frame = plot.Frame((0.8, 80), (1e-5, 4), "pieces n", "largest error", SIZES, powers, "log", "log")
+    best = plot.Look(style.NEUTRAL, (2, 4), 1.6)
     shapes = [
-        frame.axes([(math.log2(size), str(size)) for size in SIZES], ys, "pieces n", "largest error"),
-        frame.curve([(0, 0), (6, -2 * math.log10(64))], style.POSITIVE, "", 1.6),
-        frame.curve([(0, math.log10(0.5)), (6, math.log10(0.5 / 64**2))], style.NEUTRAL, "7 4", 1.6),
+        frame.axes(),
+        frame.curve((1, 64), (1, 64**-2), TARGET),
+        frame.curve((1, 64), (0.5, 0.5 * 64**-2), best),
+        frame.dots([*errors], [max(error, 1e-5) for error in errors.values()], style.CHOSEN, 5),
     ]
-    for size, error in errors.items():
-        height = math.log10(max(error, 1e-5))
-        if frame.holds(math.log2(size), height):
-            shapes.append(svg.circle(*frame.at(math.log2(size), height), 5, fill=style.POSITIVE))
+    shapes.append(
+        svg.handle(
+            *frame.at(n, min(max(errors[n], frame.y[0]), frame.y[1])),
+            drags={"n": svg.across((frame.across(SIZES[0]), frame.across(SIZES[-1])), (SIZES[0], SIZES[-1]), log=True)},
+            name="pieces n",
+            says=what,
+            fill=style.CHOSEN,
+        )
+    )
     for size, found in (trained or {}).items():
         for error in found:
-            x, y = frame.at(math.log2(size), max(math.log10(error), -5))
-            for slant in (4, -4):
-                shapes.append(svg.line(x - 4, y - slant, x + 4, y + slant, stroke=style.NEGATIVE, width=2))
-    entries = [("1/n²", style.POSITIVE, ""), ("1/(2n²), the best any n pieces can do", style.NEUTRAL, "7 4")]
-    shapes.append(_key(LEFT + 14, 286, entries))
+            x, y = frame.at(size, max(error, 1e-5))
+            shapes.append(svg.text(x, y + 5, "×", size=17, anchor="middle", bold=True))
+    entries = {"1/n²": TARGET, "1/(2n²), the best any n pieces can do": best}
+    shapes.append(frame.legend(entries, "lower left"))
     if trained:
         shapes.append(
-            svg.text(LEFT + 54, 326, "× trained with n units, one cross for each seed", size=13, fill=style.NEGATIVE)
+            svg.text(
+                frame.right, frame.top + 6, "× trained with n units, one cross for each seed", size=13, anchor="end"
+            )
         )
         least, most = min(min(found) for found in trained.values()), max(max(found) for found in trained.values())
         sentence = (
@@ -465,20 +417,35 @@ def firing(bias: float = 0.0, spread: float = 1.0) -> Picture:
         f"With bias b = {svg.label(bias)} and spread σ = {svg.label(spread)}, a share of Φ(b/σ) = {written} of the sums is "
         f"above zero; ReLU turns the other {svg.label(100 - float(f'{100 * share:.1f}'), 1)} % into zeros."
     )
-    height = 0.48 / spread
-    frame = Frame(66, 306, (-6, 6), (0, height))
-    places = _spread(-6, 6, 240)
-    curve = [(x, bell((x - bias) / spread) / spread) for x in places]
-    positive = [(x, y) for x, y in curve if x >= 0]
-    outline = [frame.at(0, 0), *(frame.at(x, y) for x, y in positive), frame.at(6, 0)]
-    zero, _ = frame.at(0, 0)
+    frame = plot.Frame(
+        (-6, 6), (0, 0.5), "the sum x·w + b of one unit, before ReLU", "", tuple(range(-6, 7)), (), bottom=306
+    )
+    places = np.linspace(-6, 6, 241)
+    heights = np.array([bell((x - bias) / spread) for x in places])  # times the spread, so that one window fits all
+    above = places >= 0
+    zero, tall = frame.across(0), (1 - share) * (frame.bottom - frame.top - 24)
+    piled = f"{svg.label(100 - float(f'{100 * share:.1f}'), 1)} %"
     shapes = [
-        frame.axes(_ticks(*range(-6, 7)), [], "the sum x·w + b of one unit, before ReLU"),
-        svg.path(outline, fill="#BBD7EA", closed=True),
-        frame.curve(curve, style.INK, "", 2),
-        svg.line(zero, frame.top - 6, zero, frame.bottom, stroke=style.MUTED, dash="3 4"),
-        svg.text(RIGHT, frame.top + 14, f"fires: {written}", size=14, fill=style.POSITIVE, anchor="end", bold=True),
-        svg.text(LEFT, frame.top + 14, "silent", size=14, fill=style.MUTED, bold=True),
+        frame.area(places[places <= 0], 0, heights[places <= 0], style.TINT),
+        frame.area(places[above], 0, heights[above], style.pale(style.CHOSEN, 0.3)),
+        frame.axes(),
+        frame.curve(places, heights, plot.Look(style.INK, width=2)),
+        svg.rect(zero - 5, frame.bottom - tall, 10, tall, fill=style.NEUTRAL, tip=f"exactly 0 after ReLU: {piled}"),
+        svg.text(frame.right, 80, f"fires: {written}", size=14, fill=style.CHOSEN, anchor="end", bold=True),
+        svg.text(frame.left, 80, f"silent: {piled}", size=14, fill=style.MUTED, bold=True),
+        svg.text(frame.left, 98, "grey bar: after ReLU all these are exactly 0", size=12.5, fill=style.MUTED),
+        svg.handle(
+            *frame.at(bias, bell(0)),
+            drags={"bias": svg.across((frame.across(-3), frame.across(3)), (-3, 3))},
+            name="the bias b, the mean of the sums",
+            says=svg.label(bias),
+        ),
+        svg.handle(
+            *frame.at(bias + spread, bell(1)),
+            drags={"spread": svg.across((frame.across(bias + 0.5), frame.across(bias + 2)), (0.5, 2))},
+            name="the spread σ of the sums",
+            says=svg.label(spread),
+        ),
     ]
     return Picture(title, sentence, svg.card(358, title, sentence, *shapes))
 
@@ -511,23 +478,22 @@ def race(results: Race, step: int | None = None) -> Picture:
     sentence = f"After {step} steps the title's shares of the facts are known; the loss is {losses}, mean and range of {seeds} seeds."
     top = max(max(max(row) for row in results.loss[name]) for name in NAMES)
     floor = min(min(min(row) for row in results.loss[name]) for name in NAMES)
-    frame = Frame(66, 336, (0, results.steps[-1]), (math.log10(floor) - 0.05, math.log10(top) + 0.05))
-    ys = [(math.log10(value), svg.label(value, 3)) for value in (0.01, 0.03, 0.1, 0.3, 1, 3, 10)]
-    ys = [(place, words) for place, words in ys if frame.y[0] <= place <= frame.y[1]]
-    last = results.steps[-1]
-    shapes = [frame.axes([(last * i / 4, svg.label(last * i / 4)) for i in range(5)], ys, "steps", "loss (nats)")]
+    last, ticks = results.steps[-1], (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
+    frame = plot.Frame(
+        (0, last),
+        (floor * 0.9, top * 1.1),
+        "steps",
+        "loss (nats)",
+        tuple(last * i / 4 for i in range(5)),
+        ticks,
+        yscale="log",
+    )
+    shapes = [frame.axes()]
     for name in NAMES:
-        rows = [[math.log10(value) for value in row] for row in results.loss[name]]
-        upper = [frame.at(s, max(row)) for s, row in zip(results.steps, rows, strict=True)]
-        lower = [frame.at(s, min(row)) for s, row in zip(results.steps, rows, strict=True)]
-        band = svg.path([*upper, *reversed(lower)], fill=LOOKS[name][0], closed=True)
-        shapes.append(svg.group(band, opacity=0.18))
-        middle = [(s, math.log10(mean(row))) for s, row in zip(results.steps, results.loss[name], strict=True)]
-        shapes.append(frame.curve(middle, *LOOKS[name]))
-    x, _ = frame.at(step, frame.y[0])
-    shapes.append(svg.line(x, frame.top, x, frame.bottom, stroke=style.NEUTRAL, dash="3 4"))
-    for name in NAMES:
-        spot = frame.at(step, math.log10(mean(results.loss[name][at])))
-        shapes.append(svg.circle(*spot, 4.5, fill=LOOKS[name][0], stroke=style.PAPER, stroke_width=1.5))
-    shapes.append(_key(RIGHT - 110, frame.top + 16, [(name, *LOOKS[name]) for name in NAMES]))
+        rows = results.loss[name]
+        band = frame.area(results.steps, [min(row) for row in rows], [max(row) for row in rows], LOOKS[name].colour)
+        shapes += [svg.group(band, opacity=0.18), frame.curve(results.steps, [mean(row) for row in rows], LOOKS[name])]
+    shapes.append(frame.curve((step, step), frame.y, ASIDE))
+    shapes += [frame.dots([step], [mean(results.loss[name][at])], LOOKS[name].colour) for name in NAMES]
+    shapes.append(frame.legend(LOOKS, "upper right"))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from ffnlab import style, svg
+from ffnlab import plot, style, svg
 from ffnlab.figures.shared import D_MODEL, SEED, TOKENS, embeddings
 from ffnlab.picture import Picture
 
@@ -82,6 +82,7 @@ def _softmax(scores: Array) -> Array:
 WORDS = ("cat", "sat", "down")
 VALUES = ((0.5, 2.5), (3.0, 2.0), (1.5, 0.5))
 BEYOND = (2.0, 3.0)  # cat + down
+MOST = 6.0  # the largest score; against two of the smallest, -6, nothing is left of the other weights
 
 
 def blend(cat: float = 0.3, sat: float = 0.0, down: float = 0.0) -> Picture:
@@ -99,37 +100,42 @@ def blend(cat: float = 0.3, sat: float = 0.0, down: float = 0.0) -> Picture:
         f"as for any scores."
     )
 
-    left, top, unit = 52.0, 66.0, 84.0
-    bottom = top + 3.5 * unit
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return left + x * unit, bottom - y * unit
-
-    shapes = []
-    for n in range(5):
-        shapes.append(svg.line(*at(n, 0), *at(n, 3.5), stroke=style.TINT))
-    for n in range(4):
-        shapes += [
-            svg.line(*at(0, n), *at(4, n), stroke=style.TINT),
-            svg.text(left - 8, at(0, n)[1] + 4, str(n), size=12, fill=style.MUTED, anchor="end"),
-        ]
-    corners = [at(*value) for value in VALUES]
-    shapes.append(svg.path(corners, fill=style.TINT, stroke=style.MUTED, width=1.5, closed=True))
-    here = at(*point)
+    frame = plot.Frame(
+        (0, 4), (0, 3.5), "first number of the vector", "second number", (0, 1, 2, 3, 4), (0, 1, 2, 3),
+        left=52, right=388, bottom=360, grid="both",
+    )  # fmt: skip
+    corners = [frame.at(*value) for value in VALUES]
+    here, beyond = frame.at(*point), frame.at(*BEYOND)
+    outline = plot.Look(style.MUTED, width=1.5)
+    shapes = [
+        frame.polygon(VALUES, style.TINT),
+        frame.axes(),
+        frame.curve([*(x for x, _ in VALUES), VALUES[0][0]], [*(y for _, y in VALUES), VALUES[0][1]], outline),
+    ]
     for (x, y), w in zip(corners, weights, strict=True):
-        shapes.append(svg.line(*here, x, y, stroke=style.POSITIVE, width=0.6 + 7 * w))
+        shapes.append(svg.line(*here, x, y, stroke=style.CHOSEN, width=0.6 + 7 * w))
     for word, (x, y), up in zip(WORDS, corners, (-16, -16, 26), strict=True):
-        shapes += [
-            svg.circle(x, y, 6, fill=style.INK, tip=word),
-            svg.text(x, y + up, word, size=14, bold=True, anchor="middle", halo=True),
-        ]
-    beyond = at(*BEYOND)
+        alone = {other: MOST if other == word else -MOST for other in WORDS}
+        shapes.append(
+            svg.button(
+                svg.circle(x, y, 6, fill=style.INK, tip=word),
+                svg.circle(x, y, 20, fill="transparent"),
+                svg.text(x, y + up, word, size=14, bold=True, anchor="middle", halo=True),
+                sets=alone,
+                name=f"all weight on {word}",
+            )
+        )
     shapes += [
         svg.circle(*beyond, 8, stroke=style.MUTED, stroke_width=1.8),
         svg.text(beyond[0] + 14, beyond[1] + 4.5, "cat + down", size=13, fill=style.MUTED, halo=True),
-        svg.circle(*here, 8, fill=style.NEGATIVE, stroke=style.PAPER, stroke_width=2, tip="the blend"),
-        svg.axis(left, bottom, 4 * unit, [(n * unit, str(n)) for n in range(5)], name="first number of the vector"),
-        svg.text(left - 32, top - 10, "second number", size=12, fill=style.MUTED),
+        svg.handle(
+            *here,
+            drags={word: svg.blend(corners, n) for n, word in enumerate(WORDS)},
+            name="the blend",
+            says=shares,
+            fill=style.CHOSEN,
+            r=8,
+        ),
     ]
     x0, wide = 470.0, 92.0
     shapes.append(svg.text(x0 - 44, 112, "score → weight", size=14, bold=True))
@@ -138,14 +144,14 @@ def blend(cat: float = 0.3, sat: float = 0.0, down: float = 0.0) -> Picture:
         shapes += [
             svg.text(x0 - 44, y, f"{word}: {score}", size=13),
             svg.rect(x0 - 44, y + 8, wide + 44, 14, fill=style.TINT),
-            svg.rect(x0 - 44, y + 8, (wide + 44) * w, 14, fill=style.POSITIVE, tip=f"{word}: {w:.4f}"),
+            svg.rect(x0 - 44, y + 8, (wide + 44) * w, 14, fill=style.CHOSEN, tip=f"{word}: {w:.4f}"),
             svg.text(RIGHT, y, f"{100 * w:.1f} %", size=13, anchor="end", bold=True),
         ]
     shapes += [
-        svg.circle(x0 - 37, 320, 7, fill=style.NEGATIVE),
+        svg.circle(x0 - 37, 320, 7, fill=style.CHOSEN),
         svg.text(x0 - 20, 324.5, "the blend", size=13),
     ]
-    return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))
+    return Picture(title, sentence, svg.card(410, title, sentence, *shapes))
 
 
 # A head on scaled vectors
@@ -205,60 +211,46 @@ def scaled(s: float = 2.0, frozen: bool = False) -> Picture:
             )
             for j, value in enumerate(a[t].tolist())
         ]
-    x0, x1, base = 344.0, RIGHT - 8, top + n * cell
-    across = (x1 - x0) / (HIGH - LOW)
     grid = [LOW + 0.25 * k for k in range(int((HIGH - LOW) / 0.25) + 1)]
-    free = [_off(value, False) for value in grid]
-    ceiling = 5.0 * math.ceil(max(free) / 5)
-    up = (base - top) / ceiling
-
-    def placed(values: list[float]) -> list[tuple[float, float]]:
-        return [(x0 + (g - LOW) * across, base - v * up) for g, v in zip(grid, values, strict=True)]
-
-    for k in range(6):
-        value = ceiling * k / 5
-        shapes += [
-            svg.line(x0, base - value * up, x1, base - value * up, stroke=style.TINT),
-            svg.text(x0 - 7, base - value * up + 4, svg.label(value, 1), size=12, fill=style.MUTED, anchor="end"),
-        ]
-    still = [_off(value, True) for value in grid]
+    free, still = ([_off(value, kind) for value in grid] for kind in (False, True))
+    ceiling = 5 * math.ceil(max(free) / 5)
+    frame = plot.Frame(
+        (LOW, HIGH), (-0.06 * ceiling, ceiling), "s, the factor on all vectors", "‖f(sX) − s·f(X)‖",
+        tuple(range(int(LOW), int(HIGH) + 1)), tuple(ceiling * k // 5 for k in range(6)),
+        left=350, right=RIGHT - 8, top=top, bottom=top + n * cell,
+    )  # fmt: skip
+    pale = plot.Look(style.NEUTRAL, (6, 5), 2)
+    chosen = plot.Look(style.CHOSEN, width=2.8)
     shapes += [
-        svg.text(x0 - 20, top - 14, "‖f(sX) − s·f(X)‖", size=14, bold=True),
-        svg.path(placed(free), stroke=style.GHOST if frozen else style.POSITIVE, width=2.6),
-        svg.path(placed(still), stroke=style.NEGATIVE if frozen else style.GHOST, width=2.6, dash="6 5"),
-        svg.text(x0 + 188, top + 62, "A free", size=13, halo=True, fill=style.MUTED if frozen else style.POSITIVE),
-        svg.text(x0 + 188, base - 9, "A frozen", size=13, halo=True, fill=style.NEGATIVE if frozen else style.MUTED),
-        svg.circle(
-            x0 + (s - LOW) * across,
-            base - off * up,
-            6.5,
-            fill=style.NEGATIVE if frozen else style.POSITIVE,
-            stroke=style.PAPER,
-            stroke_width=2,
-            tip=svg.label(off, 3),
-        ),
-        svg.axis(
-            x0,
-            base,
-            x1 - x0,
-            [((k - LOW) * across, svg.label(k)) for k in range(int(LOW), int(HIGH) + 1)],
-            name="s, the factor on all vectors",
-        ),
+        frame.axes(),
+        frame.curve(grid, still if not frozen else free, pale),
+        frame.curve(grid, still if frozen else free, chosen),
     ]
-    return Picture(title, sentence, svg.card(base + 50, title, sentence, *shapes))
+    for words, mine, height in (("A free", not frozen, frame.top + 62), ("A frozen", frozen, frame.upright(0) - 10)):
+        ink = style.CHOSEN if mine else style.MUTED
+        shapes.append(
+            svg.text(frame.across(2.15), height, words, size=13, halo=True, fill=ink, bold=mine, anchor="end")
+        )
+    way = svg.across((frame.left, frame.right), (LOW, HIGH))
+    said = f"s = {svg.label(s)}, distance {svg.label(off, 2)}"
+    shapes.append(svg.handle(*frame.at(s, off), drags={"s": way}, name="the factor", says=said, fill=style.CHOSEN))
+    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
 
 
 # A line among four points
 
 POINTS = ((0, 0), (0, 1), (1, 0), (1, 1))
 TARGETS = {"XOR": (0, 1, 1, 0), "AND": (0, 0, 0, 1)}
+RAY, ASIDE = 0.25, 0.35  # how far from the middle the direction is held, and beside its ray the line
 
 
 def line(angle: float = 0, offset: float = 0.0, target: str = "XOR") -> Picture:
     """The plane of two features, cut by a line: what is on its far side in direction `angle` (degrees) is called 1.
 
-    `offset` is the line's distance from the middle of the four points.
+    `offset`, from -1 to 1, is the line's distance from the middle of the four points.
     """
+    if not -1 <= offset <= 1:
+        raise ValueError(f"the distance must be from −1 to 1, not {offset}")
     if target not in TARGETS:
         raise ValueError(f"there is no target {target!r} here; choose {' or '.join(TARGETS)}")
     wanted = TARGETS[target]
@@ -276,22 +268,31 @@ def line(angle: float = 0, offset: float = 0.0, target: str = "XOR") -> Picture:
     place = f"Looking at {angle:g}°, {offset:.2f} from the middle, the line".replace("-", "−")
     sentence = f"{place} says 1 for {_listed(said)}; {target} is 1 for {_listed(wanted)}: {right} of 4 are right, and {limits}."
 
-    left, top, unit, low, high = 60.0, 66.0, 136.0, -0.5, 1.5
-    side = unit * (high - low)
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return left + (x - low) * unit, top + side - (y - low) * unit
-
-    square = [(low, low), (high, low), (high, high), (low, high)]
-    area = _cut(square, [height(*corner) for corner in square])
-    border = [corner for corner in area if abs(height(*corner)) < 1e-9]
-    shapes = [svg.rect(left, top, side, side, fill=style.PAPER, stroke=style.RULE)]
-    if len(area) > 2:
-        shapes.append(svg.path([at(*corner) for corner in area], fill="#DCEBF5", closed=True))
-    if len(border) > 1:
-        shapes.append(svg.line(*at(*border[0]), *at(*border[-1]), stroke=style.POSITIVE, width=2.6))
+    top, side = 66.0, 272.0
+    frame = plot.Frame(
+        (-0.5, 1.5),
+        (-0.5, 1.5),
+        "a",
+        "b",
+        (0, 1),
+        (0, 1),
+        left=60,
+        right=60 + side,
+        top=top,
+        bottom=top + side,
+        grid="both",
+    )
+    far = 4.0  # a strip so long and wide that the window cuts it on all sides
+    ends = [(0.5 + nx * offset - ny * run, 0.5 + ny * offset + nx * run) for run in (-far, far)]
+    strip = [*ends, *((x + far * nx, y + far * ny) for x, y in reversed(ends))]
+    shapes = [
+        frame.polygon(strip, style.pale(style.CHOSEN)),
+        frame.axes(),
+        svg.rect(60, top, side, side, stroke=style.RULE),
+        frame.curve([x for x, _ in ends], [y for _, y in ends], plot.Look(style.CHOSEN, width=2.6)),
+    ]
     for (a, b), is_one, says in zip(POINTS, wanted, said, strict=True):
-        x, y = at(a, b)
+        x, y = frame.at(a, b)
         good = is_one == says
         shapes += [
             svg.circle(
@@ -305,25 +306,30 @@ def line(angle: float = 0, offset: float = 0.0, target: str = "XOR") -> Picture:
                 size=13,
                 anchor="middle",
                 bold=not good,
-                fill=style.MUTED if good else style.NEGATIVE,
+                fill=style.MUTED if good else style.LOST,
                 halo=True,
             ),
         ]
-    ticks = [((value - low) * unit, svg.label(value)) for value in (0, 1)]
+    middle, knob = frame.at(0.5, 0.5), frame.at(0.5 + RAY * nx, 0.5 + RAY * ny)
+    held = frame.at(0.5 + nx * offset + ASIDE * ny, 0.5 + ny * offset - ASIDE * nx)
+    least, most = (frame.at(0.5 + nx * end + ASIDE * ny, 0.5 + ny * end - ASIDE * nx) for end in (-1, 1))
+    sideways = abs(nx) >= abs(ny)
+    scale = svg.across((least[0], most[0]), (-1, 1)) if sideways else svg.upright((least[1], most[1]), (-1, 1))
     shapes += [
-        svg.axis(left, top + side, side, ticks, name="a"),
-        svg.text(left - 14, at(0, 0)[1] + 4, "0", size=12, fill=style.MUTED, anchor="end"),
-        svg.text(left - 14, at(0, 1)[1] + 4, "1", size=12, fill=style.MUTED, anchor="end"),
-        svg.text(left - 14, at(0, 0.5)[1] + 4, "b", size=12, fill=style.MUTED, anchor="end"),
+        svg.line(*middle, *knob, stroke=style.INK, width=1.6),
+        svg.handle(*knob, drags={"angle": svg.turn(middle)}, name="the direction", says=f"{angle:g}°", r=6),
+        svg.handle(
+            *held, drags={"offset": scale}, name="the distance", says=svg.label(offset, 2, pad=True), fill=style.CHOSEN
+        ),
     ]
-    x0 = left + side + 30
+    x0 = frame.right + 30
     for n, (fill, words) in enumerate(((style.INK, f"{target} is 1"), (style.PAPER, f"{target} is 0"))):
         shapes += [
             svg.circle(x0 + 9, top + 22 + 34 * n, 9, fill=fill, stroke=style.INK, stroke_width=2),
             svg.text(x0 + 28, top + 27 + 34 * n, words, size=14),
         ]
     shapes += [
-        svg.rect(x0, top + 81, 18, 18, fill="#DCEBF5", stroke=style.POSITIVE),
+        svg.rect(x0, top + 81, 18, 18, fill=style.pale(style.CHOSEN), stroke=style.CHOSEN),
         svg.text(x0 + 28, top + 95, "the line says 1", size=14),
         svg.text(x0, top + 152, f"{right} of 4 right", size=22, bold=True),
     ]
@@ -334,19 +340,6 @@ def _listed(ones: Sequence[int]) -> str:
     """The points with a 1, as words."""
     *most, last = [f"({a}, {b})" for (a, b), one in zip(POINTS, ones, strict=True) if one] or ["no point"]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _cut(corners: list[tuple[float, float]], heights: list[float]) -> list[tuple[float, float]]:
-    """The part of a convex polygon with positive height, where the height is affine."""
-    kept = []
-    for n, (corner, height) in enumerate(zip(corners, heights, strict=True)):
-        other, its = corners[(n + 1) % len(corners)], heights[(n + 1) % len(corners)]
-        if height >= 0:
-            kept.append(corner)
-        if height * its < 0:
-            share = height / (height - its)
-            kept.append((corner[0] + share * (other[0] - corner[0]), corner[1] + share * (other[1] - corner[1])))
-    return kept
 
 
 # Tokens that become one
@@ -493,56 +486,43 @@ def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool =
     else:
         sentence += f"it falls below one millionth at layer {fallen[0]} to {fallen[-1]}."
 
-    left, right, top, bottom = 76.0, RIGHT - 10, 66.0, 356.0
-    across, up = (right - left) / math.log(1 + DEPTH), (bottom - top) / -FLOOR
-
-    def at(layer: int, value: float) -> tuple[float, float]:
-        return left + across * math.log(1 + layer), top - up * math.log10(max(value, 10.0**FLOOR))
-
-    def placed(found: list[float]) -> list[tuple[float, float]]:
-        return [at(layer, value) for layer, value in enumerate(found)]
-
-    shapes = []
-    for power in range(0, FLOOR, -4):
-        y = top - up * power
-        shapes += [
-            svg.line(left, y, right, y, stroke=style.TINT),
-            svg.text(left - 8, y + 4, _tick(power), size=12, fill=style.MUTED, anchor="end"),
-        ]
-    for setting in NAMED:
-        shapes.append(svg.path(placed(every[setting]), stroke=style.GHOST, width=1.6))
-    chosen = placed(values)
-    colour = style.POSITIVE if skip else style.NEGATIVE
-    shapes += [svg.path(placed(run), stroke=colour, width=0.9) for run in runs[1:]]
-    shapes.append(svg.path(chosen, stroke=colour, width=2.8, dash="" if skip else "6 4"))
+    powers = tuple((10.0**power, _tick(power)) for power in range(0, FLOOR, -4))
+    frame = plot.Frame(
+        (0, DEPTH), (10.0**FLOOR, 1), "layers, on a logarithmic scale", "‖X − mean token‖ / ‖X‖",
+        (0, 1, 2, 4, 8, 16, 32, 64, 96), powers, "symlog", "log", left=76, right=RIGHT - 10, bottom=356,
+    )  # fmt: skip
+    layers, lowest = range(DEPTH + 1), 10.0**FLOOR
+    behind = plot.Look(style.RULE, width=1.6)
+    look = plot.Look(style.CHOSEN, () if skip else (6, 4), 2.8)
+    shapes = [frame.axes(), *(frame.curve(layers, every[setting], behind) for setting in NAMED)]
+    shapes += [frame.curve(layers[: depth + 1], run, look._replace(dash=(), width=0.9)) for run in runs[1:]]
+    marked = sorted({0, depth, *(n for n in DEPTHS if n < depth)})
+    heights = [max(values[n], lowest) for n in marked]
+    tips = [f"layer {n}: {values[n]:.2e}" for n in marked]
     shapes += [
-        svg.circle(
-            *at(n, values[n]), 4, fill=style.PAPER, stroke=colour, stroke_width=2, tip=f"layer {n}: {values[n]:.2e}"
-        )
-        for n in sorted({0, depth, *(n for n in DEPTHS if n < depth)})
+        frame.curve(layers[: depth + 1], values, look),
+        frame.dots(marked, heights, style.PAPER, 4, style.CHOSEN, tips),
     ]
     for setting, (words, layer, lower, anchor) in NAMED.items():
-        x, y = at(layer, every[setting][layer])
+        x, y = frame.at(layer, max(every[setting][layer], lowest))
+        mine = setting == (skip, ffn, norm)
         shapes.append(
             svg.text(
                 x + (10 if anchor == "start" else -6),
                 y + lower,
                 words,
-                size=12,
-                fill=style.MUTED,
+                size=12.5,
+                bold=mine,
+                fill=style.CHOSEN if mine else style.MUTED,
                 anchor=anchor,
                 halo=True,
             )
         )
-    marks = [(across * math.log(1 + n), str(n)) for n in (0, 1, 2, 4, 8, 16, 32, 64, 96)]
-    shapes += [
-        svg.axis(left, bottom, right - left, marks, name="layers, on a logarithmic scale"),
-        svg.text(left - 56, top - 14, "‖X − mean token‖ / ‖X‖", size=12, fill=style.MUTED),
-        svg.text(
-            right, bottom - 8, "near 1e−16: rounding of float64", size=12, fill=style.MUTED, anchor="end", halo=True
-        ),
-    ]
-    return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))
+    note = "near 1e−16: rounding of float64"
+    shapes.append(
+        svg.text(frame.right, frame.bottom - 8, note, size=12, fill=style.MUTED, anchor="end", halo=True),
+    )
+    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
 
 
 def _tick(power: int) -> str:

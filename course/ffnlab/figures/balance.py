@@ -7,7 +7,7 @@ import statistics
 
 import numpy as np
 
-from ffnlab import style, svg
+from ffnlab import plot, style, svg
 from ffnlab.experiments import balance as experiment
 from ffnlab.figures.shared import TOKENS
 from ffnlab.picture import Picture
@@ -15,9 +15,12 @@ from ffnlab.picture import Picture
 __all__ = ["CONFIDENCES", "FACTORS", "TOKENS", "capacity", "load", "products", "selection"]
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
-BANDS = (style.NEGATIVE, *("#0072B2", "#8FC1DF") * 3, "#0072B2")  # expert 0 stands out, neighbours differ
+BANDS = tuple(
+    colour for series in style.SERIES[:4] for colour in (series, style.pale(series, 0.45))
+)  # neighbours differ
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 CONFIDENCES = (0.34, 0.5, 0.7, 0.9)
+FIRST, SECOND = style.pale(style.CHOSEN, 0.3), style.pale(style.CHOSEN, 0.1)  # slots by choice
 
 
 def _one_of(name: str, value: float, options: tuple[float, ...]) -> None:
@@ -53,67 +56,61 @@ def load(cure: str = "none", head_start: int = 3) -> Picture:
         f"the error is {_span(run['error'], 4)}."
     )
 
-    left, top, wide, tall = 70.0, 68.0, 486.0, 236.0
     every, steps = experiment.EVERY, experiment.STEPS
-    times = [0.0, *(every * (n + 0.5) for n in range(len(shares) - 1)), float(steps)]
-    rows = [*shares, shares[-1]]
-    xs = [left + wide * time / steps for time in times]
-    below = [0.0] * len(rows)
+    times = np.array([0.0, *(every * (n + 0.5) for n in range(len(shares) - 1)), steps])
+    heights = np.cumsum(np.array([*shares, shares[-1]]).T, axis=0)  # [E, times]: upper edges
+    frame = plot.Frame(
+        (0, steps), (0, 1), "training step", "share of the tokens", tuple(range(0, steps + 1, 60)),
+        ((0, "0%"), (0.5, "50%"), (1, "100%")), left=70, right=556, top=98, bottom=334, grid="",
+    )  # fmt: skip
     shapes = [
-        svg.text(LEFT, top - 10, "share of the tokens", size=12, fill=style.MUTED),
-        svg.text(left + wide + 10, top - 10, "expert", size=12, fill=style.MUTED),
+        svg.text(frame.right + 10, frame.top - 12, "expert", size=12, fill=style.MUTED),
+        _head_starts(head_start),
     ]
     for expert, colour in enumerate(BANDS):
-        above = [low + row[expert] for low, row in zip(below, rows, strict=True)]
-        edge = [(x, top + tall * (1 - high)) for x, high in zip(xs, above, strict=True)]
-        floor = [(x, top + tall * (1 - low)) for x, low in zip(xs, below, strict=True)]
-        shapes.append(svg.path([*edge, *reversed(floor)], fill=colour, stroke=style.PAPER, width=0.8, closed=True))
-        if rows[-1][expert] >= 0.045:
-            middle = top + tall * (1 - (above[-1] + below[-1]) / 2)
-            says = f"{expert}: {100 * rows[-1][expert]:.0f}%"
-            shapes.append(svg.text(left + wide + 10, middle + 4, says, size=12, bold=expert == 0))
-        below = above
-    for share in (0, 50, 100):
-        y = top + tall * (1 - share / 100)
-        shapes += [
-            svg.text(left - 8, y + 4, f"{share}%", size=12, fill=style.MUTED, anchor="end"),
-            svg.line(left - 4, y, left, y, stroke=style.MUTED),
-        ]
-    ticks = [(wide * step / steps, str(step)) for step in range(0, steps + 1, 60)]
-    shapes.append(svg.axis(left, top + tall, wide, ticks, name="training step"))
-    shapes += _errors(run["error"], left, top + tall + 76, wide)
-    return Picture(title, sentence, svg.card(top + tall + 122, title, sentence, *shapes))
+        low, high = heights[expert - 1] if expert else np.zeros(len(times)), heights[expert]
+        shapes.append(frame.area(times, low, high, colour, style.PAPER))
+        last = float(high[-1] - low[-1])
+        if last >= 0.045:
+            down, says = frame.upright(float(high[-1] + low[-1]) / 2), f"{expert}: {100 * last:.0f}%"
+            shapes.append(svg.text(frame.right + 10, down + 4, says, size=12, bold=expert == 0))
+        thickest = 1 + int(np.argmax((high - low)[1:-1]))
+        if high[thickest] - low[thickest] >= 0.06:
+            across, down = frame.at(times[thickest], float(high[thickest] + low[thickest]) / 2)
+            ink = style.INK if expert % 2 else style.PAPER
+            shapes.append(svg.text(across, down + 4, str(expert), size=12, bold=True, fill=ink, anchor="middle"))
+    shapes += [frame.axes(), _errors(run["error"], frame.bottom + 76)]
+    return Picture(title, sentence, svg.card(frame.bottom + 122, title, sentence, *shapes))
 
 
-def _errors(errors: list[float], left: float, y: float, wide: float) -> list[str]:
+def _head_starts(chosen: int) -> str:
+    """All head starts in a row, to be pressed."""
+    shapes = [svg.text(LEFT, 63.5, "head start", size=13)]
+    for start in experiment.HEAD_STARTS:
+        x, here = LEFT + 80 + 50 * start, start == chosen
+        box = svg.rect(x, 46, 44, 26, radius=6, fill=style.INK if here else style.TINT)
+        word = svg.text(x + 22, 63.5, str(start), size=13, anchor="middle", fill=style.PAPER if here else style.INK)
+        shapes.append(svg.button(box, word, sets={"head_start": start}, name=f"head start {start}"))
+    return "".join(shapes)
+
+
+def _errors(errors: list[float], y: float) -> str:
     """One dot for each seed on a logarithmic axis; behind them, the range without a cure at head start 3."""
-
-    def at(error: float) -> float:
-        low, high = (math.log(edge) for edge in _DOTS)
-        return wide * min(max((math.log(error) - low) / (high - low), 0), 1)
-
+    ticks = tuple((tick, f"{tick:.2g}") for tick in (0.003, 0.006, 0.012, 0.025, 0.05, 0.1, _NOTHING))
+    frame = plot.Frame(
+        _DOTS, (-1, 1), xticks=ticks, yticks=(), xscale="log", left=70, right=556, top=y - 12, bottom=y + 12
+    )
     collapsed = _RUNS[experiment.name("none", 3)]["error"]
-    start, end = at(min(collapsed)) - 5, at(max(collapsed)) + 5
-    return [
-        svg.text(
-            left,
-            y - 18,
-            f"error on new tokens, {len(errors)} seeds (grey: collapsed; {_NOTHING:.2f}: an output of 0)",
-            size=12,
-            fill=style.MUTED,
-        ),
-        svg.rect(left + start, y - 10, end - start, 20, fill=style.GHOST, radius=4),
-        *(
-            svg.circle(left + at(error), y, 5, fill=style.POSITIVE, stroke=style.PAPER, tip=f"error {error:g}")
-            for error in errors
-        ),
-        svg.axis(
-            left,
-            y + 12,
-            wide,
-            [(at(tick), f"{tick:.2g}") for tick in (0.003, 0.006, 0.012, 0.025, 0.05, 0.1, _NOTHING)],
-        ),
-    ]
+    words = f"error on new tokens, {len(errors)} seeds (grey: collapsed; {_NOTHING:.2f}: an output of 0)"
+    seen = [min(max(error, _DOTS[0]), _DOTS[1]) for error in errors]
+    return "".join(
+        [
+            svg.text(frame.left, y - 18, words, size=12, fill=style.MUTED),
+            frame.area((0.96 * min(collapsed), 1.04 * max(collapsed)), -0.8, 0.8, style.GHOST),
+            frame.axes(),
+            frame.dots(seen, [0.0] * len(seen), style.INK, 5, tips=[f"error {error:g}" for error in errors]),
+        ]
+    )
 
 
 # products
@@ -174,7 +171,7 @@ def products(undecided: int = 6, confidence: float = 0.34) -> Picture:
     for e in range(3):
         y = top + 86 * e
         shapes.append(svg.text(start - 12, y + 32, f"expert {e}", size=13, bold=True, anchor="end"))
-        for n, (name, value, colour) in enumerate((("f", f[e], style.NEGATIVE), ("P", P[e], style.POSITIVE))):
+        for n, (name, value, colour) in enumerate((("f", f[e], style.SERIES[1]), ("P", P[e], style.SERIES[0]))):
             shapes += [
                 svg.rect(start, y + 25 * n, longest * value, 18, fill=colour, tip=f"{name}: {value:.3f}"),
                 svg.text(start + longest * value + 6, y + 25 * n + 14, f"{name} = {value:.3f}", size=12),
@@ -183,6 +180,17 @@ def products(undecided: int = 6, confidence: float = 0.34) -> Picture:
     shapes += [
         svg.line(start, top - 6, start, top + 224, stroke=style.NEUTRAL),
         svg.text(start, top + 264, f"3 · sum = {loss:.3f}", size=15, bold=True),
+    ]
+    edge, end = top + row * undecided, left + 3 * cell + 14
+    shapes += [
+        svg.line(left - 70, edge - 0.5, end, edge - 0.5, stroke=style.INK, width=1.6, dash="4 3"),
+        svg.handle(
+            end,
+            edge - 0.5,
+            drags={"undecided": svg.upright((top, top + row * 10), (0, 10))},
+            name="how many are undecided",
+            says=f"{undecided} of 10",
+        ),
     ]
     return Picture(title, sentence, svg.card(top + row * 10 + 34, title, sentence, *shapes))
 
@@ -219,7 +227,7 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
     nothing = left_of.count(0)
     title = f"Capacity factor {factor:g}: {dropped} of {slots} slots dropped ({100 * dropped / slots:.0f}%)"
     sentence = (
-        f"{'An even' if even else 'An uneven'} router, k = {k}: each expert has room for {room} of {slots} slots. "
+        f"{'An even' if even else 'An uneven'} router, k = {k}, factor {factor:g}: each expert has room for {room} of {slots} slots. "
         f"Dropped: {dropped}; places left empty: {idle}. {nothing} of {T} tokens get no expert at all "
         f"and pass by the residual connection."
     )
@@ -239,8 +247,8 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
                 shapes.append(svg.rect(x + 1, y, pitch - 2, 31, stroke=style.RULE, radius=3))
             if taken:
                 t, s = queue[n]
-                fill = style.PAPER if n >= room else ("#B9D8EA" if s == 0 else "#E3EFF6")
-                edge = style.NEGATIVE if n >= room else style.POSITIVE
+                fill = style.PAPER if n >= room else (FIRST if s == 0 else SECOND)
+                edge = style.LOST if n >= room else style.CHOSEN
                 shapes += [
                     svg.rect(
                         x + 1,
@@ -266,7 +274,17 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
         if room < T:
             wall = left + pitch * room
             shapes.append(svg.line(wall, y - 5, wall, y + 36, stroke=style.INK, width=2.5))
-    y = top + row * E + 26
+    full = left + pitch * k * T / E  # where the wall stands at factor 1
+    shapes.append(
+        svg.handle(
+            left + pitch * min(room, T),
+            top + row * E - 3,
+            drags={"factor": svg.across((left, left + FACTORS[-1] * (full - left)), (0.0, FACTORS[-1]))},
+            name="the capacity",
+            says=f"factor {factor:g}, room for {room}",
+        )
+    )
+    y = top + row * E + 32
     shapes.append(svg.text(LEFT, y, "What is left of each token's slots", size=13, bold=True))
     for t, word in enumerate(TOKENS):
         x, some = left + pitch * t, left_of[t] > 0
@@ -278,8 +296,8 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
                 pitch - 6,
                 24,
                 radius=3,
-                fill="#B9D8EA" if left_of[t] == k else "#E3EFF6" if some else style.PAPER,
-                stroke=style.POSITIVE if some else style.NEGATIVE,
+                fill=FIRST if left_of[t] == k else SECOND if some else style.PAPER,
+                stroke=style.CHOSEN if some else style.LOST,
                 stroke_width=1.5,
                 dash="" if some else "4 3",
             ),
@@ -290,15 +308,15 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
                 size=13,
                 bold=not some,
                 anchor="middle",
-                fill=style.INK if some else style.NEGATIVE,
+                fill=style.INK if some else style.LOST,
             ),
         ]
     return Picture(title, sentence, svg.card(y + 76, title, sentence, *shapes))
 
 
 def _legend(y: float, k: int) -> list[str]:
-    kinds = [("first choice", "#B9D8EA", style.POSITIVE, ""), ("second choice", "#E3EFF6", style.POSITIVE, "")]
-    kinds = [*kinds[:k], ("dropped", style.PAPER, style.NEGATIVE, "4 3")]
+    kinds = [("first choice", FIRST, style.CHOSEN, ""), ("second choice", SECOND, style.CHOSEN, "")]
+    kinds = [*kinds[:k], ("dropped", style.PAPER, style.LOST, "4 3")]
     shapes = []
     for n, (name, fill, edge, dash) in enumerate(kinds):
         x = LEFT + 120 * n
@@ -348,9 +366,7 @@ def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
         y, mine = top + row * e, e in best
         shapes += [
             svg.text(left - 12, y + 19, f"expert {e}", size=13, bold=mine, anchor="end"),
-            svg.rect(
-                left, y + 2, scale * score, 26, fill=style.POSITIVE if mine else style.GHOST, tip=f"score {score}"
-            ),
+            svg.rect(left, y + 2, scale * score, 26, fill=style.CHOSEN if mine else style.GHOST, tip=f"score {score}"),
         ]
         if e == BIASED and abs(bias) > 0.001:
             start, end = sorted((left + scale * score, left + scale * max(score + bias, 0)))
@@ -360,15 +376,25 @@ def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
                     y + 2,
                     end - start,
                     26,
-                    stroke=style.NEGATIVE,
+                    stroke=style.signed(bias),
                     stroke_width=2,
                     dash="4 3",
                     fill=style.PAPER if bias > 0 else "none",
                 )
             )
-        at = left + scale * max(score, sums[e]) + 8
+        at = left + scale * max(score, sums[e]) + (14 if e == BIASED else 8)
         says = f"{score:.2f}" if e != BIASED else f"{score:.2f} {'+' if bias >= 0 else '−'} {abs(bias):.2f}"
         shapes.append(svg.text(at, y + 19, says, size=12.5, halo=True))
         if mine:
             shapes.append(svg.text(RIGHT, y + 20, f"{gates[e]:.2f}", size=15, bold=True, anchor="end"))
+    own, far = SCORES[BIASED], 0.3
+    shapes.append(
+        svg.handle(
+            left + scale * max(own + bias, 0),
+            top + row * BIASED + 15,
+            drags={"bias": svg.across((left + scale * (own - far), left + scale * (own + far)), (-far, far))},
+            name=f"the bias of expert {BIASED}",
+            says=svg.label(bias, 2, pad=True),
+        )
+    )
     return Picture(title, sentence, svg.card(bottom + 26, title, sentence, *shapes))

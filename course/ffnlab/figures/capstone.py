@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 
-from ffnlab import style, svg
+from ffnlab import plot, style, svg
 from ffnlab.experiments import capstone as experiment
 from ffnlab.picture import Picture
 
@@ -24,7 +24,7 @@ _UNITS = {
     "FLOPs": "FLOPs per token, forward",
     "time": "CPU milliseconds per training step",
 }
-_COLOURS = {"none": style.MUTED, "relu": style.ACCENTS[0], "swiglu": style.ACCENTS[1], "moe": style.ACCENTS[2]}
+_COLOURS = dict(zip(KINDS, (style.MUTED, *style.SERIES[:3]), strict=True))
 
 
 def rows(equal: str) -> list[tuple[str, str]]:
@@ -90,45 +90,47 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
     )
     sentence = f"At equal {equal}, {words * words:,} pairs, {_UNITS[measure]}: {said}."
 
-    left, row, top = 168.0, 46.0, 84.0
-    room = RIGHT - left - 108
-    shapes = [svg.text(LEFT, top - 22, f"{_UNITS[measure]}, {words * words:,} pairs, equal {equal}", fill=style.MUTED)]
+    tall = 46.0  # of a row
+    frame = plot.Frame(
+        (0, 1.06 * most),
+        (len(listed) - 0.5, -0.5),
+        yticks=(),
+        left=168,
+        right=RIGHT - 108,
+        top=66,
+        bottom=66 + 5 * tall,
+        grid="x",
+    )
+    shapes = [
+        svg.text(LEFT, 54, f"{_UNITS[measure]}, {words * words:,} pairs, equal {equal}", size=12.5, fill=style.MUTED)
+    ]
+    shapes.append(frame.axes())
     for n, ((label, found), mean) in enumerate(zip(listed, means, strict=True)):
-        y = top + row * n
-        kind = KINDS[max(0, n - 1)]
-        middle = y + 13
+        colour, middle = _COLOURS[KINDS[max(0, n - 1)]], frame.upright(n)
+        end, words_after = mean, _written(measure, mean)
         shapes += [
-            svg.text(left - 12, middle + 5, label, anchor="end", bold=n in first),
-            svg.rect(
-                left, y, room * mean / most, 26, fill=_COLOURS[kind], dash="", tip=f"{label}: {_written(measure, mean)}"
-            ),
+            svg.text(frame.left - 12, middle + 5, label, anchor="end", bold=n in first),
+            frame.area((0, mean), n - 0.3, n + 0.3, style.pale(colour, 0.4)),
         ]
-        words_after = _written(measure, mean)
         if len(found) > 1:
             spread = statistics.stdev(found)
-            low, high = (room * min(max(mean + sign * spread, 0), 1.06 * most) / most for sign in (-1, 1))
-            shapes.append(svg.line(left + low, middle, left + high, middle, stroke=style.INK, width=2))
+            reach = max(mean - spread, 0), mean + spread
+            heights = [n - 0.22 + 0.1 * seed % 0.31 for seed in range(len(found))]
+            tips = [_written(measure, one) for one in found]
             shapes += [
-                svg.line(left + at, middle - 5, left + at, middle + 5, stroke=style.INK, width=2) for at in (low, high)
+                frame.curve((mean, mean), (n - 0.3, n + 0.3), plot.Look(colour, width=3)),
+                frame.whiskers([reach], [n + 0.2], plot.Look(style.INK, width=2), 4),
+                frame.dots(found, heights, colour, 3, tips=tips),
             ]
-            shapes += [
-                svg.circle(
-                    left + room * one / most, middle, 3, fill=style.PAPER, stroke=style.INK, tip=_written(measure, one)
-                )
-                for one in found
-            ]
-            words_after += f" ± {_written(measure, spread)}"
-        end = room * max(*found, mean) / most if len(found) > 1 else room * mean / most
-        shapes.append(svg.text(left + end + 14, middle + 5, words_after, size=12.5, bold=n in first))
+            end, words_after = max(*found, reach[1]), f"{words_after} ± {_written(measure, spread)}"
+        across = min(frame.across(end), frame.right) + 12
+        shapes.append(svg.text(across, middle + 5, words_after, size=12.5, bold=n in first, halo=True))
     seeds = len(experiment.stored()["settings"]["seeds"])
     legend = f"bar: mean of {seeds} seeds; dots: the seeds; line: ± one standard deviation; bold: best, or level"
     if len(listed[0][1]) == 1:
         legend = "counted, not measured: the same for every seed"
-    shapes += [
-        svg.line(left, top - 8, left, top + row * 5 - 10, stroke=style.NEUTRAL),
-        svg.text(LEFT, top + row * 5 + 14, legend, size=12, fill=style.MUTED),
-    ]
-    return Picture(title, sentence, svg.card(top + row * 5 + 34, title, sentence, *shapes))
+    shapes.append(svg.text(LEFT, frame.bottom + 42, legend, size=12, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(frame.bottom + 60, title, sentence, *shapes))
 
 
 _SAYS = {
@@ -174,6 +176,15 @@ def block(kind: str = "relu") -> Picture:
             svg.text(start + 150, side + 5, label, size=14, bold=True, anchor="middle", fill=colour),
             svg.text(start + 128, side - 42, what, size=12.5, anchor="middle", fill=style.MUTED),
         ]
+    pitch = 68.0
+    for n, (other, (short, _, _)) in enumerate(_SAYS.items()):
+        x, here = RIGHT - pitch * (len(_SAYS) - n), other == kind
+        box = svg.rect(
+            x + 4, 46, pitch - 4, 26, radius=6, fill=_COLOURS[other] if here else style.PAPER, stroke=_COLOURS[other]
+        )
+        ink = style.PAPER if here else _COLOURS[other]
+        word = svg.text(x + 2 + pitch / 2, 63.5, short, size=12, anchor="middle", bold=here, fill=ink)
+        shapes.append(svg.button(box, word, sets={"kind": other}, name=f"second sub-layer: {short}"))
     if kind == "moe":
         sentence += " The balance loss is aux_loss."
         shapes.append(svg.text(494, side + 44, "besides: aux_loss", size=12.5, anchor="middle"))

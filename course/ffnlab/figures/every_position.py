@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import torch
@@ -12,13 +13,26 @@ from ffnlab import style, svg
 from ffnlab.figures.shared import D_MODEL, TOKENS, embeddings, weights
 from ffnlab.picture import Picture
 
-__all__ = ["LAYERS", "LONGEST", "TOKENS", "bottleneck", "boxes", "jacobian", "perturb", "sublayers"]
+__all__ = [
+    "BLOCKS",
+    "LAYERS",
+    "LONGEST",
+    "NO_BLOCK",
+    "TOKENS",
+    "bottleneck",
+    "boxes",
+    "jacobian",
+    "perturb",
+    "sublayers",
+]
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 NEW_WORD = "cat"  # what takes a token's place in `perturb`
 TINY = 1e-9  # below this a number counts as zero
 TRAINED = 8  # the number of positions for which `boxes` has FFNs of their own
 LONGEST = 5  # tokens in `jacobian`
+NO_BLOCK = -1
+BLOCKS = range(NO_BLOCK, LONGEST**2)  # what a hand can ask of `jacobian`
 SHADE = 2.5  # the value with the fullest colour
 
 Layer = Callable[[torch.Tensor], torch.Tensor]
@@ -111,8 +125,10 @@ def perturb(position: int = 3, layer: str = "FFN") -> Picture:
         mine = t == position
         written = f"{word} → {NEW_WORD}" if mine else word
         ink = style.INK if mine else style.MUTED
-        shapes.append(svg.text(left_x - 10, y + 15.5, written, size=13, anchor="end", bold=mine, fill=ink))
-        shapes += _cells(left_x, y, cell, row, (after - before)[t].tolist(), f"{word}: x")
+        ground = svg.rect(LEFT, y, left_x - 6 - LEFT, row - 1, fill=style.PAPER, radius=4)
+        name = svg.text(left_x - 10, y + 15.5, written, size=13, anchor="end", bold=mine, fill=ink)
+        cells = _cells(left_x, y, cell, row, (after - before)[t].tolist(), f"{word}: x")
+        shapes.append(svg.button(ground, name, *cells, sets={"position": t}, name=f"change token {t}, {word}"))
         shapes += _cells(left_y, y, cell, row, change[t].tolist(), f"{word}: output")
         size = float(largest[t])
         says = svg.label(size, pad=True) if size > TINY else "0"
@@ -153,13 +169,20 @@ def _cells(left: float, top: float, cell: float, row: float, values: list[float]
     ]
 
 
-def jacobian(layer: str = "FFN", length: int = 4) -> Picture:
-    """The derivative of every output number by every input number, [T·d, T·d] with d = 4, in blocks of token by token."""
-    function, d = _named(layer), 4
+def jacobian(layer: str = "FFN", length: int = 4, block: int = NO_BLOCK) -> Picture:
+    """The derivative of every output number by every input number, [T·d, T·d] with d = 4, in blocks of token by token.
+
+    `block` LONGEST · t + s, output of token t by input of token s, is framed and read; one beyond `length` is not there.
+    """
+    _named(layer)
+    d = 4
     _inside("length", length, 2, LONGEST)
+    if block not in BLOCKS:
+        raise ValueError(f"block must be from 0 to {BLOCKS[-1]}, or {NO_BLOCK} for none, not {block}")
+    of, by = divmod(block, LONGEST)
+    framed = block != NO_BLOCK and max(of, by) < length
     words = TOKENS[:length]
-    x = embeddings(words, d, torch.float64)
-    found: torch.Tensor = torch.func.jacrev(function)(x)  # [T, d, T, d]
+    found = _derivatives(layer, length, d)
     blocks = found.abs().amax(dim=(1, 3))
     filled = int((blocks > TINY).sum())
     off = int((blocks > TINY).sum() - (blocks.diagonal() > TINY).sum())
@@ -169,50 +192,75 @@ def jacobian(layer: str = "FFN", length: int = 4) -> Picture:
         if off == 0
         else f"{off} of them beside the diagonal: there one token sees another"
     )
+    if framed:
+        inside = found[of, :, by].flatten()
+        furthest = float(inside[int(inside.abs().argmax())])
+        many = (
+            f"the derivative furthest from zero is {svg.label(furthest)}"
+            if abs(furthest) > TINY
+            else f"all {d * d} derivatives are 0"
+        )
+        what = f"in the framed one, how “{words[of]}” reacts to “{words[by]}”, {many}"
     sentence = (
         f"{length} tokens with {d} numbers each give a Jacobian of {length * d} × {length * d}. "
-        f"Of its {length**2} blocks {filled} are not zero, {what}."
+        f"Of its {length**2} blocks {filled} are not zero{';' if framed else ','} {what}."
     )
 
     left, top, side = 150.0, 92.0, 330.0
-    block = side / length
-    cell = block / d
+    wide = side / length
+    cell = wide / d
     shapes = [
         svg.text(left + side / 2, top - 32, "input: numbers of …", size=13, bold=True, anchor="middle"),
         svg.text(left - 12, top - 10, "output: of …", size=13, bold=True, anchor="end"),
-        svg.rect(left, top, side, side, fill=style.PAPER),
     ]
     for t in range(length):
-        middle = block * (t + 0.5)
+        middle = wide * (t + 0.5)
         shapes += [
             svg.text(left + middle, top - 10, words[t], size=12.5, fill=style.MUTED, anchor="middle"),
             svg.text(left - 12, top + middle + 4, words[t], size=12.5, fill=style.MUTED, anchor="end"),
         ]
         for s in range(length):
+            x, y = left + wide * s, top + wide * t
+            marks = [svg.rect(x, y, wide, wide, fill=style.PAPER)]
             if float(blocks[t, s]) <= TINY:
-                x0, y0 = left + block * (s + 0.5), top + block * (t + 0.5)
-                shapes.append(svg.text(x0, y0 + 5, "0", size=14, fill=style.NEUTRAL, anchor="middle"))
-                continue
-            for i in range(d):
-                for j in range(d):
-                    value = float(found[t, i, s, j])
-                    shapes.append(
-                        svg.rect(
-                            left + block * s + cell * j,
-                            top + block * t + cell * i,
-                            cell - 0.5,
-                            cell - 0.5,
-                            fill=style.diverging(value, 1.0),
-                            tip=f"{words[t]} {i} by {words[s]} {j}: {svg.label(value, 3)}",
-                        )
+                marks.append(
+                    svg.text(x + wide / 2, y + wide / 2 + 5, "0", size=14, fill=style.NEUTRAL, anchor="middle")
+                )
+            else:
+                marks += [
+                    svg.rect(
+                        x + cell * j,
+                        y + cell * i,
+                        cell - 0.5,
+                        cell - 0.5,
+                        fill=style.diverging(float(found[t, i, s, j]), 1.0),
+                        tip=f"{words[t]} {i} by {words[s]} {j}: {svg.label(float(found[t, i, s, j]), 3)}",
                     )
+                    for i in range(d)
+                    for j in range(d)
+                ]
+            mine = framed and (t, s) == (of, by)
+            press = {"block": NO_BLOCK if mine else LONGEST * t + s}
+            name = f"the output of {words[t]} by the input of {words[s]}{', framed' if mine else ''}"
+            shapes.append(svg.button(*marks, sets=press, name=name))
     for n in range(length + 1):
         shapes += [
-            svg.line(left + block * n, top, left + block * n, top + side, stroke=style.RULE),
-            svg.line(left, top + block * n, left + side, top + block * n, stroke=style.RULE),
+            svg.line(left + wide * n, top, left + wide * n, top + side, stroke=style.RULE),
+            svg.line(left, top + wide * n, left + side, top + wide * n, stroke=style.RULE),
         ]
+    if framed:
+        shapes.append(
+            svg.rect(left + wide * by, top + wide * of, wide, wide, stroke=style.INK, stroke_width=2.6, radius=2)
+        )
     shapes.append(_scale(left + side + 26, top + 8))
     return Picture(title, sentence, svg.card(top + side + 20, title, sentence, *shapes))
+
+
+@cache
+def _derivatives(layer: str, length: int, d: int) -> torch.Tensor:
+    """The Jacobian of a layer at the first tokens of the sentence, [T, d, T, d]; kept, since a hand that reads blocks asks for it again."""
+    found: torch.Tensor = torch.func.jacrev(_named(layer))(embeddings(TOKENS[:length], d, torch.float64))
+    return found
 
 
 def _scale(left: float, top: float) -> str:
@@ -263,7 +311,7 @@ def boxes(length: int = 4, own: bool = False) -> Picture:
     for t, word in enumerate(words):
         middle = LEFT + pitch * (t + 0.5)
         there = not own or t < TRAINED
-        colour = style.POSITIVE if not own else style.ACCENTS[t % len(style.ACCENTS)] if there else style.NEUTRAL
+        colour = style.CHOSEN if not own else style.SERIES[t % len(style.SERIES)] if there else style.NEUTRAL
         shapes += [
             svg.text(middle, top + 4, word, size=11.5, anchor="middle"),
             *_column(middle, top + 12, tall, x[t].tolist()),
@@ -292,15 +340,26 @@ def boxes(length: int = 4, own: bool = False) -> Picture:
         if there:
             shapes.append(svg.line(middle, top + 132, middle, top + 148, stroke=style.MUTED, width=1.5))
             shapes += _column(middle, top + 150, tall, out[t].tolist())
-    bars = ((f"one for all: {one}", one, not own), (f"one each, for {TRAINED} positions: {every:,}", every, own))
-    for n, (name, count, current) in enumerate(bars):
-        y = top + 256 + 40 * n
+    end, first = LEFT + pitch * length, LEFT + pitch
+    shapes += [
+        svg.line(first, top + 229, RIGHT, top + 229, stroke=style.RULE, width=3),
+        svg.handle(
+            end,
+            top + 229,
+            drags={"length": svg.across((first, RIGHT), (1, len(TOKENS)))},
+            name="tokens",
+            says=f"{length} {plural}",
+        ),
+    ]
+    bars = ((f"one for all: {one}", one, False), (f"one each, for {TRAINED} positions: {every:,}", every, True))
+    for n, (name, count, each) in enumerate(bars):
+        y, current = top + 260 + 40 * n, each == own
         ink = style.INK if current else style.MUTED
-        shapes += [
-            svg.text(LEFT, y - 5, f"{name} parameters", size=12.5, bold=current, fill=ink),
-            svg.rect(LEFT, y, (RIGHT - LEFT) * count / every, 12, fill=style.POSITIVE if current else style.GHOST),
-        ]
-    return Picture(title, sentence, svg.card(top + 328, title, sentence, *shapes))
+        ground = svg.rect(LEFT - 4, y - 18, RIGHT - LEFT + 8, 33, fill=style.PAPER, radius=4)
+        words_of_bar = svg.text(LEFT, y - 5, f"{name} parameters", size=12.5, bold=current, fill=ink)
+        bar = svg.rect(LEFT, y, (RIGHT - LEFT) * count / every, 12, fill=style.INK if current else style.GHOST)
+        shapes.append(svg.button(ground, words_of_bar, bar, sets={"own": each}, name=f"{name} parameters"))
+    return Picture(title, sentence, svg.card(top + 330, title, sentence, *shapes))
 
 
 def _own(x: torch.Tensor, t: int) -> torch.Tensor:
@@ -349,7 +408,7 @@ def sublayers(mode: str = "pre") -> Picture:
     shapes.append(svg.text(LEFT + 8, main + 5, "x", size=16, bold=True, anchor="middle"))
     shapes.append(svg.text(RIGHT - 12, main + 5, "out", size=14, bold=True, anchor="middle"))
     for n, (name, what, colour) in enumerate(
-        (("attention", "tokens exchange", style.NEGATIVE), ("FFN", "each token alone", style.POSITIVE))
+        (("attention", "tokens exchange", style.ATTENTION), ("FFN", "each token alone", style.FFN))
     ):
         start = LEFT + 48 + 272 * n
         total = start + 170
@@ -361,14 +420,16 @@ def sublayers(mode: str = "pre") -> Picture:
             svg.text(total, main + 6, "+", size=18, bold=True, anchor="middle"),
         ]
         if pre:
-            shapes.append(_box(start + 10, side - 16, 56, 32, "norm", style.MUTED))
+            norm = _box(start + 10, side - 16, 56, 32, "norm", style.MUTED)
             shapes.append(_box(start + 76, side - 22, 84, 44, name, colour))
             formula = f"{'xz'[n]} + {name}(norm({'xz'[n]}))"
         else:
             shapes.append(_box(start + 40, side - 22, 90, 44, name, colour))
-            shapes.append(_box(total + 24, main - 16, 56, 32, "norm", style.MUTED))
+            norm = _box(total + 24, main - 16, 56, 32, "norm", style.MUTED)
             formula = f"norm({'xz'[n]} + {name}({'xz'[n]}))"
+        other = "post" if pre else "pre"
         shapes += [
+            svg.button(norm, sets={"mode": other}, name=f"move the norms: {MODES[other]}"),
             svg.text(start + 86, side - 44, what, size=13, fill=style.MUTED, anchor="middle"),
             svg.text(start + 92, main + 52, f"{'z' if n == 0 else 'out'} = {formula}", size=13, anchor="middle"),
         ]
@@ -409,7 +470,7 @@ def bottleneck(d_ff: int = 3) -> Picture:
         )
         if used:
             length = min(longest * value / most, longest)
-            shapes.append(svg.rect(left, y, length, 26, fill=style.POSITIVE, tip=f"{j}: {svg.label(value, 3)}"))
+            shapes.append(svg.rect(left, y, length, 26, fill=style.CHOSEN, tip=f"{j}: {svg.label(value, 3)}"))
         else:
             shapes.append(svg.circle(left, y + 13, 4, fill=style.PAPER, stroke=style.MUTED, tip=f"{j}: 0"))
         at = left + (min(longest * value / most, longest) if used else 4)

@@ -16,6 +16,8 @@ NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
 LOGITS = (0.5, 2.0, -1.0, 1.5, -0.5, 0.0, 1.0, -2.0)
 E = len(LOGITS)
 REACH = 3.0  # the largest logit that can be pushed
+NO_CELL = -1
+CELLS = range(NO_CELL, E * E)  # what a hand can ask of `slopes`
 MODELS = tuple(model.name for model in atlas.MODELS if model.experts)
 FACTORS = (("half", 0.5), ("published", 1.0), ("twice", 2.0), ("four times", 4.0))
 
@@ -100,7 +102,7 @@ def router(
     last = "gates: divided: by their sum" if norm in ("softmax_topk_renorm", "sigmoid_norm") else "gates: as they are"
     pitch, left, tall = 60.0, LEFT + 100, 84.0
     tied = k < E and any(z[e] == z[other] for e in kept for other in range(E) if other not in kept)
-    shapes = []
+    shapes, knobs = [], []
     tops = (70.0, 206.0, 328.0)
     for name, top in zip(("logits", names[norm], last), tops, strict=True):
         words = name.split(": ") if ": " in name else _two_lines(name)
@@ -109,7 +111,7 @@ def router(
     for e in range(E):
         x = left + pitch * e
         mine = e in kept
-        fill = style.POSITIVE if mine else style.NEUTRAL
+        fill = style.CHOSEN if mine else style.NEUTRAL
         ink = style.INK if mine else style.MUTED
         zero = tops[0] + 52
         reach = 40 * logits[e] / REACH
@@ -126,7 +128,7 @@ def router(
             svg.line(x + 8, zero, x + pitch - 8, zero, stroke=style.MUTED),
             svg.text(
                 x + pitch / 2,
-                zero - reach - 4 if reach >= 0 else zero - reach + 13,
+                zero + 16 if reach >= 0 else zero - 8,
                 svg.label(logits[e], 1, pad=True),
                 size=12,
                 anchor="middle",
@@ -134,6 +136,16 @@ def router(
                 fill=ink,
             ),
         ]
+        knobs.append(
+            svg.handle(
+                x + pitch / 2,
+                zero - reach,
+                drags={f"z{e}": svg.upright((zero + 40, zero - 40), (-REACH, REACH))},
+                name=f"the logit of expert {e}",
+                says=svg.label(logits[e], 1),
+                fill=fill,
+            )
+        )
         for top, value, what in ((tops[1], scores[e], "score"), (tops[2], gates[e], "gate")):
             base = top + tall
             high = (tall - 16) * value
@@ -164,7 +176,7 @@ def router(
                     pitch - 6,
                     tops[2] + tall + 34 - tops[0],
                     radius=6,
-                    stroke=style.POSITIVE,
+                    stroke=style.CHOSEN,
                     stroke_width=1.6,
                 )
             )
@@ -175,7 +187,7 @@ def router(
         svg.text(LEFT, tops[2] + tall + 50, note, size=12.5, fill=style.MUTED),
         svg.text(RIGHT, tops[2] + tall + 50, f"sum of the gates: {total:.2f}", size=13, bold=True, anchor="end"),
     ]
-    return Picture(title, sentence, svg.card(tops[2] + tall + 66, title, sentence, *shapes))
+    return Picture(title, sentence, svg.card(tops[2] + tall + 66, title, sentence, *shapes, *knobs))
 
 
 def _two_lines(words: str) -> list[str]:
@@ -192,7 +204,9 @@ WEIGHTS = ((0.6, 0.3, 0.1), (0.5, 0.3, 0.2), (0.7, 0.2, 0.1), (0.4, 0.35, 0.25),
 STAGES = 6
 BETWEEN = 3  # frames from one stage to the next
 LAST_FRAME = (STAGES - 1) * BETWEEN
-EXPERT_INK = (style.ACCENTS[0], style.ACCENTS[1], style.ACCENTS[2], style.ACCENTS[4])
+ALL = -1
+FOLLOWED = range(ALL, len(WORDS))  # what a hand can ask of `dispatch`
+EXPERT_INK = style.SERIES[:4]
 
 _SIDE = 27.0  # of a slot
 _PITCH = 31.0
@@ -235,10 +249,14 @@ def _column_of(expert: int) -> float:
     return 250.0 + 84 * expert
 
 
-def dispatch(frame: int = 0, k: int = 2) -> Picture:
-    """Slots on their way from the table of choices over a sorted list to the experts and back; three frames from one stage to the next."""
+def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
+    """Slots on their way from the table of choices over a sorted list to the experts and back; three frames from one stage to the next.
+
+    The slots of `token` stand out.
+    """
     _inside("frame", frame, 0, LAST_FRAME)
     _inside("k", k, 1, 3)
+    _one_of("token", token, FOLLOWED)
     listed, places = slots(k), _places(k)
     n, T = len(listed), len(WORDS)
     sizes = [sum(1 for slot in listed if slot[2] == e) for e in range(N_EXPERTS)]
@@ -280,6 +298,9 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
     title, sentence = told[coming]
     if part:
         sentence = f"On the way, {part} of {BETWEEN}: {sentence[0].lower()}{sentence[1:]}"
+    if token != ALL:
+        chosen = ", ".join(str(e) for e in CHOICES[token][:k])
+        sentence += f" Token {token}, “{WORDS[token]}”, goes to expert{'s' * many} {chosen}."
 
     shapes = [svg.text(LEFT, 70, f"idx [{T}, {k}]", size=13, bold=True)]
     for e in range(N_EXPERTS):
@@ -288,9 +309,15 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
         )
     for t, word in enumerate(WORDS):
         y = _TABLE + 26 * t
+        mine = t == token
         shapes += [
-            svg.text(LEFT + 24, y + 18, str(t), size=12.5, fill=style.MUTED, anchor="end"),
-            svg.text(LEFT + 36, y + 18, word, size=13.5),
+            svg.button(
+                svg.rect(LEFT, y, 180, 25, radius=5, fill=style.INK if mine else style.PAPER),
+                svg.text(LEFT + 24, y + 18, str(t), size=12.5, fill=style.RULE if mine else style.MUTED, anchor="end"),
+                svg.text(LEFT + 36, y + 18, word, size=13.5, fill=style.PAPER if mine else style.INK),
+                sets={"token": ALL if mine else t},
+                name=f"{'leave' if mine else 'follow'} token {t}, {word}",
+            ),
             *(svg.rect(_column_of(e) - 40, y, 80, 25, fill=style.TINT) for e in range(N_EXPERTS)),
         ]
     start = (svg.WIDTH - _PITCH * n) / 2
@@ -321,12 +348,22 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
                 ),
             ]
     captions = (
-        (_LIST, "2 · sorted by expert" if coming >= 2 else "1 · one list, token after token"),
-        (_CALLED, "3 · cut into segments"),
-        (_OUT, "4 · computed, one call for each expert"),
-        (_BACK, "5 · back, weighted and added" if k > 1 else "5 · back, and weighted"),
+        (LEFT, _LIST, "1 · one list, token after token"),
+        (LEFT + 260, _LIST, "2 · sorted by expert"),
+        (LEFT, _CALLED, "3 · cut into segments"),
+        (LEFT, _OUT, "4 · computed, one call for each expert"),
+        (LEFT, _BACK, "5 · back, weighted and added" if k > 1 else "5 · back, and weighted"),
     )
-    shapes += [svg.text(LEFT, y - 9, words, size=12.5, fill=style.MUTED) for y, words in captions]
+    for number, (x, y, words) in enumerate(captions, start=1):
+        now = number == coming
+        shapes.append(
+            svg.button(
+                svg.rect(x - 4, y - 24, 7.2 * len(words) + 8, 21, radius=4, fill=style.PAPER),
+                svg.text(x, y - 9, words, size=12.5, bold=now, fill=style.INK if now else style.MUTED),
+                sets={"frame": BETWEEN * number},
+                name=f"step {words}",
+            )
+        )
     column = (RIGHT - LEFT) / T
     if coming == STAGES - 1:
         for t, word in enumerate(WORDS):
@@ -334,15 +371,16 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
                 svg.text(LEFT + column * (t + 0.5), _BACK + 62, f"y of {word}", size=12.5, anchor="middle", bold=True)
             )
     for number, (t, s, e) in enumerate(listed):
+        slot = []
         for past in range(coming):
             if past != 1 or coming < 2:  # the list itself is sorted in place
                 x, y = places[past][number]
-                shapes.append(svg.rect(x, y, _SIDE, 25, radius=4, fill=style.PAPER, stroke=style.RULE))
+                slot.append(svg.rect(x, y, _SIDE, 25, radius=4, fill=style.PAPER, stroke=style.RULE))
         (x0, y0), (x1, y1) = places[stage][number], places[coming][number]
         share = part / BETWEEN
         x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
         done = stage >= 4 or (coming == 4 and part > 1)
-        shapes += [
+        slot += [
             svg.rect(
                 x,
                 y,
@@ -365,7 +403,7 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
             ),
         ]
         if frame == LAST_FRAME:
-            shapes.append(
+            slot.append(
                 svg.text(
                     x + _SIDE / 2,
                     y + 41,
@@ -375,6 +413,7 @@ def dispatch(frame: int = 0, k: int = 2) -> Picture:
                     anchor="middle",
                 )
             )
+        shapes.append(svg.group(*slot, opacity=1 if token in (ALL, t) else 0.25))
     return Picture(title, sentence, svg.card(_BACK + 78, title, sentence, *shapes))
 
 
@@ -401,10 +440,14 @@ def derivatives(k: int, norm: str) -> list[list[float]]:
     return [[slope(e, j) if e in kept else 0.0 for j in range(E)] for e in range(E)]
 
 
-def slopes(k: int = 2, norm: str = NORMS[0]) -> Picture:
-    """How the gate of each of 8 experts reacts to each logit: the derivatives as an 8 × 8 table, at fixed logits."""
+def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
+    """How the gate of each of 8 experts reacts to each logit: the derivatives as an 8 × 8 table, at fixed logits.
+
+    `cell` 8 · e + j, the gate of expert e by logit j, is framed and read.
+    """
     _inside("k", k, 1, E)
     _one_of("normalisation", norm, NORMS)
+    _inside("cell", cell, NO_CELL, CELLS[-1])
     found = derivatives(k, norm)
     learn = sum(1 for j in range(E) if any(found[e][j] for e in range(E)))
     largest = max(abs(value) for row in found for value in row)
@@ -415,6 +458,10 @@ def slopes(k: int = 2, norm: str = NORMS[0]) -> Picture:
     )
     if k == 1:
         sentence = sentence.replace("experts", "expert").replace("are kept", "is kept")
+    if cell != NO_CELL:
+        e, j = divmod(cell, E)
+        reacts = f"by {svg.label(found[e][j], 4)} per unit" if found[e][j] else "not at all"
+        sentence += f" Framed: gate {e} follows logit {j} {reacts}."
     left, top, wide, tall = 150.0, 112.0, 54.0, 31.0
     shapes = [
         svg.text(left + wide * E / 2, 72, "logit of expert …", size=13.5, bold=True, anchor="middle"),
@@ -447,21 +494,23 @@ def slopes(k: int = 2, norm: str = NORMS[0]) -> Picture:
         for j in range(E):
             value = found[e][j]
             x, y = left + wide * j, top + tall * e
-            shapes.append(
+            framed = cell == E * e + j
+            marks = [
                 svg.rect(
                     x,
                     y,
                     wide - 2,
                     tall - 2,
                     fill=style.diverging(value, 0.5) if value else style.PAPER,
-                    stroke=style.TINT,
+                    stroke=style.INK if framed else style.TINT,
+                    stroke_width=2.6 if framed else 1,
                     tip=f"gate {e} by logit {j}: {svg.label(value, 4) if value else '0'}",
                 )
-            )
+            ]
             if value:
                 light = abs(value) > 0.28
                 words = svg.label(value, 2, pad=True) if abs(value) >= 0.005 else "≈ 0"
-                shapes.append(
+                marks.append(
                     svg.text(
                         x + wide / 2 - 1,
                         y + 19,
@@ -471,6 +520,8 @@ def slopes(k: int = 2, norm: str = NORMS[0]) -> Picture:
                         fill=style.PAPER if light else style.INK,
                     )
                 )
+            press = {"cell": NO_CELL if framed else E * e + j}
+            shapes.append(svg.button(*marks, sets=press, name=f"gate {e} by logit {j}{', framed' if framed else ''}"))
     base = top + tall * E
     shapes.append(svg.text(left - 14, base + 24, "gets a gradient", size=13, fill=style.MUTED, anchor="end"))
     for j in range(E):
@@ -482,7 +533,7 @@ def slopes(k: int = 2, norm: str = NORMS[0]) -> Picture:
                 "yes" if yes else "no",
                 size=13,
                 bold=yes,
-                fill=style.POSITIVE if yes else style.MUTED,
+                fill=style.CHOSEN if yes else style.MUTED,
                 anchor="middle",
             )
         )
@@ -522,18 +573,18 @@ def totals(model: str = "Mixtral-8x7B", factor: float = 1.0) -> Picture:
         shapes += [
             svg.text(LEFT, y - 8, f"{name}, {_billions(rest + ffn)}", size=13.5, bold=True),
             svg.rect(
-                LEFT, y, rest * unit, 26, fill=style.NEGATIVE, tip=f"attention, embeddings, norms: {_billions(rest)}"
+                LEFT, y, rest * unit, 26, fill=style.AROUND, tip=f"attention, embeddings, norms: {_billions(rest)}"
             ),
             svg.rect(
-                LEFT + rest * unit, y, ffn * unit, 26, fill=style.POSITIVE, tip=f"experts and routers: {_billions(ffn)}"
+                LEFT + rest * unit, y, ffn * unit, 26, fill=style.FFN, tip=f"experts and routers: {_billions(ffn)}"
             ),
             svg.rect(LEFT, y, wide, 26, stroke=style.RULE),
         ]
     key = 184.0
     shapes += [
-        svg.rect(LEFT, key, 12, 12, fill=style.NEGATIVE),
+        svg.rect(LEFT, key, 12, 12, fill=style.AROUND),
         svg.text(LEFT + 18, key + 11, f"attention, embeddings, norms {_billions(rest)}", size=12.5),
-        svg.rect(LEFT + 290, key, 12, 12, fill=style.POSITIVE),
+        svg.rect(LEFT + 290, key, 12, 12, fill=style.FFN),
         svg.text(LEFT + 308, key + 11, f"FFNs: {chosen.experts.k} of {chosen.experts.n} experts, routers", size=12.5),
     ]
     top, row, bar = 244.0, 22.0, 250.0
@@ -550,7 +601,8 @@ def totals(model: str = "Mixtral-8x7B", factor: float = 1.0) -> Picture:
         all_of, part = atlas.total(each), atlas.active(each)
         y, mine = top + row * n, other == model
         ink = style.INK if mine else style.MUTED
-        shapes += [
+        row_of = [
+            svg.rect(LEFT - 4, y - 3, RIGHT - LEFT + 8, row, fill=style.PAPER, radius=4),
             svg.text(left - 10, y + 13, other, size=12.5, bold=mine, fill=ink, anchor="end"),
             svg.rect(left, y, bar, 16, fill=style.TINT),
             svg.rect(
@@ -558,12 +610,13 @@ def totals(model: str = "Mixtral-8x7B", factor: float = 1.0) -> Picture:
                 y,
                 bar * part / all_of,
                 16,
-                fill=style.POSITIVE if mine else style.NEUTRAL,
+                fill=style.INK if mine else style.NEUTRAL,
                 tip=f"{other}: {_billions(part)} of {_billions(all_of)}",
             ),
             svg.text(left + bar + 8, y + 13, f"{100 * part / all_of:.1f} %", size=12.5, bold=mine, fill=ink),
             svg.text(RIGHT, y + 13, f"{_billions(part)} of {_billions(all_of)}", size=12.5, fill=ink, anchor="end"),
         ]
+        shapes.append(svg.button(*row_of, sets={"model": other}, name=other))
     return Picture(title, sentence, svg.card(top + row * len(MODELS) + 16, title, sentence, *shapes))
 
 

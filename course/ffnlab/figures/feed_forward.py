@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from ffnlab import style, svg
+from ffnlab import plot, style, svg
 from ffnlab.figures.shared import D_MODEL, RATIOS, TOKENS, Weights, embeddings, weights
 from ffnlab.picture import Picture
 
@@ -140,21 +140,20 @@ def _tape(order: list[int], place: int, was: int | None, top: float) -> str:
     for slot, index in enumerate(order):
         x, y = LEFT + slot % 7 * pitch, top + slot // 7 * (tall + 6)
         here = slot == place
-        shapes += [
-            svg.rect(
-                x,
-                y,
-                wide,
-                tall,
-                radius=6,
-                fill=style.INK if here else style.TINT,
-                stroke=style.INK if slot == was else "none",
-                stroke_width=1.5,
-                dash="4 3" if slot == was else "",
-            ),
-            svg.text(x + 6, y + 18.5, str(slot), size=11, fill=style.RULE if here else style.MUTED),
-            svg.text(x + 23.5, y + 19, TOKENS[index], size=13.5, fill=style.PAPER if here else style.INK),
-        ]
+        box = svg.rect(
+            x,
+            y,
+            wide,
+            tall,
+            radius=6,
+            fill=style.INK if here else style.TINT,
+            stroke=style.INK if slot == was else "none",
+            stroke_width=1.5,
+            dash="4 3" if slot == was else "",
+        )
+        number = svg.text(x + 6, y + 18.5, str(slot), size=11, fill=style.RULE if here else style.MUTED)
+        word = svg.text(x + 23.5, y + 19, TOKENS[index], size=13.5, fill=style.PAPER if here else style.INK)
+        shapes.append(svg.button(box, number, word, sets={"position": index}, name=f"token {slot}, {TOKENS[index]}"))
     return "".join(shapes)
 
 
@@ -224,14 +223,26 @@ def by_hand_weights(dtype: torch.dtype = torch.float32) -> Weights:
 INPUTS = ("cold", "water")
 NEURONS = ("cold and water", "cold, not water", "water, not cold")
 OUTPUTS = ("unpleasant", "inviting")
+UNCHANGED, WEIGHTS = -1, 12
+TURNED = range(UNCHANGED, WEIGHTS)  # what a hand can ask of `by_hand`
+HIGHEST = 2.0  # of either input
 
 
-def by_hand(x1: float = 2.0, x2: float = 1.0) -> Picture:
+def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Picture:
     """A ReLU network 2 → 3 → 2 with whole weights and every product written out.
 
-    x1 says how cold a thing is, x2 how much it is water.
+    x1 says how cold a thing is, x2 how much it is water. `flipped` is the weight whose sign is turned, 0 to 5 in W1 and 6 to 11 in
+    W2, row by row.
     """
+    if flipped not in TURNED:
+        raise ValueError(f"flipped must be a weight, 0 to {WEIGHTS - 1}, or {UNCHANGED} for none, not {flipped}")
     w1, b1, w2, b2 = (part.tolist() for part in by_hand_weights(torch.float64))
+    turned = ""
+    if flipped != UNCHANGED:
+        matrix, place = (w1, flipped) if flipped < 6 else (w2, flipped - 6)
+        row, column = divmod(place, len(matrix[0]))
+        matrix[row][column] *= -1
+        turned = f" and the weight {'W1' if flipped < 6 else 'W2'}[{row}, {column}] turned to {svg.label(matrix[row][column])}"
     x = [float(x1), float(x2)]
     pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
     act = [max(0.0, value) for value in pre]
@@ -248,7 +259,7 @@ def by_hand(x1: float = 2.0, x2: float = 1.0) -> Picture:
     title = f"{fires[dead]}: {said}"
     listed = [", ".join(map(svg.label, values)) for values in (pre, act)]
     sentence = (
-        f"With cold {svg.label(x[0])} and water {svg.label(x[1])} the three neurons get {listed[0]}; "
+        f"With cold {svg.label(x[0])} and water {svg.label(x[1])}{turned} the three neurons get {listed[0]}; "
         f"ReLU leaves {listed[1]}; the outputs are {said}."
     )
 
@@ -257,19 +268,24 @@ def by_hand(x1: float = 2.0, x2: float = 1.0) -> Picture:
     ins, mids = (146.0, 318.0), (94.0, 232.0, 370.0)
     shapes = []
     edges, labels = [], []
+
+    def join(ends: tuple[float, float, float, float], weight: float, number: int, at: float, silent: bool) -> None:
+        edges.append(_edge(*ends, weight, silent))
+        is_turned = number == flipped
+        press = {"flipped": UNCHANGED if is_turned else number}
+        name = f"weight {svg.label(weight)}, turned" if is_turned else f"turn the sign of weight {svg.label(weight)}"
+        labels.append(svg.button(_weight(*ends, weight, at, silent, is_turned), sets=press, name=name))
+
     for i in range(2):
         for j in range(3):
-            ends = (x_left + wide[0], ins[i], x_mid, mids[j])
-            edges.append(_edge(*ends, w1[i][j], silent=False))
-            labels.append(_weight(*ends, w1[i][j], 0.68, silent=False))
+            join((x_left + wide[0], ins[i], x_mid, mids[j]), w1[i][j], 3 * i + j, 0.68, silent=False)
     for j in range(3):
         for k in range(2):
-            ends = (x_mid + wide[1], mids[j], x_right, ins[k])
-            edges.append(_edge(*ends, w2[j][k], silent=act[j] == 0))
-            labels.append(_weight(*ends, w2[j][k], 0.34, silent=act[j] == 0))
+            join((x_mid + wide[1], mids[j], x_right, ins[k]), w2[j][k], 6 + 2 * j + k, 0.34, silent=act[j] == 0)
     shapes += edges + labels
     for i in range(2):
         shapes.append(_node(x_left, ins[i], wide[0], INPUTS[i], svg.label(x[i]), "", silent=False))
+        shapes.append(_dial(x_left, ins[i] + 40, wide[0], f"x{i + 1}", INPUTS[i], x[i]))
     for j in range(3):
         terms = [x[0] * w1[0][j], x[1] * w1[1][j]]
         result = f"{svg.label(pre[j])} → {svg.label(act[j])}"
@@ -285,9 +301,15 @@ def by_hand(x1: float = 2.0, x2: float = 1.0) -> Picture:
     shapes += [
         svg.text(left + width / 2, 446, name, size=14, bold=True, anchor="middle") for name, left, width in heads
     ]
-    note = "Below a box: weight × value for each arrow that enters it, and last the bias."
-    shapes.append(svg.text(svg.WIDTH / 2, 474, note, size=12.5, fill=style.MUTED, anchor="middle"))
-    return Picture(title, sentence, svg.card(492, title, sentence, *shapes))
+    notes = (
+        "Below a box: weight × value for each arrow that enters it, and last the bias.",
+        "Drag a knob to change an input. Press a weight to turn its sign.",
+    )
+    shapes += [
+        svg.text(svg.WIDTH / 2, 472 + 18 * n, note, size=12.5, fill=style.MUTED, anchor="middle")
+        for n, note in enumerate(notes)
+    ]
+    return Picture(title, sentence, svg.card(506, title, sentence, *shapes))
 
 
 def _sum(terms: list[float], bias: float) -> str:
@@ -303,11 +325,23 @@ def _edge(x1: float, y1: float, x2: float, y2: float, weight: float, silent: boo
     return svg.line(x1, y1, x2, y2, stroke=colour, width=1.4 * abs(weight), dash="3 5" if silent else "")
 
 
-def _weight(x1: float, y1: float, x2: float, y2: float, weight: float, at: float, silent: bool) -> str:
+def _weight(x1: float, y1: float, x2: float, y2: float, weight: float, at: float, silent: bool, turned: bool) -> str:
+    """A weight on its edge, with room for a finger; framed where its sign was turned."""
     x, y = x1 + (x2 - x1) * at, y1 + (y2 - y1) * at
     written = ("+" if weight > 0 else "") + svg.label(weight)
     fill = style.NEUTRAL if silent else style.signed(weight)
-    return svg.text(x, y + 4.5, written, size=13, fill=fill, anchor="middle", bold=True, halo=True)
+    frame = style.INK if turned else "none"
+    return svg.rect(
+        x - 16, y - 12, 32, 24, radius=6, fill=style.PAPER if turned else "transparent", stroke=frame
+    ) + svg.text(x, y + 4.5, written, size=13, fill=fill, anchor="middle", bold=True, halo=True)
+
+
+def _dial(left: float, y: float, wide: float, parameter: str, name: str, value: float) -> str:
+    """A track from 0 to 2 with a knob on it, for a hand."""
+    knob = left + wide * min(max(value, 0.0), HIGHEST) / HIGHEST
+    scale = svg.across((left, left + wide), (0.0, HIGHEST))
+    track = svg.line(left, y, left + wide, y, stroke=style.RULE, width=4)
+    return track + svg.handle(knob, y, drags={parameter: scale}, name=name, says=svg.label(value))
 
 
 def _node(left: float, middle: float, wide: float, name: str, result: str, terms: str, silent: bool) -> str:
@@ -352,10 +386,10 @@ def expand_contract(token: int = 1, activated: bool = True, activation: str = "R
     zeros = int((hidden == 0).sum())
     if not activated:
         title = "W1 widens each token from 8 numbers to 32"
-        below = int((pre < 0).sum())
+        below, mine = int((pre < 0).sum()), int((pre[token] < 0).sum())
         sentence = (
-            f"Four tokens of 8 numbers become four of 32, {below} of the 128 below zero, before {activation} "
-            f"and W2 bring back 4 × 8."
+            f"Four tokens of 8 numbers become four of 32, {below} of the 128 below zero, {mine} of them in the row of "
+            f"“{four[token]}”, before {activation} and W2 bring back 4 × 8."
         )
     elif zeros:
         title = f"{activation} turns {zeros} of the 128 hidden numbers into zeros"
@@ -366,9 +400,10 @@ def expand_contract(token: int = 1, activated: bool = True, activation: str = "R
         )
     else:
         title = f"{activation} turns none of the 128 hidden numbers into zero"
-        low = svg.label(float(hidden.min()))
+        low, own = (svg.label(float(part.min())) for part in (hidden, hidden[token]))
         sentence = (
-            f"4 × 8 becomes 4 × 32 and again 4 × 8; after {activation} no hidden number is zero, the lowest is {low}."
+            f"4 × 8 becomes 4 × 32 and again 4 × 8; after {activation} no hidden number is zero, the lowest is {low}, "
+            f"and {own} in the row of “{four[token]}”."
         )
 
     cell, row = 16.0, 20.0
@@ -381,25 +416,25 @@ def expand_contract(token: int = 1, activated: bool = True, activation: str = "R
     for above, below_, (upper, lower) in ((0, 1, (8, 32)), (1, 2, (32, 8))):
         y1, y2 = tops[above] + 4 * row + 4, tops[below_] - 4
         corners = [(-upper, y1), (upper, y1), (lower, y2), (-lower, y2)]
-        shapes.append(svg.path([(centre + n * cell / 2, y) for n, y in corners], fill="#F6F8FA", closed=True))
+        shapes.append(
+            svg.path([(centre + n * cell / 2, y) for n, y in corners], fill=style.pale(style.TINT, 0.5), closed=True)
+        )
     for top, (name, values) in zip(tops, maps, strict=True):
         columns = values.shape[1]
         left = centre - columns * cell / 2
         head = f"{name}  [4, {columns}]"
         shapes.append(svg.text(centre, top - 10, head, size=13, bold=True, anchor="middle", halo=True))
         for t in range(4):
-            shapes.append(
-                svg.text(
-                    left - 8,
-                    top + row * t + 14.5,
-                    four[t],
-                    size=12.5,
-                    anchor="end",
-                    bold=t == token,
-                    fill=style.INK if t == token else style.MUTED,
-                )
+            word = svg.text(
+                left - 8,
+                top + row * t + 14.5,
+                four[t],
+                size=12.5,
+                anchor="end",
+                bold=t == token,
+                fill=style.INK if t == token else style.MUTED,
             )
-            shapes += [
+            cells = [
                 svg.rect(
                     left + cell * j,
                     top + row * t,
@@ -412,11 +447,13 @@ def expand_contract(token: int = 1, activated: bool = True, activation: str = "R
                 )
                 for j, value in enumerate(values[t].tolist())
             ]
-            shapes += [
+            cells += [
                 svg.circle(left + cell * (j + 0.5) - 0.5, top + row * (t + 0.5) - 0.5, 1.7, fill=style.NEUTRAL)
                 for j, value in enumerate(values[t].tolist())
                 if value == 0 and values is hidden
             ]
+            ground = svg.rect(left - 54, top + row * t, 52, row - 1, fill=style.PAPER, radius=4)
+            shapes.append(svg.button(ground, word, *cells, sets={"token": t}, name=f"the row of {four[t]} in {name}"))
         shapes.append(
             svg.rect(
                 left - 1.5,
@@ -479,40 +516,27 @@ def bend(alpha: float = 1.0) -> Picture:
             f"and each makes a kink; output {output} goes up to {svg.label(far)} away from the straight line."
         )
 
-    left, right, top, bottom, ceiling = 60.0, RIGHT, 76.0, 336.0, 2.0
-    across, up = (right - left) / (high - low), (bottom - top) / ceiling
-
-    def placed(values: torch.Tensor) -> list[tuple[float, float]]:
-        return [
-            (left + (s - low) * across, bottom - v * up) for s, v in zip(walk.tolist(), values.tolist(), strict=True)
-        ]
-
-    shapes = []
-    for value in (0.5, 1.0, 1.5, 2.0, 0.0):
-        y = bottom - value * up
-        shapes += [
-            svg.line(left, y, right, y, stroke=style.TINT),
-            svg.text(left - 8, y + 4, svg.label(value, 1, pad=True), size=12, fill=style.MUTED, anchor="end"),
-        ]
-    line, points = placed(straight), placed(curve)
-    shapes.append(svg.path(points, stroke=style.POSITIVE, width=2.6))
-    shapes.append(svg.path([line[0], line[-1]], stroke=style.NEGATIVE, width=2, dash="6 5"))
-    if alpha > 0:
-        shapes += [
-            svg.circle(px, py, 3.4, fill=style.PAPER, stroke=style.POSITIVE, stroke_width=1.8)
-            for px, py in points[1:-1]
-        ]
-    key = ((name, style.POSITIVE, 2.6, ""), ("straight line", style.NEGATIVE, 2.0, "6 5"))
-    for n, (words, colour, width, dash) in enumerate(key):
-        y = top + 14 + 20 * n
-        shapes += [
-            svg.line(right - 150, y - 4, right - 118, y - 4, stroke=colour, width=width, dash=dash),
-            svg.text(right - 110, y, words, size=13, halo=True),
-        ]
-    ticks = [((s - low) * across, {0: f"“{start}”", 1: f"“{end}”"}.get(s, svg.label(s))) for s in range(low, high + 1)]
-    shapes.append(svg.axis(left, bottom, right - left, ticks, name=f"steps from “{start}” to “{end}”"))
-    shapes.append(svg.text(left - 40, top - 12, f"output {output}", size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(bottom + 50, title, sentence, *shapes))
+    places = tuple((s, {0: f"“{start}”", 1: f"“{end}”"}.get(s, svg.label(s))) for s in range(low, high + 1))
+    heights = tuple((value / 2, svg.label(value / 2, 1, pad=True)) for value in range(5))
+    frame = plot.Frame(
+        (low, high),
+        (0, 2),
+        f"steps from “{start}” to “{end}”",
+        f"number {output} of the {D_MODEL} outputs",
+        places,
+        heights,
+        top=76,
+    )
+    bent, line = plot.Look(style.CHOSEN, width=2.6), plot.Look(style.REFERENCE, (6, 5), 2)
+    values = curve.tolist()
+    shapes = [
+        frame.axes(),
+        frame.curve(walk.tolist(), values, bent),
+        frame.curve((low, high), (float(straight[0]), float(straight[-1])), line),
+        frame.dots(kinks, values[1:-1], style.PAPER, 3.4, style.CHOSEN) if alpha > 0 else "",
+        frame.legend({name: bent, "straight line": line}, "upper right"),
+    ]
+    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
 
 
 def _named(activation: str) -> Callable[[torch.Tensor], torch.Tensor]:

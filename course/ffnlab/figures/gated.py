@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from ffnlab import style, svg
-from ffnlab.figures.activations import LEFT, RIGHT, Frame
+from ffnlab import plot, style, svg
 from ffnlab.picture import Picture
 
 GATES: dict[str, Callable[[float], float]] = {
@@ -20,8 +20,9 @@ GATES: dict[str, Callable[[float], float]] = {
     "SiLU": lambda h: h / (1 + math.exp(-h)),
 }
 KINDS = {"glu": "sigmoid", "bilinear": "none", "reglu": "ReLU", "geglu": "GELU", "swiglu": "SiLU"}
-GATE, UP, PRODUCT = style.POSITIVE, style.NEGATIVE, style.ACCENTS[2]
+GATE, UP, PRODUCT = style.SERIES[:3]
 SPAN = 3.0  # t and x run from -3 to 3
+READ = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)  # where `family` is read
 
 RATIOS = (
     ("2", 2.0),
@@ -79,22 +80,6 @@ class Contest(NamedTuple):
     gated: tuple[str, ...]
 
 
-def _key(left: float, base: float, entries: Sequence[tuple[str, str, str]]) -> str:
-    """A legend in one row, above the plot, where no curve crosses it: (words, colour, dash)."""
-    parts = []
-    for words, colour, dash in entries:
-        parts += [
-            svg.line(left, base - 4, left + 32, base - 4, stroke=colour, width=2.4, dash=dash),
-            svg.text(left + 40, base, words, size=13),
-        ]
-        left += 62 + 8 * len(words)
-    return "".join(parts)
-
-
-def _ticks(*values: float) -> list[tuple[float, str]]:
-    return [(value, svg.label(value)) for value in values]
-
-
 def _line(slope: float, height: float) -> str:
     """A straight line as people write it: 2t − 1."""
     if slope == 0:
@@ -133,29 +118,33 @@ def gate(
         f"Gate {_line(gate_slope, gate_height)}, {f'bent by {activation}' if activation != 'none' else 'not bent'}; "
         f"up {_line(up_slope, up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {closed}."
     )
-    frame = Frame(86, 336, (-SPAN, SPAN), (-4, 8))
-    places = [-SPAN + 2 * SPAN * i / 240 for i in range(241)]
-    walked = [(place, *parts(place)) for place in places]
-    at, _ = frame.at(t, 0)
-    shapes = [
-        frame.axes(_ticks(*range(-3, 4)), _ticks(-4, -2, 0, 2, 4, 6, 8), "t, along the walk"),
-        svg.line(at, frame.top, at, frame.bottom, stroke=style.NEUTRAL, dash="3 4"),
-    ]
+    window = (-SPAN, SPAN), (-4.0, 8.0)
+    frame = plot.Frame(*window, "t, along the walk", "", tuple(range(-3, 4)), tuple(range(-4, 9, 2)), top=86)
+    places = np.linspace(-SPAN, SPAN, 241).tolist()
+    walked = zip(*map(parts, places), strict=True)
+    looks = {
+        name: plot.Look(GATE, (7, 4), 2.2),
+        "up": plot.Look(UP, (2, 4)),
+        "their product": plot.Look(PRODUCT, width=3),
+    }
+    shapes = [frame.axes(), frame.curve((t, t), frame.y, plot.Look(style.NEUTRAL, (3, 4), 1))]
     if activation != "none":
-        straight = [(place, gate_slope * place + gate_height) for place in places]
-        shapes.append(frame.curve(straight, style.NEUTRAL, "1 4", 1.6))
-    for n, (colour, dash, width) in enumerate(((GATE, "7 4", 2.2), (UP, "2 4", 2.4), (PRODUCT, "", 3.0))):
-        shapes.append(frame.curve([(row[0], row[n + 1]) for row in walked], colour, dash, width))
-    for value, colour in ((bent, GATE), (up, UP), (product, PRODUCT)):
-        if frame.holds(t, value):
-            shapes.append(svg.circle(*frame.at(t, value), 4.5, fill=colour, stroke=style.PAPER, stroke_width=1.5))
-    key = [(name, GATE, "7 4"), ("up", UP, "2 4"), ("their product", PRODUCT, "")]
-    shapes.append(_key(LEFT, frame.top - 20, key))
+        ends = [gate_slope * place + gate_height for place in frame.x]
+        shapes.append(frame.curve(frame.x, ends, plot.Look(style.NEUTRAL, (1, 4), 1.6)))
+    shapes += [frame.curve(places, values, look) for values, look in zip(walked, looks.values(), strict=True)]
+    for value, colour, r in (
+        (product, PRODUCT, 8.5),
+        (up, UP, 6.0),
+        (bent, GATE, 3.5),
+    ):  # one is seen inside of another
+        shapes.append(frame.dots([t], [value], colour, r))
+    shapes.append(frame.legend(looks, "above"))
+    way = svg.across((frame.left, frame.right), frame.x)
+    shapes.append(svg.handle(frame.across(t), frame.bottom, drags={"t": way}, name="t", says=svg.label(t)))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
 
 Variant = Callable[..., torch.Tensor]
-LOOKS = dict(zip(KINDS, ("1 3", "9 3", "7 3 2 3", "4 4", ""), strict=True))
 
 
 def curves(variant: Variant, gate: float, up: float, places: Sequence[float]) -> dict[str, list[float]]:
@@ -171,34 +160,79 @@ def curves(variant: Variant, gate: float, up: float, places: Sequence[float]) ->
         raise NotImplementedError("solve glu_variant first") from error
 
 
-def family(variant: Variant, kind: str = "swiglu", gate: float = 1.0, up: float = 1.0) -> Picture:
-    """One unit of each of the five kinds, computed by a student's glu_variant, over x from -3 to 3; one stands out."""
+def family(variant: Variant, kind: str = "swiglu", gate: float = 1.0, up: float = 1.0, t: float = 2.0) -> Picture:
+    """One unit of each of the five kinds, computed by a student's glu_variant, over x from -3 to 3; one stands out.
+
+    All are read at -t and at t.
+    """
     if kind not in KINDS:
         raise ValueError(f"kind must be {', '.join(KINDS)}, not {kind!r}")
+    if t not in READ:
+        raise ValueError(f"t must be {', '.join(svg.label(place) for place in READ)}, not {t}")
+    where = svg.label(t)
     places = [-SPAN + SPAN * i / 60 for i in range(121)]
     drawn = curves(variant, gate, up, places)
-    low, high = (svg.label(drawn[kind][places.index(end)]) for end in (-2.0, 2.0))
-    title = f"{kind}: {low} at x = −2, {high} at x = 2"
+    low, high = (svg.label(drawn[kind][places.index(end)]) for end in (-t, t))
+    title = f"{kind}: {low} at x = −{where}, {high} at x = {where}"
     others = ", ".join(
-        f"{name} {svg.label(values[places.index(-2.0)])}" for name, values in drawn.items() if name != kind
+        f"{name} {svg.label(values[places.index(-t)])}" for name, values in drawn.items() if name != kind
     )
     sentence = (
         f"One unit with gate weight {svg.label(gate)} and up weight {svg.label(up)}, computed by your function: {kind} gives "
-        f"{low} at x = −2; the other four there: {others}."
+        f"{low} at x = −{where}; the other four there: {others}."
     )
-    frame = Frame(86, 336, (-SPAN, SPAN), (-5, 10))
-    shapes = [frame.axes(_ticks(*range(-3, 4)), _ticks(-4, -2, 0, 2, 4, 6, 8, 10), "x", "output")]
-    for name in sorted(drawn, key=lambda name: name == kind):
-        chosen = name == kind
-        points = list(zip(places, drawn[name], strict=True))
-        shapes.append(frame.curve(points, PRODUCT if chosen else style.MUTED, LOOKS[name], 3.2 if chosen else 1.4))
-    for place in (-2.0, 2.0):
-        value = drawn[kind][places.index(place)]
-        if frame.holds(place, value):
-            shapes.append(svg.circle(*frame.at(place, value), 4.5, fill=PRODUCT, stroke=style.PAPER, stroke_width=1.5))
-    key = [(name, PRODUCT if name == kind else style.MUTED, LOOKS[name]) for name in KINDS]
-    shapes.append(_key(LEFT + 40, frame.top - 26, key))
-    return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
+    heights = (-4, -2, 0, 2, 4, 6, 8)
+    shapes = []
+    for n, (name, values) in enumerate(drawn.items()):
+        chosen, left = name == kind, 46.0 + 117 * n
+        words: plot.Ticks = heights if n == 0 else tuple((height, "") for height in heights)
+        frame = plot.Frame(
+            (-SPAN, SPAN), (-4, 9), "x" if n == 2 else "", "", (-2, 0, 2), words, left=left, right=left + 106, top=96
+        )
+        act = GATES[KINDS[name]]
+        ink = PRODUCT if chosen else style.MUTED
+        shapes += [
+            frame.area(places[::4], 0, [act(gate * place) for place in places[::4]], style.pale(GATE)),
+            frame.axes(),
+            frame.curve(places, values, plot.Look(ink, width=3 if chosen else 2)),
+            svg.button(
+                svg.rect(left + 1, 44, 104, 44, fill=style.PAPER, radius=5),
+                svg.text(
+                    left + 53, 62, name, size=14, bold=chosen, fill=PRODUCT if chosen else style.INK, anchor="middle"
+                ),
+                svg.text(left + 53, 80, f"gate: {KINDS[name]}", size=12, fill=style.MUTED, anchor="middle"),
+                sets={"kind": name},
+                name=name,
+            ),
+        ]
+        for place in (-t, t):
+            value = values[places.index(place)]
+            shapes.append(frame.dots([place], [value], ink, 4))
+            if chosen and place > 0:
+                shapes.append(
+                    svg.handle(
+                        *frame.at(place, min(max(value, frame.y[0]), frame.y[1])),
+                        drags={"t": svg.across((frame.across(READ[0]), frame.across(READ[-1])), (READ[0], READ[-1]))},
+                        name="t, where all are read",
+                        says=f"{where}, where {name} is {high}",
+                        fill=ink,
+                        r=6,
+                    )
+                )
+            if frame.holds(place, value):
+                across, down = frame.at(place, value)
+                over = -12 if value >= 0 else 20
+                shapes.append(svg.text(across, down + over, svg.label(value), size=11.5, anchor="middle", halo=True))
+    shapes.append(
+        svg.text(
+            svg.MARGIN,
+            382,
+            f"pale: what the gate lets through, its activation at {svg.label(gate)} · x",
+            size=12,
+            fill=style.MUTED,
+        )
+    )
+    return Picture(title, sentence, svg.card(396, title, sentence, *shapes))
 
 
 def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Picture:
@@ -237,12 +271,22 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
                         left, y, long, tall, fill=colour, tip=f"{name}: {d_model:,} · {wide:,} = {d_model * wide:,}"
                     ),
                     svg.text(left + 8, y + 18, name, size=12.5, fill=style.PAPER, bold=True),
-                    svg.text(left + long + 8, y + 18, f"{d_model * wide:,}", size=12.5, fill=style.MUTED),
+                    svg.text(left + long + 14, y + 18, f"{d_model * wide:,}", size=12.5, fill=style.MUTED),
                 ]
             )
 
     block(78, f"plain, d_ff = {4 * d_model:,}", ("W1", "W2"), 4 * d_model, UP)
+    knob = left + unit * f / d_model
     block(176, f"gated, d_ff = {f:,}{rounded and f' ({rounded})'}", ("gate", "up", "down"), f, GATE)
+    shapes.append(
+        svg.handle(
+            min(knob, left + full),
+            176 + tall + 5 + tall / 2,
+            drags={"ratio": svg.across((left + unit, left + 8 * unit), (1.0, 8.0))},
+            name="the gated width",
+            says=f"{f:,}, {f / d_model:.3f} times d_model",
+        )
+    )
     top, scale = 304.0, full / (3.02 * plain)
     shapes.append(svg.text(left, top - 10, "all weights", size=14, bold=True))
     for n, (name, count, colour) in enumerate((("plain", plain, UP), ("gated", gated, GATE))):
@@ -304,61 +348,61 @@ def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str 
         times = distance / (WIDEST * math.sqrt(2))
         sentence = f"{said}. Each was run once. If these runs scattered like the widest short ones, the difference would be {times:.1f} standard deviations."
     low, high = (1.92, 2.02) if short else (1.62, 1.69)
-    left, right, top, pitch = 112.0, svg.WIDTH - 40.0, 92.0, 29.0
-
-    def x(value: float) -> float:
-        return left + (value - low) / (high - low) * (right - left)
-
-    base = top + pitch * len(TABLE)
-    shapes = [svg.text(left, 62, "better  ←  log-perplexity (nats)  →  worse", size=12.5, fill=style.MUTED)]
     ticks = [low + 0.02 * i for i in range(6)] if short else [low + 0.01 * i for i in range(8)]
-    for tick in ticks:
-        shapes.append(svg.line(x(tick), top - 12, x(tick), base - 6, stroke=style.TINT))
-    for name in (first, second):
-        colour = UP if name in PLAIN else GATE
-        shapes.append(
-            svg.line(x(values[name]), top - 12, x(values[name]), base - 6, stroke=colour, width=1.2, dash="4 4")
-        )
+    frame = _rows(len(TABLE), (low, high), tuple((tick, f"{tick:.2f}") for tick in ticks))
+    shapes = [
+        svg.text(frame.left, 62, "better  ←  log-perplexity (nats)  →  worse", size=12.5, fill=style.MUTED),
+        frame.axes(),
+    ]
+    shapes += [
+        frame.curve((values[name], values[name]), frame.y, plot.Look(_colour(name), (4, 4), 1.2))
+        for name in (first, second)
+    ]
     for n, (name, row) in enumerate(TABLE.items()):
-        y, colour, chosen = top + pitch * n, UP if name in PLAIN else GATE, name in (first, second)
-        value = values[name]
-        shapes.append(
-            svg.text(
-                left - 14, y + 4.5, name, size=13, anchor="end", bold=chosen, fill=style.INK if chosen else style.MUTED
-            )
+        colour, value = _colour(name), values[name]
+        ground = svg.rect(
+            svg.MARGIN, frame.upright(n) - 12, frame.left - 8 - svg.MARGIN, 24, fill=style.PAPER, radius=4
         )
+        marks = [ground, _name_of_row(frame, n, name, name in (first, second))]
         if short:
             reach = 2 * row.deviation / math.sqrt(runs)
-            ends = x(value - reach), x(value + reach)
-            shapes.append(svg.line(ends[0], y, ends[1], y, stroke=colour, width=2))
-            shapes += [svg.line(end, y - 5, end, y + 5, stroke=colour, width=2) for end in ends]
+            marks.append(frame.whiskers([(value - reach, value + reach)], [n], plot.Look(colour, width=2), 5))
         spread = f"standard deviation {row.deviation:.3f}, {RUNS} runs" if short else "one run"
         tip = f"{name}: {value:.3f}, {spread}"
-        if name in PLAIN:
-            shapes.append(
-                svg.rect(
-                    x(value) - 5,
-                    y - 5,
-                    10,
-                    10,
-                    fill=colour if short else style.PAPER,
-                    stroke=colour,
-                    stroke_width=2,
-                    tip=tip,
-                )
-            )
-        else:
-            shapes.append(
-                svg.circle(
-                    x(value), y, 5.5, fill=colour if short else style.PAPER, stroke=colour, stroke_width=2, tip=tip
-                )
-            )
-    shapes.append(svg.axis(left, base, right - left, [(x(tick) - left, f"{tick:.2f}") for tick in ticks]))
+        fill = colour if short else style.PAPER
+        marks.append(frame.dots([value], [n], fill, 5, colour, [tip], square=name in PLAIN))
+        # What is pressed is compared with the one before; `first` itself gives way to `second`.
+        press = {"first": second, "second": first} if name == first else {"first": name, "second": first}
+        shapes.append(svg.button(*marks, sets=press, name=f"compare {press['first']} with {press['second']}"))
     measure = "standard errors of the mean" if runs > 1 else "standard deviations"
     note = f"bars: two {measure} each way" if short else "hollow: one run, no spread published"
     words = f"squares: plain, d_ff 3072 · circles: gated, d_ff 2048 · {note}"
-    shapes.append(svg.text(svg.MARGIN, base + 40, words, size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(base + 56, title, sentence, *shapes))
+    shapes.append(svg.text(svg.MARGIN, frame.bottom + 40, words, size=12, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(frame.bottom + 56, title, sentence, *shapes))
+
+
+def _rows(count: int, x: plot.Point, ticks: plot.Ticks) -> plot.Frame:
+    """A window with one row for each FFN, the first on top."""
+    return plot.Frame(
+        x,
+        (count - 0.5, -0.5),
+        xticks=ticks,
+        yticks=(),
+        left=112,
+        right=600,
+        top=77.5,
+        bottom=77.5 + 29 * count,
+        grid="x",
+    )
+
+
+def _name_of_row(frame: plot.Frame, n: int, name: str, chosen: bool) -> str:
+    ink = style.INK if chosen else style.MUTED
+    return svg.text(frame.left - 14, frame.upright(n) + 4.5, name, size=13, anchor="end", bold=chosen, fill=ink)
+
+
+def _colour(name: str) -> str:
+    return UP if name in PLAIN else GATE
 
 
 def contest(results: Contest, step: int | None = None, light: str = "SwiGLU") -> Picture:
@@ -383,35 +427,18 @@ def contest(results: Contest, step: int | None = None, light: str = "SwiGLU") ->
         f"After {step} steps the worst run with a gate knows {100 * worst:.0f} % of the facts and the best one without {100 * best:.0f} %: "
         f"the gated are {relation} all the plain. {light}: mean {100 * mean:.0f} % of {len(mine)} seeds."
     )
-    left, right, top, pitch = 112.0, RIGHT - 20, 92.0, 29.0
-    base = top + pitch * len(known)
-    ticks = [0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    shapes = [svg.text(left, 62, "share of the facts known, one mark per seed", size=12.5, fill=style.MUTED)]
-    shapes += [
-        svg.line(left + tick * (right - left), top - 12, left + tick * (right - left), base - 6, stroke=style.TINT)
-        for tick in ticks
-    ]
+    frame = _rows(len(known), (0, 1), tuple((tick / 100, f"{tick} %") for tick in range(0, 101, 20)))
+    shapes = [svg.text(frame.left, 62, "share of the facts known, one mark per seed", size=12.5, fill=style.MUTED)]
+    here = frame.upright([*known].index(light))
+    shapes += [svg.rect(svg.MARGIN, here - 13, svg.WIDTH - 2 * svg.MARGIN, 26, fill=style.TINT, radius=4), frame.axes()]
     for n, (name, values) in enumerate(known.items()):
-        y, gated, chosen = top + pitch * n, name in results.gated, name == light
-        colour = GATE if gated else UP
-        middle = left + sum(values) / len(values) * (right - left)
-        if chosen:
-            shapes.append(svg.rect(svg.MARGIN, y - 13, svg.WIDTH - 2 * svg.MARGIN, 26, fill=style.TINT, radius=4))
-        shapes.append(
-            svg.text(
-                left - 14, y + 4.5, name, size=13, anchor="end", bold=chosen, fill=style.INK if chosen else style.MUTED
-            )
-        )
-        for value in values:
-            spot, tip = left + value * (right - left), f"{name}: {100 * value:.1f} %"
-            if gated:
-                shapes.append(svg.circle(spot, y, 4.5, stroke=colour, stroke_width=1.8, tip=tip))
-            else:
-                shapes.append(svg.rect(spot - 4, y - 4, 8, 8, stroke=colour, stroke_width=1.8, tip=tip))
-        shapes.append(svg.line(middle, y - 10, middle, y + 10, stroke=style.INK, width=2))
-    shapes.append(
-        svg.axis(left, base, right - left, [(tick * (right - left), f"{100 * tick:.0f} %") for tick in ticks])
-    )
+        gated, middle = name in results.gated, sum(values) / len(values)
+        tips = [f"{name}: {100 * value:.1f} %" for value in values]
+        shapes += [
+            _name_of_row(frame, n, name, name == light),
+            frame.dots(values, [n] * len(values), "none", 4.5, GATE if gated else UP, tips, square=not gated),
+            frame.curve((middle, middle), (n - 0.34, n + 0.34), plot.Look(style.INK, width=2)),
+        ]
     note = "squares: plain · circles: gated · upright line: mean"
-    shapes.append(svg.text(left, base + 40, note, size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(base + 56, title, sentence, *shapes))
+    shapes.append(svg.text(frame.left, frame.bottom + 40, note, size=12, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(frame.bottom + 56, title, sentence, *shapes))

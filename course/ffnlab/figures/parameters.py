@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+import numpy as np
 
-from ffnlab import atlas, style, svg
+from ffnlab import atlas, plot, style, svg
 from ffnlab.picture import Picture
 
 __all__ = [
@@ -26,6 +25,7 @@ __all__ = [
 ]
 
 RATIOS = (("1", 1.0), ("2", 2.0), ("8/3", 8 / 3), ("3.5", 3.5), ("4", 4.0), ("8", 8.0))
+LEAST, WIDEST = RATIOS[0][1], RATIOS[-1][1]
 WIDTHS = (8, 16, 64, 512, 4096, 12288)
 MODEL_WIDTHS = (128, 256, 512, 768, 1024, 2048, 4096, 8192, 12288, 16384)
 HEADS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -51,7 +51,8 @@ SHOWN = (
     "gpt-oss-120b",
 )
 
-ATTENTION, ACROSS, FFN, IDLE, AROUND = style.NEGATIVE, "#F0B27A", style.POSITIVE, "#9CCBE8", style.NEUTRAL
+ATTENTION, FFN, AROUND = style.ATTENTION, style.FFN, style.AROUND
+ACROSS, IDLE = style.pale(ATTENTION, 0.5), style.pale(FFN, 0.5)
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 
 
@@ -114,11 +115,20 @@ def areas(d_model: int = 8, ratio: float = 4.0) -> Picture:
             svg.rect(left, y + side + 4, across, thin, fill=style.INK, tip=f"{bias}: {d_ff if n == 0 else d_model:,}")
         )
         words = f"{size}, {bias} [{d_ff if n == 0 else d_model:,}]"
-        room = left + long + 8
+        room = left + long + 14
         inside = room + 150 > RIGHT
         x = left + side + 20 if inside else room
         shapes.append(svg.text(x, y + side / 2 + 4.5, words, size=12.5, fill=style.PAPER if inside else style.INK))
-    note = f"Black: the biases, {d_ff + d_model:,} of {ffn:,}. W2 is drawn lying down."
+    note = f"Black: the biases, {d_ff + d_model:,} of {ffn:,}. W2 is drawn lying down. Drag the edge of W1."
+    shapes.append(
+        svg.handle(
+            left + long,
+            top + side / 2,
+            drags={"ratio": svg.across((left + LEAST * side, left + WIDEST * side), (LEAST, WIDEST))},
+            name="d_ff, the width of W1",
+            says=f"{d_ff:,}, {ratio:.3g} times d_model",
+        )
+    )
     shapes.append(svg.text(left, top + 2 * (side + 34) + 8, note, size=12.5, fill=style.MUTED))
     return Picture(title, sentence, svg.card(top + 2 * (side + 34) + 26, title, sentence, *shapes))
 
@@ -238,6 +248,7 @@ def models(model: str = "GPT-2 small") -> Picture:
         x += 17 + 7.2 * len(name) + 22
     for n, name in enumerate(SHOWN):
         y, here = top + pitch * n, name == model
+        row = [svg.rect(LEFT - 4, y - 2, left - LEFT, tall + 4, fill=style.PAPER, radius=4)]
         m = atlas.find(name)
         counted, at_work = atlas.parts(m), atlas.parts(m, active=True)
         rest = counted.total - counted.attention - counted.ffn
@@ -246,15 +257,16 @@ def models(model: str = "GPT-2 small") -> Picture:
         for count, (kind, colour) in zip(pieces, kinds, strict=True):
             length = wide * count / counted.total
             tip = f"{name}, {kind}: {count:,}, {_percent(count / counted.total)}"
-            shapes.append(svg.rect(x, y, length, tall, fill=colour, tip=tip))
+            row.append(svg.rect(x, y, length, tall, fill=colour, tip=tip))
             x += length
         fill = style.INK if here else style.MUTED
-        shapes += [
+        row += [
             svg.text(left - 8, y + 12.5, name, size=12.5, anchor="end", bold=here, fill=fill),
             svg.text(
                 RIGHT, y + 12.5, _percent(counted.ffn / counted.total), size=12.5, anchor="end", bold=here, fill=fill
             ),
         ]
+        shapes.append(svg.button(*row, sets={"model": name}, name=name))
         if here:
             shapes.append(svg.rect(LEFT - 8, y - 3.5, RIGHT - LEFT + 16, tall + 7, stroke=style.INK, radius=4))
     base = top + pitch * len(SHOWN) + 12
@@ -295,25 +307,6 @@ def overtakes(model: atlas.Model) -> float:
     return (here["ffn"] - here["proj"]) / here["mix"]
 
 
-@dataclass(frozen=True)
-class _Scales:
-    """Logarithmic axes: T from the first to the last length, FLOPs from 10^low to 10^high."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-    low: int
-    high: int
-
-    def x(self, T: float) -> float:
-        first, last = math.log2(LENGTHS[0]), math.log2(LENGTHS[-1])
-        return self.left + (math.log2(T) - first) / (last - first) * (self.right - self.left)
-
-    def y(self, flops: float) -> float:
-        return self.bottom - (math.log10(flops) - self.low) / (self.high - self.low) * (self.bottom - self.top)
-
-
 def flops(model: str = "GPT-3 175B", T: int = 2048) -> Picture:
     """Forward FLOPs of one token in one layer over the number of positions T, both scales logarithmic: the FFN against attention."""
     if model not in DENSE:
@@ -330,57 +323,37 @@ def flops(model: str = "GPT-3 175B", T: int = 2048) -> Picture:
         f"{model}, one token, one layer, in millions of FLOPs: FFN {ffn / 1e6:,.1f}, attention's projections {proj / 1e6:,.1f} and "
         f"mixing {mix / 1e6:,.1f}; attention overtakes at T = {crossing:,.0f}, {crossing / m.d_model:.3g} · d_model."
     )
-    axes = _Scales(76, RIGHT - 16, 66, 336, 5, 11)
-    shapes = []
-    for power in range(axes.low, axes.high + 1):
-        y = axes.y(10**power)
-        shapes += [
-            svg.line(axes.left, y, axes.right, y, stroke=style.TINT),
-            svg.text(axes.left - 8, y + 4, _power(power), size=12, fill=style.MUTED, anchor="end"),
-        ]
-
-    def curve(values: list[tuple[float, float]], colour: str, width: float, dash: str = "") -> str:
-        return svg.path([(axes.x(t), axes.y(value)) for t, value in values], stroke=colour, width=width, dash=dash)
-
-    fine = [2 ** (7 + 13 * n / 52) for n in range(53)]
-    per_position = mix / T
+    frame = plot.Frame(
+        (LENGTHS[0], LENGTHS[-1]), (1e5, 1e11), "T, positions that a token looks at", "FLOPs",
+        tuple((t, f"{t:,}") for t in LENGTHS[1::3]), tuple((10.0**n, _power(n)) for n in range(5, 12)), "log", "log",
+        left=76, right=RIGHT - 16,
+    )  # fmt: skip
+    looks = {
+        "FFN": plot.Look(FFN, width=2.8),
+        "attention as a whole": plot.Look(ATTENTION, width=2.8),
+        "its projections": plot.Look(ATTENTION, (1, 4), 1.4),
+        "its mixing": plot.Look(ATTENTION, (6, 4), 1.6),
+    }
+    fine = np.geomspace(LENGTHS[0], LENGTHS[-1], 53)
+    mixing = fine * mix / T
+    heights = np.full(len(fine), ffn), proj + mixing, np.full(len(fine), proj), mixing
+    shapes = [frame.axes()]
+    shapes += [frame.curve(fine, values, look) for values, look in zip(heights, looks.values(), strict=True)][::-1]
+    x, y = frame.at(crossing, ffn)
     shapes += [
-        curve([(t, proj) for t in fine], ATTENTION, 1.4, "1 4"),
-        curve([(t, t * per_position) for t in fine], ATTENTION, 1.6, "6 4"),
-        curve([(t, proj + t * per_position) for t in fine], ATTENTION, 2.8),
-        curve([(t, ffn) for t in fine], FFN, 2.8),
-        svg.line(axes.x(T), axes.top, axes.x(T), axes.bottom, stroke=style.INK, width=1.4),
-        svg.circle(axes.x(T), axes.y(ffn), 4.5, fill=FFN, stroke=style.PAPER),
-        svg.circle(axes.x(T), axes.y(proj + mix), 4.5, fill=ATTENTION, stroke=style.PAPER),
-        svg.circle(axes.x(crossing), axes.y(ffn), 7, stroke=style.INK, stroke_width=1.6),
-        svg.text(
-            axes.x(crossing), axes.y(ffn) - 13, f"{crossing:,.0f}", size=12.5, bold=True, anchor="middle", halo=True
-        ),
+        frame.curve((T, T), frame.y, plot.Look(style.INK, width=1.4)),
+        frame.dots([T], [ffn], FFN),
+        frame.dots([T], [proj + mix], ATTENTION),
+        svg.circle(x, y, 7, stroke=style.INK, stroke_width=1.6),
+        svg.text(x, y - 13, f"{crossing:,.0f}", size=12.5, bold=True, anchor="middle", halo=True),
+        frame.legend(looks, "above"),
     ]
-    end = axes.y(proj + LENGTHS[-1] * per_position)
+    ends = (("FFN", FFN, 8, frame.upright(ffn) - 8), ("attention", ATTENTION, 44, frame.upright(proj + mixing[-1]) + 5))
     shapes += [
-        svg.text(axes.right - 8, axes.y(ffn) - 8, "FFN", size=12.5, bold=True, fill=FFN, anchor="end", halo=True),
-        svg.text(axes.right - 44, end + 5, "attention", size=12.5, bold=True, fill=ATTENTION, anchor="end", halo=True),
+        svg.text(frame.right - inset, down, name, size=12.5, bold=True, fill=colour, anchor="end", halo=True)
+        for name, colour, inset, down in ends
     ]
-    key = (
-        ("FFN", FFN, 2.8, ""),
-        ("attention as a whole", ATTENTION, 2.8, ""),
-        ("its projections", ATTENTION, 1.4, "1 4"),
-        ("its mixing", ATTENTION, 1.6, "6 4"),
-    )
-    x = axes.left
-    for name, colour, width, dash in key:
-        shapes += [
-            svg.line(x, 52, x + 26, 52, stroke=colour, width=width, dash=dash),
-            svg.text(x + 32, 56, name, size=12.5),
-        ]
-        x += 32 + 6.6 * len(name) + 22
-    ticks = [(axes.x(t) - axes.left, f"{t:,}") for t in LENGTHS[1::3]]
-    shapes.append(
-        svg.axis(axes.left, axes.bottom, axes.right - axes.left, ticks, name="T, positions that a token looks at")
-    )
-    shapes.append(svg.text(LEFT, 56, "FLOPs", size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(axes.bottom + 50, title, sentence, *shapes))
+    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
 
 
 def _times(ratio: float) -> str:

@@ -1,4 +1,4 @@
-"""The figures of notebook 00: the map of the course, and a first slider, over a tensor [B, T, d]."""
+"""The figure of notebook 00: a first slider, over a tensor [B, T, d]. And how long each notebook takes, which the map in `anatomy` shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ffnlab import style, svg
 from ffnlab.figures.shared import D_MODEL, OTHER_TOKENS, TOKENS, embeddings
 from ffnlab.picture import Picture
 
-__all__ = ["D_MODEL", "OTHER_TOKENS", "STEPS", "TOKENS", "bars", "batch", "course_map"]
+__all__ = ["D_MODEL", "LATER", "OTHER_TOKENS", "STEPS", "TOKENS", "bars", "batch"]
 
 STEPS = (
     ("Start here", 15),
@@ -80,11 +80,12 @@ def bars(position: int = 3, sentence: int = 0) -> Picture:
     for t, name in enumerate(tokens):
         y, here = top + tall * t, t == position
         fill = style.INK if here else style.MUTED
-        shapes += [
+        words_of_row = [
+            svg.rect(svg.MARGIN, y, left - 5 - svg.MARGIN, tall - 1, fill=style.PAPER, radius=4),
             svg.text(left - 10, y + 15.5, str(t), size=12.5, anchor="end", bold=here, fill=fill),
             svg.text(left - 32, y + 15.5, name, size=12.5, anchor="end", bold=here, fill=fill),
         ]
-        shapes += [
+        cells = [
             svg.rect(
                 left + cell * j,
                 y,
@@ -95,6 +96,7 @@ def bars(position: int = 3, sentence: int = 0) -> Picture:
             )
             for j, value in enumerate(x[sentence, t].tolist())
         ]
+        shapes.append(svg.button(*words_of_row, *cells, sets={"position": t}, name=f"token {t}, {name}"))
     y = top + tall * position
     shapes.append(svg.rect(left - 2, y - 2, wide + 3, tall + 3, stroke=style.INK, stroke_width=2, radius=3))
 
@@ -136,46 +138,3 @@ def bars(position: int = 3, sentence: int = 0) -> Picture:
             svg.text(left + cell * (j + 0.5), top + high + 18, str(j), size=12, fill=style.MUTED, anchor="middle"),
         ]
     return Picture(title, words, svg.card(top + high + 34, title, words, *shapes))
-
-
-def course_map(here: int = 0) -> Picture:
-    """The eleven notebooks as stops on a line, with the minutes each takes; the stop `here` is filled."""
-    if not 0 <= here < len(STEPS):
-        raise ValueError(f"here must be a notebook from 0 to {len(STEPS) - 1}, not {here}")
-    total = sum(minutes for _, minutes in STEPS)
-    more = sum(LATER)
-    title = f"Eleven notebooks, about {round((total + more) / 60)} hours with quizzes"
-    name, minutes = STEPS[here]
-    words = (
-        f"The notebooks run from 00 to {len(STEPS) - 1:02d} and take {total} minutes in all, and {more} more for quizzes and questions; you are at "
-        f"{here:02d}, {name}, {minutes} minutes."
-    )
-    top, pitch, rail, longest = 66.0, 34.0, 40.0, 130.0
-    scale = longest / max(minutes for _, minutes in STEPS)
-    start = svg.WIDTH - svg.MARGIN - longest - 34
-    shapes = [svg.line(rail, top, rail, top + pitch * (len(STEPS) - 1), stroke=style.RULE, width=4)]
-    for n, (name, minutes) in enumerate(STEPS):
-        y, now = top + pitch * n, n == here
-        shapes += [
-            svg.circle(rail, y, 13, fill=style.INK if now else style.PAPER, stroke=style.INK, stroke_width=1.6),
-            svg.text(
-                rail,
-                y + 4.5,
-                f"{n:02d}",
-                size=12.5,
-                anchor="middle",
-                bold=True,
-                fill=style.PAPER if now else style.INK,
-            ),
-            svg.text(rail + 26, y + 5, name, size=14.5, bold=now),
-            svg.rect(start, y - 5, minutes * scale, 10, fill=style.POSITIVE if now else style.NEUTRAL, radius=2),
-            svg.text(
-                start + minutes * scale + 6,
-                y + 4.5,
-                str(minutes),
-                size=12.5,
-                fill=style.INK if now else style.MUTED,
-            ),
-        ]
-    shapes.append(svg.text(start, top - 20, "minutes", size=12, fill=style.MUTED))
-    return Picture(title, words, svg.card(top + pitch * len(STEPS), title, words, *shapes))

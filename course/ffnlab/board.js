@@ -1,0 +1,276 @@
+// The board: controls over a picture whose marks can be pressed and dragged. What a figure is, Python says; here is only the hand.
+//
+// State: `at` {parameter: index of its stop}. A hand changes it, whoever draws answers with `shown` {at, html}: Python in a notebook,
+// pictures drawn before on a page. Marks of a picture: data-sets {parameter: value} is a button, data-drags {parameter: scale} a handle.
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+const PATIENCE = 1500; // milliseconds until a picture is missed
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** The index of the stop with that value, or the nearest number; `round` a circle, 359 degrees are near 0. */
+function nearest(control, value, round = false) {
+  const exact = control.stops.findIndex((stop) => same(stop.value, value));
+  if (exact >= 0 || typeof value !== "number") return exact;
+  const away = (stop) => (round ? Math.min(Math.abs(stop - value), 360 - Math.abs(stop - value)) : Math.abs(stop - value));
+  let best = -1;
+  control.stops.forEach(({ value: stop }, index) => {
+    if (typeof stop !== "number") return;
+    if (best < 0 || away(stop) < away(control.stops[best].value)) best = index;
+  });
+  return best;
+}
+
+/** The value of a parameter where the pointer is at {x, y}, in the picture's own units. The kinds are those of svg.Scale. */
+function valueAt(scale, { x, y }) {
+  if (scale.kind === "turn") {
+    const [cx, cy] = scale.centre;
+    return ((Math.atan2(cy - y, x - cx) * 180) / Math.PI + 360) % 360;
+  }
+  if (scale.kind === "blend") {
+    const [[ax, ay], [bx, by], [cx, cy]] = scale.corners;
+    const area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay);
+    const second = ((x - ax) * (cy - ay) - (cx - ax) * (y - ay)) / area;
+    const third = ((bx - ax) * (y - ay) - (x - ax) * (by - ay)) / area;
+    const logs = [1 - second - third, second, third].map((weight) => Math.log(Math.max(weight, 1e-3)));
+    return logs[scale.which] - (logs[0] + logs[1] + logs[2]) / 3;
+  }
+  const { places, values } = scale;
+  const place = scale.kind === "across" ? x : y;
+  let n = 1; // the hand is between the places n - 1 and n
+  while (n < places.length - 1 && (place - places[n]) * (places[n] - places[n - 1]) > 0) n++;
+  const [start, end, low, high] = [places[n - 1], places[n], values[n - 1], values[n]];
+  const share = clamp((place - start) / (end - start), 0, 1);
+  return scale.log ? low * (high / low) ** share : low + (high - low) * share;
+}
+
+/** What an arrow key does to a handle: the parameter, and by how many stops it moves. */
+function step(drags, key) {
+  const sideways = key === "ArrowLeft" || key === "ArrowRight";
+  if (!sideways && key !== "ArrowUp" && key !== "ArrowDown") return null;
+  const names = Object.keys(drags);
+  const fits = names.find((name) => drags[name].kind === (sideways ? "across" : "upright"));
+  const name = fits ?? (sideways ? names[0] : names[names.length - 1]);
+  const scale = drags[name];
+  let sign = key === "ArrowRight" || key === "ArrowUp" ? 1 : -1;
+  if (fits) {
+    const grows = (scale.values[1] - scale.values[0]) / (scale.places[1] - scale.places[0]) > 0;
+    if (grows === (scale.kind === "upright")) sign = -sign; // the page's y grows downwards
+  }
+  return [name, sign];
+}
+
+let boards = 0;
+
+function render({ model, el }) {
+  const prefix = `ffn-board-${++boards}`;
+  const controls = model.get("controls");
+  const byName = Object.fromEntries(controls.map((control) => [control.name, control]));
+  const picture = element("div", { class: "ffn-picture" });
+  const note = element("p", { class: "ffn-note", role: "status" });
+  const row = element("div", { class: "ffn-controls" });
+  const follow = []; // brings each control to where `at` says
+  const timers = new Set();
+  let waiting = 0;
+
+  const at = () => model.get("at");
+  const drawn = () => same(model.get("shown").at, at());
+
+  function move(changes) {
+    const next = { ...at() };
+    for (const [name, index] of Object.entries(changes)) {
+      const control = byName[name];
+      if (control && index >= 0) next[name] = clamp(index, 0, control.stops.length - 1);
+    }
+    if (same(next, at())) return;
+    model.set("at", next);
+    model.save_changes();
+    stand();
+    clearTimeout(waiting);
+    waiting = setTimeout(missed, PATIENCE);
+  }
+
+  function stand() {
+    for (const bring of follow) bring();
+  }
+
+  function missed() {
+    if (drawn()) return;
+    const kernel =
+      model.comm_live === false
+        ? "The kernel has ended, so the picture stays as it is. Run this cell again."
+        : "Python is busy or has stopped; the picture stays until it answers.";
+    note.textContent = model.get("missed") ?? kernel; // a web page, which has no Python, says it in its own words
+  }
+
+  function show() {
+    const marks = () => [...picture.querySelectorAll("[data-sets], [data-drags]")];
+    const before = marks();
+    const place = before.indexOf(document.activeElement);
+    picture.innerHTML = model.get("shown").html;
+    const now = marks();
+    for (const mark of now) dress(mark);
+    if (place >= 0) {
+      // The mark that had the focus stands at its place, even when it does something else now; or there are more marks, or fewer.
+      const same = now.length !== before.length && now.find((mark) => mark.dataset.key === before[place].dataset.key);
+      (same || now[place])?.focus({ preventScroll: true });
+    }
+    if (drawn()) {
+      clearTimeout(waiting);
+      note.textContent = "";
+    }
+  }
+
+  /** What a reader of the page, a keyboard and a screen reader need of a mark. */
+  function dress(mark) {
+    mark.setAttribute("data-lm-suppress-shortcuts", "true"); // else JupyterLab takes arrows and Enter
+    mark.setAttribute("tabindex", "0");
+    if (mark.dataset.drags) {
+      const names = Object.keys(JSON.parse(mark.dataset.drags));
+      const { name, stops } = byName[names[0]] ?? { stops: [] };
+      mark.dataset.key = `drags ${names}`;
+      mark.setAttribute("role", "slider");
+      mark.setAttribute("aria-valuemin", 0);
+      mark.setAttribute("aria-valuemax", stops.length - 1);
+      mark.setAttribute("aria-valuenow", at()[name] ?? 0);
+    } else {
+      const wanted = Object.entries(JSON.parse(mark.dataset.sets));
+      mark.dataset.key = mark.dataset.sets;
+      mark.setAttribute("role", "button");
+      const pressed = wanted.every(([name, value]) => byName[name] && nearest(byName[name], value) === at()[name]);
+      mark.setAttribute("aria-pressed", pressed);
+    }
+  }
+
+  const press = (mark) => {
+    const wanted = Object.entries(JSON.parse(mark.dataset.sets));
+    move(Object.fromEntries(wanted.map(([name, value]) => [name, byName[name] ? nearest(byName[name], value) : -1])));
+  };
+
+  picture.addEventListener("click", (event) => {
+    const mark = event.target.closest("[data-sets]");
+    if (mark) press(mark);
+  });
+
+  picture.addEventListener("keydown", (event) => {
+    const mark = event.target.closest("[data-sets], [data-drags]");
+    if (!mark) return;
+    if (mark.dataset.sets && (event.key === "Enter" || event.key === " ")) press(mark);
+    else if (mark.dataset.drags) {
+      const moved = step(JSON.parse(mark.dataset.drags), event.key);
+      if (!moved) return;
+      move({ [moved[0]]: at()[moved[0]] + moved[1] });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  let held = null;
+  picture.addEventListener("pointerdown", (event) => {
+    const mark = event.target.closest("[data-drags]");
+    if (!mark) return;
+    held = JSON.parse(mark.dataset.drags);
+    mark.focus({ preventScroll: true });
+    picture.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  picture.addEventListener("pointermove", (event) => {
+    const svg = picture.querySelector("svg");
+    if (!held || !svg) return;
+    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const entries = Object.entries(held).filter(([name]) => byName[name]);
+    const stop = ([name, scale]) => [name, nearest(byName[name], valueAt(scale, place), scale.kind === "turn")];
+    move(Object.fromEntries(entries.map(stop)));
+  });
+  for (const end of ["pointerup", "pointercancel"]) picture.addEventListener(end, () => (held = null));
+
+  // The controls, in Python's order.
+
+  function slider(control, id) {
+    const input = element("input", { type: "range", min: 0, max: control.stops.length - 1, step: 1, id });
+    const says = element("span", { class: "ffn-value", "aria-hidden": "true" }); // aria-valuetext says it
+    input.addEventListener("input", () => move({ [control.name]: Number(input.value) }));
+    follow.push(() => {
+      const { label } = control.stops[at()[control.name]];
+      input.value = at()[control.name];
+      input.setAttribute("aria-valuetext", label);
+      says.textContent = label;
+    });
+    const parts = [input, says];
+    if (control.kind === "play") parts.push(player(control));
+    return parts;
+  }
+
+  function player(control) {
+    const button = element("button", { type: "button", class: "ffn-play", "aria-label": `play: ${control.label}` }, "▶");
+    let timer = 0;
+    const stop = () => {
+      clearInterval(timer);
+      timers.delete(timer);
+      timer = 0;
+      button.textContent = "▶";
+      button.setAttribute("aria-label", `play: ${control.label}`);
+    };
+    const last = control.stops.length - 1;
+    button.addEventListener("click", () => {
+      if (timer) return stop();
+      if (at()[control.name] >= last) move({ [control.name]: 0 });
+      timer = setInterval(() => {
+        if (!drawn()) return; // no step before the last one is to be seen
+        move({ [control.name]: at()[control.name] + 1 });
+        if (at()[control.name] >= last) stop();
+      }, control.interval);
+      timers.add(timer);
+      button.textContent = "❚❚";
+      button.setAttribute("aria-label", `pause: ${control.label}`);
+    });
+    return button;
+  }
+
+  function choice(control, id) {
+    const options = control.stops.map((stop, index) => element("option", { value: index }, stop.label));
+    const select = element("select", { id }, ...options);
+    select.addEventListener("change", () => move({ [control.name]: Number(select.value) }));
+    follow.push(() => (select.value = at()[control.name]));
+    return [select];
+  }
+
+  function toggle(control, id) {
+    const box = element("input", { type: "checkbox", id });
+    box.addEventListener("change", () => move({ [control.name]: box.checked ? 1 : 0 }));
+    follow.push(() => (box.checked = at()[control.name] === 1));
+    return [box];
+  }
+
+  const makers = { slider, play: slider, choice, toggle };
+  for (const control of controls) {
+    if (!(control.kind in makers)) continue; // set by the picture's own marks
+    const id = `${prefix}-${control.name}`;
+    const label = element("label", { for: id }, control.label);
+    const parts = makers[control.kind](control, id);
+    for (const part of parts) part.setAttribute("data-lm-suppress-shortcuts", "true");
+    const order = control.kind === "toggle" ? [...parts, label] : [label, ...parts];
+    row.append(element("div", { class: `ffn-control ffn-${control.kind}` }, ...order));
+  }
+
+  el.append(element("div", { class: "ffn-board", "data-lm-suppress-shortcuts": "true" }, row, picture, note));
+  stand();
+  show();
+  model.on("change:shown", show);
+  model.on("change:at", stand);
+  model.on("comm_live_update", () => model.comm_live === false && missed());
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+    clearTimeout(waiting);
+    model.off("change:shown", show);
+    model.off("change:at", stand);
+  };
+}
+
+export default { render };

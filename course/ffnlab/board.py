@@ -1,0 +1,40 @@
+"""The board: one widget that shows a picture under its controls, and lets its marks be pressed and dragged. Made by `controls.show` alone.
+
+The hand is in board.js, which plays the same figures on a web page without Python. A notebook that only grades never pays for this import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+HERE = Path(__file__).parent
+
+
+class Board(anywidget.AnyWidget):
+    """Controls over a picture.
+
+    controls: as `controls.described` tells them. at: {parameter: index of its stop}, moved by a hand. shown: {"at", "html"}, the last
+    picture and what it was drawn for; a hand that is quicker than the drawing skips the pictures between.
+    """
+
+    _esm = HERE / "board.js"
+    _css = HERE / "board.css"
+    controls: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    at: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
+    shown: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self, controls: Sequence[dict[str, Any]], at: dict[str, int], shown: str, draw: Callable[[dict[str, int]], str]
+    ) -> None:
+        """shown: the HTML at the start. draw: the HTML for any `at`; it must not raise."""
+        super().__init__(controls=list(controls), at=at, shown={"at": at, "html": shown})
+        self._draw = draw
+        self.observe(self._moved, names="at")
+
+    def _moved(self, change: dict[str, Any]) -> None:
+        self.shown = {"at": change["new"], "html": self._draw(change["new"])}

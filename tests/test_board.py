@@ -1,0 +1,323 @@
+"""The board in a real browser: marks are pressed, tapped, dragged and reached with the keyboard; the last picture stays when nobody draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from conftest import needs_chromium
+from lab import browser
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from ffnlab import controls, svg
+from ffnlab.figures import feed_forward
+from ffnlab.picture import Picture
+
+pytestmark = needs_chromium
+HERE = "http://board.test"
+FAR = "a plane too far"
+COURSE = Path(__file__).resolve().parent.parent / "course" / "ffnlab"
+# What stands in for a kernel: `answer` is Python's, and slow or dead when a test says so.
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>boards</title><link rel="stylesheet" href="/board.css"><div class="board"></div><div class="board"></div>
+<script type="module">
+import board from "/board.js";
+window.asked = []; window.slow = 0; window.models = [];
+for (const [index, el] of document.querySelectorAll(".board").entries()) {
+  const data = structuredClone(window.data[index]), heard = {};
+  const set = (name, value) => { data[name] = value; (heard["change:" + name] ?? []).forEach((tell) => tell()); };
+  let busy = false, wanted = null;
+  const model = { comm_live: true, get: (name) => data[name], set,
+    on: (name, tell) => (heard[name] ??= []).push(tell), off() {},
+    end() { model.comm_live = false; (heard["comm_live_update"] ?? []).forEach((tell) => tell()); },
+    async save_changes() {
+      wanted = data.at;
+      if (busy || !model.comm_live) return;
+      busy = true;
+      while (wanted) {
+        const at = wanted; wanted = null; window.asked.push(at);
+        await new Promise((done) => setTimeout(done, window.slow));
+        if (!model.comm_live) break;
+        set("shown", { at, html: await window.answer(index, at) });
+      }
+      busy = false;
+    } };
+  window.models.push(model);
+  board.render({ model, el });
+}
+</script></html>"""
+
+
+BENDS = (400.0, 500.0, 520.0)  # where a knob on an uneven way stands for 0, 1 and 2
+
+
+def plane(x: float = 0.0, y: float = 1.0, angle: float = 0.0, chosen: str = "none", uneven: float = 0.0) -> Picture:
+    """A knob on a plane, one on a circle, one on an uneven way, and boxes to press."""
+    if chosen == FAR:
+        raise ValueError("there is no such plane")
+    across, upright = svg.across((100, 300), (-2.0, 2.0)), svg.upright((250, 50), (0.01, 100.0), log=True)
+    knob = svg.handle(
+        100 + (x + 2) * 50, 150, drags={"x": across, "y": upright}, name="the point", says=f"{x:g} and {y:g}"
+    )
+    pointer = svg.handle(
+        500, 150, drags={"angle": svg.turn((450, 150))}, name="the direction", says=f"{angle:g} degrees"
+    )
+    last = svg.handle(
+        float(np.interp(uneven, (0, 1, 2), BENDS)),
+        240,
+        drags={"uneven": svg.across(BENDS, (0, 1, 2))},
+        name="the uneven way",
+        says=f"{uneven:g}",
+    )
+    boxes = [
+        svg.button(svg.rect(50 + 80 * n, 300, 60, 40, fill="#ccc"), sets={"chosen": word}, name=f"choose {word}")
+        for n, word in enumerate(("none", "one", "two"))
+    ]
+    other = "none" if chosen == "two" else "two"
+    boxes.append(svg.button(svg.rect(300, 300, 60, 40, fill="#ccc"), sets={"chosen": other}, name=f"turn to {other}"))
+    if chosen == "one":
+        boxes.insert(0, svg.button(svg.rect(400, 300, 60, 40, fill="#ccc"), sets={"x": 2.0}, name="x is 2"))
+    words = f"x is {x:g}, y is {y:g}, the angle is {angle:g}, chosen is {chosen}, the way is at {uneven:g}."
+    return Picture("A plane", words, svg.card(360, "A plane", words, knob, pointer, last, *boxes))
+
+
+FIGURES = [
+    controls.Figure(
+        plane,
+        {
+            "x": controls.slider("x", -2.0, 2.0, 0.5, 0.0),
+            "y": controls.free("y", [0.01, 0.1, 1.0, 10.0, 100.0], 1.0),
+            "angle": controls.play("angle", 0, 315, 45, 0, interval=40),
+            "chosen": controls.choice("chosen", ["none", "one", "two", FAR], "none"),
+            "uneven": controls.free("uneven", [0.0, 0.5, 1.0, 1.5, 2.0], 0.0),
+        },
+    ),
+    controls.Figure(
+        feed_forward.trace,
+        {
+            "position": controls.steps("token", [(f"{i} {word}", i) for i, word in enumerate(feed_forward.TOKENS)], 1),
+            "permute": controls.toggle("permute tokens"),
+        },
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+def opened(chromium: Browser, **options: Any) -> Page:
+    page = chromium.new_page(**options)
+    page.set_default_timeout(10_000)
+
+    def answer(route: Route) -> None:
+        name = route.request.url.removeprefix(f"{HERE}/")
+        if name in ("board.js", "board.css"):
+            route.fulfill(path=COURSE / name)
+        else:
+            route.fulfill(body=PAGE, content_type="text/html")
+
+    page.route(f"{HERE}/**", answer)
+    page.expose_function("answer", lambda index, at: FIGURES[index].html(at))
+    data = [
+        {"controls": f.described(), "at": f.start, "shown": {"at": f.start, "html": f.html(f.start)}} for f in FIGURES
+    ]
+    page.add_init_script(f"window.data = {json.dumps(data)}")
+    page.goto(f"{HERE}/")
+    page.locator(".ffn-picture svg").nth(1).wait_for()
+    return page
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    page = opened(chromium, viewport={"width": 900, "height": 1500})
+    yield page
+    page.close()
+
+
+def board(page: Page, index: int = 0) -> Locator:
+    return page.locator(".ffn-board").nth(index)
+
+
+def says(page: Page, words: str, index: int = 0) -> None:
+    expect(board(page, index).locator("figcaption")).to_contain_text(words)
+
+
+def at(page: Page, index: int = 0) -> dict[str, int]:
+    found: dict[str, int] = page.evaluate(f"window.models[{index}].get('at')")
+    return found
+
+
+def test_every_control_moves_the_picture(page: Page) -> None:
+    one = board(page)
+    one.get_by_label("x", exact=True).fill("8")
+    says(page, "x is 2,")
+    one.get_by_label("chosen").select_option("two")
+    says(page, "chosen is two")
+    board(page, 1).get_by_label("permute tokens").check()
+    says(page, "The sentence is shuffled", 1)
+    says(page, "x is 2,")  # two figures on a page are two
+
+
+def test_a_mark_is_pressed_with_the_mouse_and_with_the_keyboard(page: Page) -> None:
+    one = board(page)
+    two = one.get_by_role("button", name="choose two")
+    two.click()
+    says(page, "chosen is two")
+    expect(two).to_have_attribute("aria-pressed", "true")
+    expect(one.get_by_label("chosen", exact=True)).to_have_value("2")  # the control is moved along
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    says(page, "chosen is one")
+    page.keyboard.press("Tab")
+    page.keyboard.press(" ")
+    says(page, "chosen is two")
+    expect(two).to_be_focused()  # though the picture was drawn anew
+    board(page, 1).get_by_role("button", name="token 7, dog").click()
+    says(page, "“dog”", 1)
+
+
+def test_the_focus_stays_at_a_mark_that_does_something_else_when_it_was_pressed(page: Page) -> None:
+    one = board(page)
+    one.get_by_role("button", name="turn to two").focus()
+    page.keyboard.press("Enter")
+    says(page, "chosen is two")
+    expect(one.get_by_role("button", name="turn to none")).to_be_focused()
+    page.keyboard.press("Enter")
+    says(page, "chosen is none")
+    one.get_by_role("button", name="choose one").focus()
+    page.keyboard.press("Enter")
+    says(page, "chosen is one")  # with one mark more in front of the others
+    expect(one.get_by_role("button", name="choose one")).to_be_focused()
+
+
+def test_a_mark_is_tapped_on_a_phone(chromium: Browser) -> None:
+    page = opened(chromium, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    board(page).get_by_role("button", name="choose one").tap()
+    says(page, "chosen is one")
+    knob = board(page).get_by_role("slider", name="the point")
+    box = knob.bounding_box()
+    assert box and box["width"] >= 24 and box["height"] >= 24, "room for a finger"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
+
+
+def drag(page: Page, knob: Locator, dx: float, dy: float, steps: int = 5) -> None:
+    """Drag by so many of the card's own units."""
+    zoom = page.evaluate("document.querySelector('.ffn-picture svg').getScreenCTM().a")
+    box = knob.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx * zoom, y + dy * zoom, steps=steps)
+    page.mouse.up()
+
+
+def test_a_handle_follows_the_hand_in_both_directions(page: Page) -> None:
+    drag(page, board(page).get_by_role("slider", name="the point"), 50, -50)
+    says(page, "x is 1, y is 10,")
+    drag(page, board(page).get_by_role("slider", name="the point"), -900, 900)
+    says(page, "x is -2, y is 0.01,")  # no further than its ends
+    drag(page, board(page).get_by_role("slider", name="the direction"), -50, -50)
+    says(page, "the angle is 90")
+    page.mouse.move(10, 10)
+    assert at(page)["angle"] == 2, "nothing follows a hand that has let go"
+
+
+def test_a_handle_goes_once_round_a_circle(page: Page) -> None:
+    knob = board(page).get_by_role("slider", name="the direction")
+    drag(page, knob, -20, 30)
+    says(page, "the angle is 315")
+    drag(page, knob, 0, 10)
+    says(page, "the angle is 0")  # and not 315 again, though 349 is a number near it
+
+
+def test_a_handle_stays_under_the_hand_on_an_uneven_way(page: Page) -> None:
+    knob = board(page).get_by_role("slider", name="the uneven way")
+    drag(page, knob, 50, 0)
+    says(page, "the way is at 0.5")
+    drag(page, knob, 60, 0)
+    says(page, "the way is at 1.5")
+    knob.focus()
+    page.keyboard.press("ArrowLeft")
+    says(page, "the way is at 1.")
+
+
+def test_a_handle_moves_with_the_arrow_keys(page: Page) -> None:
+    knob = board(page).get_by_role("slider", name="the point")
+    knob.focus()
+    page.keyboard.press("ArrowRight")
+    says(page, "x is 0.5, y is 1,")
+    page.keyboard.press("ArrowUp")
+    says(page, "x is 0.5, y is 10,")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    says(page, "x is 0.5, y is 0.1,")
+    expect(knob).to_have_attribute("aria-valuenow", "5")
+    expect(knob).to_have_attribute("aria-valuetext", "0.5 and 0.1")
+
+
+def test_no_key_or_focus_is_left_to_jupyterlab(page: Page) -> None:
+    page.evaluate("window.leaked = []; document.addEventListener('keydown', (e) => window.leaked.push(e.key))")
+    board(page).get_by_role("slider", name="the point").focus()
+    page.keyboard.press("ArrowRight")
+    board(page).get_by_role("button", name="choose one").focus()
+    page.keyboard.press("Enter")
+    says(page, "chosen is one")
+    assert page.evaluate("window.leaked") == []
+    for element in page.locator(".ffn-board").locator("input, select, button, [tabindex]").all():
+        expect(element).to_have_attribute("data-lm-suppress-shortcuts", "true")
+
+
+def test_pictures_between_are_left_out_when_the_hand_is_quicker(page: Page) -> None:
+    page.evaluate("window.slow = 1500")
+    drag(page, board(page).get_by_role("slider", name="the point"), 100, 0, steps=40)
+    says(page, "x is 2,")
+    asked = page.evaluate("window.asked.length")
+    assert 2 <= asked <= 3, "the first, and the last that was wanted"
+
+
+def test_play_shows_every_step_and_can_be_stopped(page: Page) -> None:
+    page.evaluate("""() => { window.seen = [];
+      new MutationObserver(() => window.seen.push(+document.querySelector('figcaption').textContent.match(/angle is (\\d+)/)[1]))
+        .observe(document.querySelector('.ffn-picture'), { childList: true }) }""")
+    board(page).get_by_role("button", name="play: angle").click()
+    says(page, "the angle is 315")
+    assert page.evaluate("window.seen") == [45, 90, 135, 180, 225, 270, 315]
+    button = board(page).get_by_role("button", name="play: angle")
+    button.click()  # begins anew
+    board(page).get_by_role("button", name="pause: angle").click()
+    stopped = at(page)["angle"]
+    page.wait_for_timeout(200)
+    assert at(page)["angle"] == stopped < 7
+
+
+def test_a_busy_kernel_and_a_dead_one_leave_the_picture_and_say_so(page: Page) -> None:
+    note = board(page).locator(".ffn-note")
+    page.evaluate("window.slow = 2500")
+    board(page).get_by_role("button", name="choose one").click()
+    expect(note).to_contain_text("Python is busy")
+    says(page, "chosen is none")
+    says(page, "chosen is one")
+    expect(note).to_be_empty()
+    page.evaluate("window.models[0].end()")
+    board(page).get_by_role("button", name="choose two").click()
+    expect(note).to_contain_text("The kernel has ended")
+    says(page, "chosen is one")
+
+
+def test_a_figure_that_raises_says_so_and_goes_on(page: Page) -> None:
+    board(page).get_by_label("chosen", exact=True).select_option(FAR)
+    expect(board(page).get_by_role("alert")).to_contain_text("This figure could not be drawn: there is no such plane")
+    board(page).get_by_label("chosen", exact=True).select_option("one")
+    says(page, "chosen is one")
