@@ -33,12 +33,12 @@ PARTS: dict[str, type[nn.Module]] = {"relu": FFN, "swiglu": SwiGLU, "moe": MoE}
 class Compared(nn.Module):
     """A pre-norm block with the feed-forward part of PARTS that `kind` names, of the given width, or with none."""
 
-    def __init__(self, kind: str, width: int) -> None:
+    def __init__(self, kind: str, width: int, d_model: int = D_MODEL, n_heads: int = N_HEADS) -> None:
         super().__init__()
-        self.before = nn.LayerNorm(D_MODEL)
-        self.attend = nn.MultiheadAttention(D_MODEL, N_HEADS, batch_first=True, bias=False)
-        self.between = nn.LayerNorm(D_MODEL) if kind in PARTS else None
-        self.part = PARTS[kind](D_MODEL, width) if kind in PARTS else None
+        self.before = nn.LayerNorm(d_model)
+        self.attend = nn.MultiheadAttention(d_model, n_heads, batch_first=True, bias=False)
+        self.between = nn.LayerNorm(d_model) if kind in PARTS else None
+        self.part = PARTS[kind](d_model, width) if kind in PARTS else None
         self.aux_loss: torch.Tensor | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

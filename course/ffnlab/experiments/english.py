@@ -1,0 +1,230 @@
+"""Notebook 10's last step: two blocks learn English from the prose that every CPython carries, `pydoc_data.topics`, and write some.
+
+The notebook trains the student's own blocks with `learn` and lets them `write`. `python -m ffnlab.experiments.english` compares the four kinds
+of feed-forward part on text that they have not seen, at equal total and at equal active parameters, from five seeds, and writes english.json
+beside this file: about ten minutes of one core.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.experiments import read
+from ffnlab.experiments.capstone import EXPERTS, TOP_K, Compared
+from ffnlab.tasks import BALANCE
+from ffnlab.train import bar
+
+STORED = Path(__file__).with_suffix(".json")
+D_MODEL, N_HEADS, LONGEST, BATCH, STEPS, LEARNING_RATE = 64, 4, 64, 16, 400, 0.01
+WORDS = 2000  # words with a number of their own; others are spelt
+SEEDS = (0, 1, 2, 3, 4)
+SHORT = 60  # the steps of a run that a test can repeat
+# What is compared: blocks, and the feed-forward part with its width. About 33,000 parameters in it where it is to be equal.
+MODELS: dict[str, tuple[int, str, int]] = {
+    "none": (2, "none", 0),
+    "none, 6 blocks": (6, "none", 0),
+    "relu": (2, "relu", 256),
+    "swiglu": (2, "swiglu", 171),
+    "moe, equal total": (2, "moe", 42),
+    "moe, equal active": (2, "moe", 85),
+}
+_PLAIN = str.maketrans({"’": "'", "‘": "'", "“": None, "”": None, '"': None, "*": None, "—": "-", "–": "-", "…": "..."})  # fmt: skip
+_PIECE = re.compile(r" ?[A-Za-z]+| ?[^A-Za-z]")
+
+
+@cache
+def paragraphs() -> list[str]:
+    """The prose among Python's help topics, each paragraph once: no grammar, no code, no tables."""
+    from pydoc_data.topics import topics
+
+    found: dict[str, None] = {}
+    for name in sorted(topics):
+        for block in topics[name].translate(_PLAIN).split("\n\n"):
+            line = " ".join(block.split())
+            code = re.search(r"[={}<>|]|[^\x20-\x7e]", line)
+            if len(line) >= 60 and line[0].isupper() and line[-1] in ".:" and not code:
+                found[line] = None
+    return list(found)
+
+
+class Text(NamedTuple):
+    """pieces: what one token can be, words with the space before them, and single characters. train and held_out: their numbers, one
+    long text each, with a line break behind each paragraph. characters: how long the held-out text is."""
+
+    pieces: tuple[str, ...]
+    number: dict[str, int]
+    train: torch.Tensor
+    held_out: torch.Tensor
+    characters: int
+
+
+@cache
+def text() -> Text:
+    """The prose as tokens; every tenth paragraph is held out."""
+    every = [paragraph + "\n" for paragraph in paragraphs()]
+    kept, held = ("".join(p for n, p in enumerate(every) if (n % 10 == 9) == out) for out in (False, True))
+    count = Counter(_PIECE.findall(kept))
+    saved = sorted(count, key=lambda piece: (-count[piece] * (len(piece) - 1), piece))[:WORDS]
+    pieces = (
+        *sorted({character for paragraph in every for character in paragraph}),
+        *sorted(p for p in saved if len(p) > 1),
+    )
+    number = {piece: n for n, piece in enumerate(pieces)}
+    train, held_out = (torch.tensor(_numbers(words, number)) for words in (kept, held))
+    return Text(pieces, number, train, held_out, len(held))
+
+
+def _numbers(words: str, number: dict[str, int]) -> list[int]:
+    return [n for piece in _PIECE.findall(words) for n in _spelt(piece, number)]
+
+
+def _spelt(piece: str, number: dict[str, int]) -> list[int]:
+    return [number[piece]] if piece in number else [number[letter] for letter in piece if letter in number]
+
+
+class Writer(nn.Module):
+    """Embeddings of tokens and places, some blocks [B, T, d_model] -> [B, T, d_model], a norm, and scores for the next token."""
+
+    def __init__(self, blocks: Iterable[nn.Module]) -> None:
+        super().__init__()
+        count = len(text().pieces)
+        self.tokens, self.places = nn.Embedding(count, D_MODEL), nn.Embedding(LONGEST, D_MODEL)
+        self.blocks, self.norm = nn.ModuleList(blocks), nn.LayerNorm(D_MODEL)
+        self.scores = nn.Linear(D_MODEL, count, bias=False)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [B, T] -> [B, T, V]
+        x = self.tokens(tokens) + self.places.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        scores: torch.Tensor = self.scores(self.norm(x))
+        return scores
+
+
+def learn(model: Writer, steps: int = STEPS, seed: int = 0, label: str = "") -> float:
+    """Trains on pieces of the text that begin anywhere, with Adam; under a progress bar if there is a label.
+
+    A block's balance loss, its attribute aux_loss, counts with the factor 0.01. Returns the loss on the held-out text, `bits(model)`.
+    """
+    chance, source = torch.Generator().manual_seed(seed), text().train
+    optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps, pct_start=0.1)
+    window = torch.arange(LONGEST + 1)
+    for _ in bar(steps, label) if label else range(steps):
+        batch = source[torch.randint(len(source) - LONGEST, (BATCH, 1), generator=chance) + window]  # [B, T + 1]
+        loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+        for block in model.blocks:
+            aux = getattr(block, "aux_loss", None)
+            loss = loss if aux is None else loss + BALANCE * aux
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        schedule.step()
+    return bits(model.eval())
+
+
+@torch.no_grad()
+def bits(model: Writer) -> float:
+    """How many bits a character of the held-out text costs: what a perfect compressor would need that asks this model."""
+    source, losses = text().held_out, 0.0
+    rows = (len(source) - 1) // LONGEST
+    inputs, targets = (source[shift : shift + rows * LONGEST].reshape(rows, LONGEST) for shift in (0, 1))
+    for start in range(0, rows, BATCH):
+        part = slice(start, start + BATCH)
+        losses += F.cross_entropy(model(inputs[part]).flatten(0, 1), targets[part].flatten(), reduction="sum").item()
+    characters = text().characters * rows * LONGEST / len(source)  # the last, shorter piece is left out
+    return losses / math.log(2) / characters
+
+
+@torch.no_grad()
+def write(model: Writer, prompt: str, temperature: float = 0.8, seed: int = 0, tokens: int = 80) -> str:
+    """The prompt and what the model writes after it, one token at a time.
+
+    temperature: scores are divided by it before the softmax; 0 takes the most probable token. Characters that the text does not have
+    are left out of the prompt. Raises ValueError for a negative temperature, or a prompt without anything to go on from.
+    """
+    if temperature < 0:
+        raise ValueError(f"the temperature must be 0 or more, not {temperature}")
+    said = _numbers(prompt, text().number)
+    if not said:
+        raise ValueError("the prompt needs at least one letter")
+    chance = torch.Generator().manual_seed(seed)
+    for _ in range(tokens):
+        scores = model(torch.tensor([said[-LONGEST:]]))[0, -1]
+        best = (
+            scores.argmax()
+            if not temperature
+            else torch.multinomial((scores / temperature).softmax(0), 1, generator=chance)
+        )
+        said.append(int(best))
+    return "".join(text().pieces[n] for n in said)
+
+
+def blocks(name: str) -> list[nn.Module]:
+    """Fresh blocks of one of MODELS."""
+    number, kind, width = MODELS[name]
+    return [Compared(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
+
+
+def counts(name: str) -> dict[str, int]:
+    """Parameters of the blocks, in total and active for one token."""
+    number, kind, width = MODELS[name]
+    total = sum(p.numel() for block in blocks(name) for p in block.parameters())
+    idle = 3 * D_MODEL * width * (EXPERTS - TOP_K) * number if kind == "moe" else 0
+    return {"total": total, "active": total - idle}
+
+
+def run(name: str, seed: int, steps: int = STEPS) -> float:
+    """The held-out loss of one model, in bits per character."""
+    torch.manual_seed(seed)
+    return learn(Writer(blocks(name)), steps, seed)
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    found, seconds = {}, {}
+    for name in MODELS:
+        begun = time.process_time()
+        found[name] = [round(run(name, seed), 4) for seed in SEEDS]
+        seconds[name] = round((time.process_time() - begun) / len(SEEDS), 1)
+        print(
+            f"{name:18} {counts(name)} bits per character {found[name]}, {seconds[name]} CPU seconds each", flush=True
+        )
+    settings = {
+        "d_model": D_MODEL,
+        "n_heads": N_HEADS,
+        "steps": STEPS,
+        "tokens a step": BATCH * LONGEST,
+        "seeds": SEEDS,
+    }
+    about = {
+        "made by": "python -m ffnlab.experiments.english",
+        "settings": settings,
+        "characters": sum(map(len, paragraphs())),
+        "torch": torch.__version__.partition("+")[0],
+        "counts": {name: counts(name) for name in MODELS},
+        "CPU seconds": seconds,
+        "bits per character": found,
+        f"bits after {SHORT} steps of seed 0": {name: round(run(name, 0, SHORT), 4) for name in MODELS},
+    }
+    STORED.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
