@@ -1,4 +1,4 @@
-"""What a student has earned so far: a small file beside the notebooks, never part of a submission, and the table `progress()` makes of it."""
+"""What a student has earned and guessed so far: two small files beside the notebooks, never part of a submission, and the table `progress()` makes of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 from IPython.display import display
 
-from ffnlab import exercises
+from ffnlab import exercises, predictions
 from ffnlab.panel import MARKS, Panel, box
 from ffnlab.verdict import Outcome, Verdict
 
 FILE = ".progress.json"
+GUESSES = ".predictions.json"
 
 
 def folder() -> Path | None:
@@ -33,21 +34,50 @@ def keep(verdict: Verdict) -> None:
     if kept.get(verdict.exercise) == now:
         return
     kept[verdict.exercise] = now
-    try:
-        draft = course / f"{FILE}.{os.getpid()}"
-        draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        draft.replace(course / FILE)
-    except OSError:
-        return
+    _write(course / FILE, kept)
 
 
 def read(course: Path) -> dict[str, Any]:
     """What is kept; nothing where the file is missing or broken."""
+    return _read(course / FILE)
+
+
+def guess(name: str) -> Any:
+    """What was guessed for the prediction called `name`; None where nothing is kept."""
+    course = folder()
+    return _read(course / GUESSES).get(name, {}).get("guess") if course else None
+
+
+def keep_guess(name: str, guessed: str | float, right: bool) -> None:
+    """Keep the first guess of a prediction, if this is a course's folder that can be written."""
+    course = folder()
+    kept = _read(course / GUESSES) if course else {}
+    if course and name not in kept:
+        _write(course / GUESSES, kept | {name: {"guess": guessed, "right": right}})
+
+
+def intuition(course: Path) -> tuple[int, int]:
+    """How many predictions of the course were right, and how many were made."""
+    known = predictions.every()
+    made = [entry for name, entry in _read(course / GUESSES).items() if name in known]
+    return sum(entry.get("right") is True for entry in made), len(made)
+
+
+def _read(file: Path) -> dict[str, Any]:
     try:
-        kept = json.loads((course / FILE).read_text(encoding="utf-8"))
+        kept = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return {k: v for k, v in kept.items() if isinstance(v, dict)} if isinstance(kept, dict) else {}
+
+
+def _write(file: Path, kept: dict[str, Any]) -> None:
+    try:
+        draft = file.with_name(f"{file.name}.{os.getpid()}")
+        draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        draft.replace(file)
+    except OSError:
+        return
 
 
 def progress(notebook: str | None = None) -> None:
@@ -90,6 +120,9 @@ def progress(notebook: str | None = None) -> None:
         if course
         else "Nothing is kept here: this notebook does not lie in the course's folder."
     )
+    right, made = intuition(course) if course else (0, 0)
+    if made:
+        note += f" Your intuition was right in {right} of {made} prediction{'' if made == 1 else 's'}: no points, only for you."
     body = (
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
         f'<div style="color:#5b6472;margin-top:.3em">{note}</div>'

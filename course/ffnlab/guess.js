@@ -1,0 +1,137 @@
+// One prediction: a question, options as buttons or a slider, and what is so, which opens after the guess. No build step, nothing loaded from outside.
+
+const STYLE = `
+.ffnlab-guess{border-left:5px solid #1f4e8c;background:#f3f6fb;color:#1c2430;padding:.7em 1em .8em;margin:.35em 0;border-radius:0 6px 6px 0;
+  max-width:46em;font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;box-sizing:border-box}
+.ffnlab-guess .head{color:#1f4e8c;font-weight:600;letter-spacing:.01em}
+.ffnlab-guess p{margin:.3em 0}
+.ffnlab-guess code{background:rgba(0,0,0,.06);color:inherit;padding:0 .25em;border-radius:3px;font-size:.93em}
+.ffnlab-guess .options{display:flex;flex-wrap:wrap;gap:.45em;margin-top:.55em;align-items:center}
+.ffnlab-guess button{font:inherit;color:#1c2430;background:#fff;border:1.5px solid #8fa3bf;border-radius:6px;padding:.3em .85em;text-align:left;cursor:pointer}
+.ffnlab-guess button:hover:enabled{border-color:#1f4e8c;background:#e6eefa}
+.ffnlab-guess button:focus-visible,.ffnlab-guess input:focus-visible{outline:3px solid #f0a830;outline-offset:1px}
+.ffnlab-guess button:disabled{cursor:default;color:#4b5566;background:transparent;border-color:#c9d2de}
+.ffnlab-guess button.right{border-color:#0b7a53;color:#0b7a53;background:#eef8f3;font-weight:600}
+.ffnlab-guess button.missed{border-color:#b3470b;color:#b3470b;background:#fdf4ec}
+.ffnlab-guess input{flex:1 1 14em;max-width:24em;accent-color:#1f4e8c}
+.ffnlab-guess output{min-width:4.5em;font-weight:600;font-variant-numeric:tabular-nums}
+.ffnlab-guess .after{margin-top:.7em;padding-top:.55em;border-top:1px solid #cfd8e6;outline:none}
+.ffnlab-guess .said{font-weight:600}
+.ffnlab-guess ul,.ffnlab-guess ol{margin:.3em 0;padding-left:1.4em}
+.ffnlab-guess table{border-collapse:collapse;margin:.5em 0}
+.ffnlab-guess th,.ffnlab-guess td{padding:.15em .8em .15em 0;text-align:left;color:inherit;background:none;border:0}
+.ffnlab-guess th{border-bottom:1px solid #cfd8e6;font-weight:600}
+`;
+const QUIET = "data-lm-suppress-shortcuts"; // JupyterLab leaves the keys to an element that says so
+
+function element(name, className, text) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function render({ model, el }) {
+  const slider = model.get("slider");
+  const isNumber = "low" in slider;
+  const words = (value) => (isNumber ? `${value}`.replace("-", "\u2212") + slider.unit : value);
+
+  const box = element("div", "ffnlab-guess");
+  const question = element("div", "question");
+  question.innerHTML = model.get("question"); // the course's own words
+  const answers = element("div", "options");
+  answers.setAttribute("role", "group");
+  answers.setAttribute("aria-label", "Your prediction");
+  answers.setAttribute(QUIET, "true");
+  const after = element("div", "after");
+  after.tabIndex = -1;
+  after.setAttribute("role", "status");
+  box.append(element("style", "", STYLE), element("div", "head", "Predict"), question, answers, after);
+
+  const buttons = [];
+  let range;
+  if (isNumber) {
+    range = element("input");
+    const shown = element("output", "");
+    const done = element("button", "", "This is my guess");
+    Object.assign(range, { type: "range", min: slider.low, max: slider.high, step: slider.step });
+    const decimals = (`${slider.step}`.split(".")[1] || "").length;
+    const middle = slider.low + Math.round((slider.high - slider.low) / 2 / slider.step) * slider.step;
+    range.value = model.get("guess") ?? middle.toFixed(decimals);
+    range.setAttribute("aria-label", "Your guess");
+    const tell = () => {
+      shown.textContent = words(Number(range.value));
+      range.setAttribute("aria-valuetext", shown.textContent);
+    };
+    range.addEventListener("input", tell);
+    tell();
+    done.addEventListener("click", () => choose(Number(range.value)));
+    buttons.push(done);
+    answers.append(range, shown, done);
+  } else {
+    for (const option of model.get("options")) {
+      const button = element("button", "", option);
+      button.addEventListener("click", () => choose(option));
+      buttons.push(button);
+    }
+    answers.append(...buttons);
+  }
+  for (const one of [range, ...buttons]) {
+    if (!one) continue;
+    if (one.tagName === "BUTTON") one.type = "button";
+    one.setAttribute(QUIET, "true");
+    one.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+  if (!isNumber) {
+    answers.addEventListener("keydown", (event) => move(event), true);
+  }
+
+  function move(event) {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const at = buttons.indexOf(document.activeElement);
+    if (!by || at < 0) return;
+    event.preventDefault();
+    buttons[(at + by + buttons.length) % buttons.length].focus();
+  }
+
+  function choose(guess) {
+    if (model.get("guess") !== null) return; // the first guess is the one that counts
+    model.set("guess", guess);
+    model.save_changes();
+    show();
+    after.focus({ preventScroll: true });
+  }
+
+  function show() {
+    const guess = model.get("guess");
+    after.hidden = guess === null;
+    if (guess === null || after.childNodes.length) return;
+    const right = model.get("right");
+    const hit = isNumber ? Math.abs(guess - right) <= model.get("within") : guess === right;
+    for (const button of buttons) {
+      button.disabled = true;
+      if (isNumber) continue;
+      if (button.textContent === right) button.classList.add("right");
+      else if (button.textContent === guess) button.classList.add("missed");
+    }
+    if (range) {
+      range.disabled = true;
+      buttons[0].hidden = true;
+    }
+    const close = hit && guess !== right;
+    const quoted = (value) => (isNumber ? words(value) : `“${value}”`);
+    const said = hit && !close ? `✔ You said ${quoted(guess)}, and so it is.`
+      : `${close ? "✔" : "○"} You said ${quoted(guess)}; it is ${quoted(right)}${close ? ", which is close enough" : ""}.`;
+    after.append(element("div", "said", said));
+    const why = element("div", "why");
+    why.innerHTML = model.get("explanation"); // the course's own words
+    after.append(why);
+  }
+
+  model.on("change:guess", show);
+  show();
+  el.append(box);
+  return () => model.off("change:guess", show);
+}
+
+export default { render };

@@ -1,0 +1,321 @@
+"""Predictions: each is asked once, with the answer out of sight; guesses are kept, counted, and never needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from conftest import ROOT
+from torch import nn
+
+from autograder.authoring.build import notebook_of
+from ffnlab import atlas, guessing, predictions, reading, record, world
+from ffnlab.experiments import capstone as stored_capstone
+from ffnlab.experiments import english as stored_english
+from ffnlab.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
+from ffnlab.predictions import Prediction
+
+NOTEBOOKS = list(predictions.NOTEBOOKS)
+ASKED = re.compile(r'^predict\("(\w+)"\)$', re.M)
+GPT3 = atlas.find("GPT-3 175B")
+FIRST_PLAY = 150  # words of text before something to play with
+EVERY = [(notebook, name) for notebook in NOTEBOOKS for name in predictions.of_notebook(notebook)]
+
+
+def words_of(text: str) -> str:
+    """Letters and digits alone, so that no line break and no star hides a sentence."""
+    return " ".join(re.findall(r"\w+", text))
+
+
+def said(notebook: str) -> str:
+    """What the text cells of a notebook say."""
+    return words_of("\n".join(cell.source for cell in notebook_of(notebook).cells if cell.cell_type == "markdown"))
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course's folder, worked in from notebook 02."""
+    for name in ("00_start_here", "02_feed_forward"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "02_feed_forward")
+    return tmp_path
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What cells display."""
+    seen: list[Any] = []
+    for module in (guessing, record):
+        monkeypatch.setattr(module, "display", lambda data, raw=False: seen.append(data))
+    return seen
+
+
+# The questions
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_every_prediction_of_a_notebook_is_asked_once_and_in_its_order(notebook: str) -> None:
+    cells = [cell for cell in notebook_of(notebook).cells if cell.cell_type == "code"]
+    asked = [name for cell in cells for name in ASKED.findall(cell.source)]
+    assert asked == list(predictions.of_notebook(notebook))
+    assert all("demo" in cell.metadata["tags"] for cell in cells if ASKED.search(cell.source)), "grading asks nothing"
+
+
+def test_no_two_notebooks_ask_by_the_same_name() -> None:
+    assert len(EVERY) == len(predictions.every()) > 60
+
+
+@pytest.mark.parametrize(("notebook", "name"), EVERY)
+def test_a_prediction_can_be_missed_and_says_enough_afterwards(notebook: str, name: str) -> None:
+    asked = predictions.find(name)
+    assert "$" not in asked.question + asked.explanation, "a widget sets no formulas"
+    assert len(asked.explanation.split()) >= 12
+    assert asked.is_right(asked.right) and asked.takes(asked.right)
+    wrong: list[str | float] = [*asked.options] if asked.options else [asked.low, asked.high]
+    assert any(not asked.is_right(guess) for guess in wrong)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_no_text_cell_gives_an_explanation_away(notebook: str) -> None:
+    text = said(notebook)
+    for name, asked in predictions.of_notebook(notebook).items():
+        for sentence in re.split(r"(?<=[.!?])\s+", asked.explanation):
+            told = words_of(sentence)
+            assert len(told.split()) < 6 or told not in text, f"{name}: {sentence}"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_there_is_something_to_play_with_within_150_words(notebook: str) -> None:
+    count = 0
+    for cell in notebook_of(notebook).cells:
+        if cell.cell_type == "code" and re.search(r"^(predict|controls\.show)\(", cell.source, re.M):
+            break
+        count += len(re.findall(r"\w+", cell.source)) if cell.cell_type == "markdown" else 0
+    assert count <= FIRST_PLAY
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_every_notebook_shows_the_block_with_its_own_part_lit(notebook: str) -> None:
+    source = "\n".join(cell.source for cell in notebook_of(notebook).cells if cell.cell_type == "code")
+    lit = "" if notebook.startswith("00") else notebook[:2]
+    assert source.count("anatomy.block(") == 1 and f'anatomy.block("{lit}")' in source
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"question": " ", "right": "a", "options": ("a", "b")}, "a question and an explanation"),
+        ({"question": "?", "right": "a", "options": ("a",)}, "two to five"),
+        ({"question": "?", "right": "a", "options": ("a", "a")}, "two to five"),
+        ({"question": "?", "right": "c", "options": ("a", "b")}, "not among"),
+        ({"question": "?", "right": 7.0, "low": 0.0, "high": 5.0}, "a number from"),
+    ],
+)
+def test_a_prediction_that_cannot_be_asked_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Prediction(explanation="Because.", **wrong)
+
+
+# What is called right is so. (Others are printed by the cell below them, and training takes its time.)
+
+
+def test_the_right_answers_are_what_the_figures_say() -> None:
+    says = {
+        "gpt3_ffn_share": (round(100 * atlas.parts(GPT3).ffn / atlas.total(GPT3)), 66),
+        "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: unpleasant −1 and inviting 1"),
+        "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
+        "at_three": (activations.square(8, reach=2.0).title, "At x = 3 the net says 4.5, and x² is 9"),
+        "two_gelus": (activations.two_gelus(1).title, "The two GELUs differ by at most 0.000473"),
+        "causal_rows": (every_position.perturb(3, "causal attention").title, "Causal attention: 11 of 14 rows change"),
+        "jacobian_blocks": (every_position.jacobian(layer="FFN", length=4).title, "FFN: 4 of 16 blocks are not zero"),
+        "twelve_neurons": (every_position.bottleneck(12).title, "12 hidden neurons: 6 of 6 directions in use"),
+        "neuron_fires": (memory.neuron(0).title, "Neuron 0 fires for 268 of 512 facts"),
+        "logits_that_count": (
+            experts.slopes(2, "topk_softmax").title,
+            "topk_softmax, k = 2: 2 of 8 logits get a gradient",
+        ),
+        "head_start": (balance.load("none", 3).title, "No cure: 1.0 of 8 experts do the work"),
+        "below_one": (balance.products(6, 0.34).title, "The balance loss is 0.850, below 1"),
+        "partner_changes": (balance.selection(0.1).title, "Chosen: 0 and 4, weights 0.62 and 0.38"),
+    }
+    assert set(says) <= set(predictions.every())
+    assert {name: said for name, (said, _) in says.items()} == {name: right for name, (_, right) in says.items()}
+
+
+def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
+    llama = atlas.find("LLaMA-2 70B")
+    assert atlas.attention_per_layer(llama) / (4 * llama.d_model**2) == 0.5625  # llama_70b
+    shares = {name: atlas.active(atlas.find(name)) / atlas.total(atlas.find(name)) for name in experts.MODELS}
+    assert min(shares, key=lambda name: shares[name]) == predictions.find("smallest_active").right
+    assert set(predictions.find("smallest_active").options) <= set(shares)
+
+
+def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
+    runs = stored_capstone.stored()["runs"]
+    known = {name: {size: 100 * mean(run["accuracy"]) for size, run in sizes.items()} for name, sizes in runs.items()}
+    assert predictions.find("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 80
+    equal_total = {name: known[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
+    assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
+
+
+def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
+    runs = stored_english.stored()["bits per character"]
+    kinds = [runs[name] for name in ("relu", "swiglu", "moe, equal total", "moe, equal active")]
+    for n, one in enumerate(kinds):  # gaps_on_text
+        for other in kinds[:n]:
+            gap, of_a_difference = abs(mean(one) - mean(other)), (stdev(one) ** 2 + stdev(other) ** 2) ** 0.5
+            assert gap <= 0.01 and gap < 2 * of_a_difference
+
+
+def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> None:
+    def fire(*scene: str) -> set[str]:
+        return set(re.findall("“(.+?)”", little_world.neurons(*scene).sentence))
+
+    cold, warm = fire("creek", "cold", "spunky dog"), fire("creek", "warm", "spunky dog")
+    assert cold == {"cold water", "spunky in the cold"} and not cold & warm  # creek_gets_warm
+    assert warm == {"warm water", "spunky in the warm water"}
+    assert fire("creek", "cold", "timid goat") == {"cold water", "timid in the cold"}
+    model = reading.load()
+    heard = reading.looked_for(model, 10)
+    speak_for = set()
+    for group in (world.PLACES, world.WEATHERS, world.MOODS):
+        told = heard[world.numbers(group)]
+        speak_for |= {word for word, more in zip(group, (told - told.mean()).tolist(), strict=True) if more > 0}
+    assert speak_for == {*world.WATER, *world.COLD, *world.SPUNKY}  # heard_by_cold_water
+
+
+def test_without_its_neurons_one_rule_is_lost_and_no_other() -> None:
+    model, scenes = reading.load(), world.scenes(held_out=True)
+    out = [name.neuron for name in reading.names(model) if name.good and name.words == "cold water"]
+    sentences = reading.tensor([world.wish(scene) for scene in scenes])
+    x = model.gather(sentences[:, :-1])
+    hidden = model.hidden(x)
+    hidden[..., out] = 0
+    sure = model.say(x, hidden).softmax(-1)[:, world.WAY - 1].gather(1, sentences[:, world.WAY, None])[:, 0]
+    at_cold_water = torch.tensor([scene.water and scene.cold for scene in scenes])
+    assert round(sure[at_cold_water].mean().item(), 2) == 0.43 and sure[~at_cold_water].mean() > 0.99  # rule_out
+
+
+def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
+    torch.manual_seed(0)
+    two = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
+    assert f"{sum(p.numel() for p in two.parameters()):,}" == predictions.find("parameter_count").right
+    holder = nn.Module()
+    holder.layers = [nn.Linear(10, 10) for _ in range(3)]  # type: ignore[assignment]
+    assert str(sum(p.numel() for p in holder.parameters())) == predictions.find("plain_list").right
+    assert set(nn.Dropout(0.5)(torch.ones(64)).tolist()) == {0.0, 2.0}  # dropout_ones
+    assert list(nn.Conv1d(6, 24, 1)(torch.zeros(2, 6, 5)).shape) == [2, 24, 5]  # conv_shape
+    assert list((torch.zeros(2, 5, 8) + torch.zeros(2, 5, 1)).shape) == [2, 5, 8]  # width_of_one
+    assert F.glu(torch.tensor([2.0, 0.0])).item() == 1.0  # torch_glu
+    assert f"{100_000 * 11_008 * 2 / 1e9:.1f} GB" == predictions.find("hidden_memory").right
+    speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
+    assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == predictions.find("laptop_speed").right
+    assert F.gelu(torch.tensor(-10.0)).item() == 0.0  # gelu_at_minus_ten
+    assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero
+    assert round(torch.special.ndtr(torch.tensor(-2.0)).item(), 3) == 0.023  # fires_at_minus_two
+    logits = torch.randn(100, 8).softmax(-1)
+    kept = logits.topk(2).values
+    assert torch.allclose(kept / kept.sum(-1, keepdim=True), logits.log().topk(2).values.softmax(-1))  # same_gates
+
+
+# What a cell shows
+
+
+@pytest.mark.parametrize(("notebook", "name"), EVERY)
+def test_a_saved_notebook_holds_the_explanation_in_a_fold(notebook: str, name: str, shown: list[Any]) -> None:
+    guessing.predict(name)
+    (view,) = shown
+    asked = predictions.find(name)
+    before, _, fold = view["text/html"].partition("<details>")
+    first = words_of(asked.explanation)[:60]
+    assert first in words_of(unescape(re.sub("<[^>]+>", " ", fold))) and first not in words_of(
+        re.sub("<[^>]+>", " ", before)
+    )
+    assert first in words_of(view["text/plain"])
+    assert "application/vnd.jupyter.widget-view+json" in view
+
+
+def test_markdown_is_set_in_questions_and_explanations() -> None:
+    set_ = guessing.markdown("One **bold** `word`.\n\n        - first\n        - second")
+    assert "<strong>bold</strong>" in set_ and "<code>word</code>" in set_ and set_.count("<li>") == 2
+
+
+def test_an_unknown_prediction_is_one_clear_line(shown: list[Any]) -> None:
+    guessing.predict("tomorrow")
+    assert "there is no prediction called 'tomorrow'" in shown[0].text.lower()
+
+
+def test_importing_the_package_does_not_load_anywidget() -> None:
+    code = "import sys; from ffnlab import predict; assert 'anywidget' not in sys.modules, 'graders would wait for it'"
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "course")}
+    )
+
+
+# What is kept
+
+
+def guessed(name: str, guess: str | float) -> None:
+    """A guess, as the browser sends it."""
+    widget = guessing._widget()(name, predictions.find(name))
+    widget.guess = guess
+
+
+def test_the_first_guess_is_kept_and_is_there_when_the_cell_runs_again(course: Path) -> None:
+    guessed("relu_zeros", "90 %")
+    kept = json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
+    assert kept == {"relu_zeros": {"guess": "90 %", "right": False}}
+    assert guessing._widget()("relu_zeros", predictions.find("relu_zeros")).guess == "90 %"
+    record.keep_guess("relu_zeros", "50 %", True)
+    assert record.guess("relu_zeros") == "90 %"
+
+
+def test_what_cannot_be_a_guess_is_not_kept(course: Path) -> None:
+    guessed("relu_zeros", "51 %")
+    assert not (course / record.GUESSES).exists()
+    record.keep_guess("relu_zeros", "an option of an earlier edition", False)
+    assert guessing._widget()("relu_zeros", predictions.find("relu_zeros")).guess is None
+
+
+@pytest.mark.parametrize("broken", ["{broken", "[1, 2]", '{"relu_zeros": 3}', ""])
+def test_a_broken_file_is_as_good_as_none(course: Path, broken: str) -> None:
+    (course / record.GUESSES).write_text(broken, encoding="utf-8")
+    assert record.guess("relu_zeros") is None
+    guessed("relu_zeros", "50 %")
+    assert record.guess("relu_zeros") == "50 %"
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_keeping(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> int:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    guessed("relu_zeros", "50 %")
+    assert record.guess("relu_zeros") is None
+
+
+def test_outside_of_a_course_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    guessed("relu_zeros", "50 %")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_says_how_often_intuition_was_right(course: Path, shown: list[Any]) -> None:
+    record.progress()
+    assert "intuition" not in shown[-1].text
+    guessed("relu_zeros", "50 %")
+    guessed("plain_list", "330")
+    record.keep_guess("a_prediction_of_an_earlier_edition", "yes", True)
+    record.progress()
+    assert "Your intuition was right in 1 of 2 predictions" in shown[-1].text
+    assert "Your intuition was right in 1 of 2 predictions" in shown[-1].html
