@@ -27,8 +27,8 @@ from autograder import keys
 from autograder.house import UserError, release, replace, root, solution, source
 from autograder.keys.key import Answer
 from autograder.marking import depends, draws, judge, outline
-from ffnlab import answers, exercises, plain
-from ffnlab.comparing import difference
+from ffnlab import answers, exercises, plain, predictions
+from ffnlab.differences import difference
 
 CELL_SECONDS = 300
 STAMP = "ffnlab"  # the key in a generated notebook's metadata
@@ -59,10 +59,18 @@ def notebook_of(assignment: str) -> Any:
 
 
 @cache
+def cells_of(assignment: str) -> dict[str, str]:
+    """The source of every cell of a solution notebook, by its grade_id."""
+    return {
+        str(cell.metadata.get("nbgrader", {}).get("grade_id")): cell.source for cell in notebook_of(assignment).cells
+    }
+
+
+@cache
 def solution_answer(exercise: str) -> Answer:
     """The solution notebook's own answer to an exercise: the first right answer, read from there."""
     notebook = exercises.notebook_of(exercise)
-    cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in notebook_of(notebook).cells}
+    cells = cells_of(notebook)
     if exercise not in cells:
         raise UserError(f"solutions/{notebook}.py has no cell with the grade_id {exercise!r}")
     namespace: dict[str, Any] = {"__name__": "solution"}
@@ -73,8 +81,10 @@ def solution_answer(exercise: str) -> Answer:
 
 
 def stamp(assignment: str) -> str:
-    """A hash of all that the executed notebook depends on: what its source imports, and the key, by which `recheck` judges in it."""
-    return depends.version(source(assignment), Path(str(keys.module(assignment).__file__)))[:16]
+    """A hash of all that the executed notebook depends on: what its source imports, its predictions, and the key, by which `recheck` judges in it."""
+    return depends.version(
+        source(assignment), predictions.source(assignment), Path(str(keys.module(assignment).__file__))
+    )[:16]
 
 
 def is_current(assignment: str) -> bool:
@@ -257,6 +267,6 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
 def _left_out(part: str) -> bool:
     return (
         part in LEFT_OUT
-        or part.startswith(".progress")
+        or part.startswith((".progress", ".predictions"))
         or part.endswith((".egg-info", "_cache", ".draft", ".before.ipynb"))
     )

@@ -5,6 +5,7 @@ Each answer is typed as a student would type it in the exercise's cell, with the
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
 
@@ -701,6 +702,208 @@ def tanh_module_from_x(x):
 @gelu_tanh.mistake(SQUEEZED)
 def tanh_squeezed(x):
     return F.gelu(x, approximate="tanh").squeeze()
+
+
+# bend_and_slope
+
+bend_and_slope = Key(exercises.bend_and_slope)
+
+
+@bend_and_slope.truth
+def by_a_step_off_the_real_line(x):
+    """One number at a time: f(x + ih) = f(x) + ih·f′(x), and for h = 1e-30 nothing is rounded away. No rule of differentiation is used."""
+    values, slopes, step = [], [], 1e-30
+    for number in x.reshape(-1).tolist():
+        z = complex(number, step)
+        y = z / 2 * (1 + cmath.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z * z * z)))
+        values.append(y.real)
+        slopes.append(y.imag / step)
+    return torch.tensor(values, dtype=x.dtype).reshape(x.shape), torch.tensor(slopes, dtype=x.dtype).reshape(x.shape)
+
+
+@bend_and_slope.right("torch's own value, and the slope by sech²")
+def with_torchs_value(x):
+    k = (2 / math.pi) ** 0.5
+    u = k * (x + 0.044715 * x.pow(3))
+    slope = 0.5 + 0.5 * u.tanh() + 0.5 * x * k * (1 + 0.134145 * x.square()) / torch.cosh(u) ** 2
+    return F.gelu(x, approximate="tanh"), slope
+
+
+@bend_and_slope.right("as x times a sigmoid: GELU is x·σ(2u)")
+def as_a_sigmoid(x):
+    u2 = 2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+    s = torch.sigmoid(u2)
+    return x * s, s + x * s * (1 - s) * 2 * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x)
+
+
+@bend_and_slope.right("factor by factor, as a list")
+def factor_by_factor(x):
+    share = 0.5 * (1 + torch.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+    growth = 2 * share * (1 - share) * 0.7978845608028654 * (1 + 0.134145 * x**2)
+    return [x * share, share + x * growth]
+
+
+@bend_and_slope.right("in place, on fresh tensors")
+def slope_in_place(x):
+    t = x.pow(3).mul_(0.044715).add_(x).mul_(math.sqrt(2 / math.pi)).tanh_()
+    value = (t + 1).mul_(x).mul_(0.5)
+    slope = t.square().neg_().add_(1)
+    slope *= math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2) * x
+    slope += t
+    slope += 1
+    return value, slope.div_(2)
+
+
+SLOPE = """
+def bend_and_slope(x):
+    k = math.sqrt(2 / math.pi)
+    t = torch.tanh(k * (x + 0.044715 * x**3))
+    value = {value}
+    slope = {slope}
+    return {given}
+"""
+BOTH = {
+    "value": "0.5 * x * (1 + t)",
+    "slope": "0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)",
+    "given": "value, slope",
+}
+
+
+def _slope_mistake(name, message="", form_of="", **wrong):
+    """A mistake in one of the lines, as a student would type it."""
+    bend_and_slope.typed("mistake", name, message, SLOPE.format(**BOTH | wrong).lstrip(), form_of)
+
+
+_slope_mistake(
+    "first_term_only",
+    "The slope has its first term only, ½·(1 + t), as if t stood still (value/x is the same). But t grows with x: the rule for products has a second term.",
+    slope="0.5 * (1 + t)",
+)
+_slope_mistake(
+    "second_term_only",
+    "The slope has the term in which t changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is ½.",
+    slope="0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)",
+)
+_slope_mistake(
+    "inside_forgotten",
+    "The slope of what is **inside** tanh is missing: 1 − t² has to be multiplied by it (the chain rule).",
+    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2)",
+)
+_slope_mistake(
+    "root_forgotten",
+    "The root √(2/π) is missing from the slope. It is a factor inside tanh, so it comes out once, in front of the slope of x + 0.044715·x³.",
+    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2) * (1 + 3 * 0.044715 * x**2)",
+)
+_slope_mistake(
+    "three_forgotten",
+    "The slope of x³ is 3·x². Here the 3 is missing.",
+    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 0.044715 * x**2)",
+)
+_slope_mistake(
+    "cube_left_out",
+    "The slope of what is inside tanh is taken as if x³ were not there: it is √(2/π) near 0 only.",
+    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k",
+)
+_slope_mistake(
+    "tanh_not_squared",
+    "The slope of tanh is 1 − t², with a square; here it is 1 − t.",
+    slope="0.5 * (1 + t) + 0.5 * x * (1 - t) * k * (1 + 3 * 0.044715 * x**2)",
+)
+_slope_mistake(
+    "half_left_out",
+    "The second term of the slope is twice as large as it should be: the ½ in front of GELU belongs to both terms.",
+    slope="0.5 * (1 + t) + x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)",
+)
+_slope_mistake(
+    "slope_of_the_exact_form",
+    "The value is that of the tanh form, and the slope that of the exact one, Φ(x) + x·φ(x). They are close, and not the same.",
+    slope="0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)",
+)
+_slope_mistake(
+    "both_of_the_exact_form",
+    "These are value and slope of the exact GELU, with erf, which `F.gelu` computes unless it is told otherwise. Asked for is the tanh form.",
+    value="F.gelu(x)",
+    slope="0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)",
+)
+_slope_mistake(
+    "value_of_the_exact_form",
+    'The value is that of the exact GELU: `F.gelu` computes it unless it is told `approximate="tanh"`. The slope is right.',
+    value="F.gelu(x)",
+)
+_slope_mistake(
+    "slope_of_relu",
+    "The slope is ReLU's, 0 or 1. GELU bends smoothly: its slope is ½ at 0, and even a little above 1 further on.",
+    slope="(x > 0).to(x.dtype)",
+)
+_slope_mistake("value_over_x", form_of="first_term_only", slope="torch.where(x == 0, 0.5, value / x)")
+_slope_mistake("value_over_x_bare", form_of="first_term_only", slope="value / x")
+_slope_mistake(
+    "pair_turned_round",
+    "The two have changed places: the value comes first, then the slope.",
+    given="slope, value",
+)
+_slope_mistake(
+    "value_alone",
+    "One tensor comes back. Asked for is the pair (value, slope), with a comma between them; the value alone is half of the answer.",
+    given="value",
+)
+_slope_mistake("torchs_value_alone", form_of="value_alone", given='F.gelu(x, approximate="tanh")')
+_slope_mistake("value_and_slope_stacked", form_of="value_alone", given="torch.stack([value, slope])")
+_slope_mistake("pair_squeezed", SQUEEZED, given="value.squeeze(), slope.squeeze()")
+
+
+@bend_and_slope.mistake(
+    "The slope is measured with a small step. In float64 that is good to some digits; in float32 the two values are nearly the same, and their difference is "
+    "rounding. The rule for products and the chain rule give it exactly."
+)
+def by_small_steps(x):
+    def f(z):
+        return F.gelu(z, approximate="tanh")
+
+    h = 1e-5
+    return f(x), (f(x + h) - f(x - h)) / (2 * h)
+
+
+@bend_and_slope.form(by_small_steps)
+def by_small_steps_forward(x):
+    h = 1e-7
+    return F.gelu(x, approximate="tanh"), (F.gelu(x + h, approximate="tanh") - F.gelu(x, approximate="tanh")) / h
+
+
+@bend_and_slope.mistake(
+    "This asks autograd, which is switched off here. The rule for products and the chain rule give the slope: two terms."
+)
+def slope_by_autograd(x):
+    x = x.clone().requires_grad_()
+    value = F.gelu(x, approximate="tanh")
+    (slope,) = torch.autograd.grad(value.sum(), x)
+    return value.detach(), slope
+
+
+@bend_and_slope.form(slope_by_autograd)
+def slope_by_backward(x):
+    leaf = x.detach().clone().requires_grad_(True)
+    value = F.gelu(leaf, approximate="tanh")
+    value.sum().backward()
+    return value, leaf.grad
+
+
+@bend_and_slope.mistake(
+    "`math.tanh` takes one number. For a tensor of many numbers use `torch.tanh`, which works entry by entry."
+)
+def slope_with_math(x):
+    t = math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * math.sqrt(2 / math.pi) * (1 + 0.134145 * x**2)
+
+
+@bend_and_slope.mistake(
+    "x itself is changed (`*=`, or a method with a trailing underscore, works in place). The caller still needs it."
+)
+def x_changed_on_the_way(x):
+    k = math.sqrt(2 / math.pi)
+    t = torch.tanh(k * (x + 0.044715 * x**3))
+    slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+    return x.mul_(0.5 * (1 + t)), slope
 
 
 # silu

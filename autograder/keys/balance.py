@@ -365,7 +365,8 @@ def _balance(name, message, form_of="", **changes):
 
 _balance(
     "factor_E_missing",
-    "The factor E is missing. With it, an even load gives 1 for every number of experts.",
+    "It is too small by a factor of E: either E is missing, or a mean over the experts is taken where their sum is asked for. "
+    "An even load gives 1 for every number of experts.",
     result="(f * P).sum()",
 )
 _balance("mean_for_sum", "", form_of="factor_E_missing", result="E * (f * P).mean()")

@@ -989,6 +989,248 @@ _variant(
     last="z + y",
 )
 
+# generate
+
+generate = Key(exercises.generate)
+
+
+@generate.truth
+def one_share_after_the_other(model, prompt, numbers, window, temperature):
+    """Plain Python numbers: shares are added up one by one until they are above u."""
+    new = []
+    for u in numbers:
+        seen = [*prompt, *new]
+        scores = model(torch.tensor([seen[max(0, len(seen) - window) :]])).tolist()[0][-1]
+        best = max(scores)
+        if temperature == 0:
+            new.append(scores.index(best))
+            continue
+        weights = [math.exp((score - best) / temperature) for score in scores]
+        total, reached = sum(weights), 0.0
+        for number, weight in enumerate(weights):
+            reached += weight / total
+            if reached > u:
+                new.append(number)
+                break
+    return new
+
+
+@generate.right("searchsorted, ids kept in a tensor")
+def ids_in_a_tensor(model, prompt, numbers, window, temperature):
+    ids = torch.tensor(prompt).unsqueeze(0)
+    for u in numbers:
+        logits = model(ids[:, -window:])[:, -1, :].detach()
+        if temperature > 0:
+            shares = F.softmax(logits / temperature, dim=-1).cumsum(-1)
+            new = torch.searchsorted(shares[0], torch.tensor([u], dtype=shares.dtype), right=True).unsqueeze(0)
+        else:
+            new = logits.topk(1).indices
+        ids = torch.cat([ids, new], dim=1)
+    return ids[0, len(prompt) :].tolist()
+
+
+@generate.right("a loop that stops above u")
+def stops_above_u(model, prompt, numbers, window, temperature):
+    text, new = prompt[:], []
+    for u in numbers:
+        logits = model(torch.as_tensor(text[-window:])[None, :])[0][-1]
+        if not temperature:
+            pick = int(torch.argmax(logits))
+        else:
+            p = torch.exp(torch.log_softmax(logits / temperature, 0))
+            pick, left = 0, u - p[0]
+            while left >= 0:
+                pick += 1
+                left = left - p[pick]
+        text.append(pick)
+        new.append(pick)
+    return new
+
+
+@generate.right("the first True of a comparison")
+def first_true(model, prompt, numbers, window, temperature):
+    ids = [*prompt]
+    for u in numbers:
+        context = torch.tensor(ids[max(0, len(ids) - window) :]).reshape(1, -1)
+        last = model(context)[0, -1]
+        if temperature == 0:
+            ids += [last.argmax().item()]
+        else:
+            p = torch.softmax((last - last.max()) / temperature, -1)
+            ids += [(p.cumsum(0) > u).int().argmax().item()]
+    return tuple(ids[len(prompt) :])
+
+
+GENERATE = """
+def generate(model, prompt, numbers, window, temperature):
+    ids = {ids}
+    for u in numbers:
+        scores = model(torch.tensor([{seen}]))[0, {row}]
+        if {greedy}:
+            chosen = scores.argmax()
+        else:
+            p = {p}
+            up_to = p.cumsum(-1)
+            chosen = {chosen}
+        {keep}
+    return {given}
+"""
+WRITER = {
+    "ids": "list(prompt)",
+    "seen": "ids[-window:]",
+    "row": "-1",
+    "greedy": "temperature == 0",
+    "p": "torch.softmax(scores / temperature, dim=-1)",
+    "chosen": "(up_to <= u).sum()",
+    "keep": "ids.append(int(chosen))",
+    "given": "ids[len(prompt) :]",
+}
+
+
+def _writer(name, message="", form_of="", **wrong):
+    """A mistake in one of the lines, as a student would type it."""
+    generate.typed("mistake", name, message, GENERATE.format(**WRITER | wrong).lstrip(), form_of)
+
+
+_writer(
+    "always_greedy",
+    "The highest score always wins, whatever the temperature. Above 0 the numbers u decide: each id is chosen with its probability.",
+    greedy="True",
+)
+_writer(
+    "temperature_ignored",
+    "The temperature is never used, except for 0. Scores are divided by it before softmax.",
+    p="torch.softmax(scores, dim=-1)",
+)
+_writer(
+    "temperature_multiplies",
+    "Scores are multiplied by the temperature. They are divided by it: the higher it is, the closer they come to each other.",
+    p="torch.softmax(scores * temperature, dim=-1)",
+)
+_writer(
+    "temperature_after_softmax",
+    "The probabilities are divided by the temperature, so they no longer add up to 1. Divide the scores, before softmax.",
+    p="torch.softmax(scores, dim=-1) / temperature",
+    chosen="min((up_to <= u).sum(), len(p) - 1)",
+)
+_writer(
+    "divided_by_zero",
+    "At temperature 0 the scores are divided by 0, and softmax makes NaN of it. Look for the highest score before anything is divided.",
+    greedy="False",
+)
+_writer(
+    "exp_overflows",
+    "With a small temperature `exp` gets numbers that are too large for it, and infinity over infinity is NaN. `torch.softmax` subtracts the largest "
+    "score first.",
+    p="torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()",
+)
+_writer(
+    "first_row",
+    "The first row of the scores is used: it says what comes after the **first** token. What comes after all of them is in the last row.",
+    row="0",
+)
+_writer(
+    "window_ignored",
+    "All tokens are handed to the model, also when they are more than its window. Hand it the last `window` of them.",
+    seen="ids",
+)
+_writer(
+    "first_tokens_of_the_window",
+    "The model sees the **first** `window` tokens, so that after a while nothing new reaches it. It should see the last ones.",
+    seen="ids[:window]",
+)
+_writer(
+    "window_too_narrow",
+    "The model sees one token less than its window holds. `ids[-window:]` has the last `window` tokens.",
+    seen="ids[max(0, len(ids) - window + 1) :]",
+)
+_writer(
+    "last_token_only",
+    "The model sees the last token alone. Its scores depend on what came before, too: hand it the last `window` tokens.",
+    seen="ids[-1:]",
+)
+_writer(
+    "never_appended",
+    "What was written is not read: the model sees the prompt alone, every time. Append each new id before the next step.",
+    ids="list(prompt)\n    new = []",
+    keep="new.append(int(chosen))",
+    given="new",
+)
+_writer(
+    "prompt_repeated",
+    "The prompt comes back together with the new ids. Only the new ones are asked for.",
+    given="ids",
+)
+_writer(
+    "one_too_far",
+    "The id after the right one is chosen. Counting starts at 0: as many ids come before the chosen one as there are sums that are not above u.",
+    chosen="((up_to <= u).sum() + 1).clamp(max=len(p) - 1)",
+)
+_writer(
+    "not_smaller_for_larger",
+    "With u = 0 an id is chosen that has probability 0: the first sum that is **not smaller** than u is taken. It has to be larger.",
+    chosen="(up_to < u).sum()",
+)
+_writer(
+    "place_among_the_sorted",
+    "The probabilities were sorted, and the place in the sorted list is taken for the id. Leave them in the order of the ids.",
+    p="torch.softmax(scores / temperature, dim=-1).sort(descending=True).values",
+)
+_writer(
+    "nearest_probability",
+    "The id whose own probability is compared with u is taken. u is compared with the probabilities **added up**, p₀ + p₁ + …",
+    chosen="(p - u).abs().argmin()",
+)
+_writer(
+    "chance_of_its_own",
+    "The choice is left to torch's own chance, and the numbers u are not used: so nobody can write the same text again. Choose by u.",
+    chosen="torch.multinomial(p, 1)",
+)
+_writer(
+    "first_number_for_all",
+    "The same number u decides about every token. Each has a number of its own.",
+    chosen="(up_to <= numbers[0]).sum()",
+)
+_writer(
+    "prompt_changed",
+    "`prompt` itself grows: `ids = prompt` makes no copy, and whoever called you finds a longer list. Begin with `list(prompt)`.",
+    ids="prompt",
+    keep="ids.append(int(chosen))",
+    given="ids[-len(numbers) :] if numbers else []",
+)
+_writer(
+    "prompt_changed_and_lost",
+    "`prompt` itself grows, because `ids = prompt` makes no copy; so at the end `len(prompt)` counts the new ids as well, and nothing is left. Begin "
+    "with `list(prompt)`.",
+    ids="prompt",
+)
+
+
+@generate.mistake(
+    "The model takes ids of shape [1, t], a batch of one text, and was handed [t]. Two brackets, or `[None]`, add the dimension."
+)
+def without_a_batch(model, prompt, numbers, window, temperature):
+    ids = list(prompt)
+    for u in numbers:
+        scores = model(torch.tensor(ids[-window:]))[-1]
+        p = torch.softmax(scores / (temperature or 1e-3), dim=-1)
+        ids.append(int((p.cumsum(-1) <= u).sum()))
+    return ids[len(prompt) :]
+
+
+@generate.mistake("Only one token is written. There is one for each of `numbers`: the `return` belongs after the loop.")
+def returns_in_the_loop(model, prompt, numbers, window, temperature):
+    ids = list(prompt)
+    for u in numbers:
+        scores = model(torch.tensor([ids[-window:]]))[0, -1]
+        if temperature == 0:
+            ids.append(int(scores.argmax()))
+        else:
+            ids.append(int((torch.softmax(scores / temperature, dim=-1).cumsum(-1) <= u).sum()))
+        return ids[len(prompt) :]
+    return []
+
+
 # Questions
 
 quiz_removed = question(

@@ -121,6 +121,26 @@ _route(
     softmax="torch.softmax(logits, dim=0)",
     topk_softmax="torch.softmax(top, dim=0)",
 )
+_route("softmax_of_all_over_tokens", "", form_of="softmax_over_tokens", softmax="torch.softmax(logits, dim=0)")
+route.typed(
+    "mistake",
+    "tokens_of_each_expert",
+    "The k largest are taken of each expert (`dim=0`), not of each token. A token then has as many experts as happened to choose it: "
+    "the experts are the last dimension.",
+    """def route(logits, k, norm):
+    idx = logits.topk(min(k, logits.shape[0]), dim=0).indices
+    mask = torch.zeros_like(logits).scatter(0, idx, 1.0)
+    if norm == "softmax_topk":
+        return torch.softmax(logits, -1) * mask
+    if norm == "softmax_topk_renorm":
+        gates = torch.softmax(logits, -1) * mask
+        return gates / gates.sum(-1, keepdim=True)
+    if norm == "topk_softmax":
+        return torch.softmax(logits.masked_fill(mask == 0, float("-inf")), -1)
+    gates = torch.sigmoid(logits) * mask
+    return gates / gates.sum(-1, keepdim=True)
+""",
+)
 _route(
     "zeros_before_softmax",
     "In 'topk_softmax' the others were set to 0 before the softmax. exp(0) is 1, so they keep a share: they need −inf, or the softmax runs over the k only.",

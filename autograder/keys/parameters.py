@@ -1409,6 +1409,207 @@ _flops(
     result='return {"ffn": ffn, "attention": proj + mix}',
 )
 
+# cost_of_a_step
+
+cost_of_a_step = Key(exercises.cost_of_a_step)
+
+
+@cost_of_a_step.truth
+def weight_by_weight(n, batch, size, flops, bandwidth):
+    """What one weight does and what one weight weighs, in exact fractions, then n times that; `even` is found by halving an interval."""
+    there = ["multiply", "add"]
+    back = ["multiply", "add", "multiply", "add"]  # for the weight's own gradient, and for that of what came in
+    rate, width, each = Fraction(flops), Fraction(bandwidth), Fraction(size)
+
+    def computing(tokens):
+        return n * tokens * len(there) / rate
+
+    reading = n * each / width
+    low, high = Fraction(0), Fraction(10**9)
+    for _ in range(120):
+        middle = (low + high) / 2
+        low, high = (middle, high) if computing(middle) < reading else (low, middle)
+    return {
+        "flops": float(n * batch * len(there)),
+        "training": float(n * batch * (len(there) + len(back))),
+        "bytes": float(n * each),
+        "seconds": float(computing(batch) if computing(batch) > reading else reading),
+        "even": float(low),
+    }
+
+
+@cost_of_a_step.right("times first, then a comparison; `even` from the machine and the size alone")
+def times_first(n, batch, size, flops, bandwidth):
+    forward = n * batch * 2
+    backward = 2 * forward
+    load = size * n
+    t_compute = forward / flops
+    t_memory = load / bandwidth
+    seconds = t_compute
+    if t_memory > t_compute:
+        seconds = t_memory
+    return dict(
+        flops=forward, training=forward + backward, bytes=load, seconds=seconds, even=size * flops / (2 * bandwidth)
+    )
+
+
+@cost_of_a_step.right("by arithmetic intensity, as in a roofline")
+def by_intensity(n, batch, size, flops, bandwidth):
+    cost = {"flops": 2.0 * n * batch, "bytes": float(n * size)}
+    intensity = cost["flops"] / cost["bytes"]  # FLOPs per byte
+    cost["seconds"] = cost["flops"] / min(flops, intensity * bandwidth)
+    cost["training"] = 3 * cost["flops"]
+    cost["even"] = (flops / bandwidth) / (2 / size)
+    return cost
+
+
+@cost_of_a_step.right("torch's numbers, in float64")
+def in_tensors(n, batch, size, flops, bandwidth):
+    work = torch.tensor([2, 6], dtype=torch.float64) * n * batch
+    both = torch.stack([work[0] / flops, torch.tensor(n * size / bandwidth, dtype=torch.float64)])
+    return {
+        "flops": work[0],
+        "training": work[1],
+        "bytes": torch.tensor(n * size, dtype=torch.float64),
+        "seconds": both.max(),
+        "even": both[1] / both[0] * batch,
+        "bound": "memory" if both.argmax() else "compute",
+    }
+
+
+STEP_SOURCE = """def cost_of_a_step(n, batch, size, flops, bandwidth):
+    work = {flops}
+    load = {bytes}
+    return {{
+        "flops": work,
+        "training": {training},
+        "bytes": load,
+        "seconds": {seconds},
+        "even": {even},
+    }}
+"""
+STEP = {
+    "flops": "2 * n * batch",
+    "bytes": "n * size",
+    "training": "3 * work",
+    "seconds": "max(work / flops, load / bandwidth)",
+    "even": "size * flops / bandwidth / 2",
+}
+
+
+def _step(name, message="", form_of="", **wrong):
+    """A mistake in one of the numbers, and in what is made of it."""
+    cost_of_a_step.typed("mistake", name, message, STEP_SOURCE.format(**STEP | wrong), form_of)
+
+
+_step(
+    "one_operation_per_weight",
+    "A weight is counted with one operation per token. It is multiplied, and the product is added: two.",
+    flops="n * batch",
+    even="size * flops / bandwidth",
+)
+_step("one_operation_the_rest_right", form_of="one_operation_per_weight", flops="n * batch")
+_step(
+    "operations_of_one_token",
+    "The operations do not depend on the batch. Every person's token meets every weight: two people, twice the work.",
+    flops="2 * n",
+)
+_step(
+    "read_anew_for_everybody",
+    "The weights are read anew for everybody. They are read once per step, and then serve all tokens of the batch: that is what a batch is good for.",
+    bytes="n * size * batch",
+)
+_step(
+    "parameters_for_bytes",
+    "The number of parameters is taken for the number of bytes. Each has `size` bytes.",
+    bytes="n",
+)
+_step("bits_for_bytes", "These are bits. `size` is given in bytes, and bytes are asked for.", bytes="8 * n * size")
+_step(
+    "divided_by_size",
+    "The number of parameters is divided by their size. The larger each is, the more bytes they are.",
+    bytes="n / size",
+)
+_step(
+    "training_four",
+    "Training is counted with 4 operations per parameter and token. That is the way back alone; or it is there and back, the way back counted like "
+    "the way there. "
+    "The way back has two products for each one there: one for the gradient of the weight, one for that of what came in. And training goes both ways.",
+    training="2 * work",
+)
+_step(
+    "training_as_the_way_there",
+    "Training is counted like running. The way back comes on top of it.",
+    training="work",
+)
+_step(
+    "training_of_one_token",
+    "Training does not depend on the batch here. Each token costs as much again.",
+    training="6 * n",
+)
+_step(
+    "seconds_added_up",
+    "The two times are added. Reading and computing go on at the same time, so one waits for the slower of the two only.",
+    seconds="work / flops + load / bandwidth",
+)
+_step(
+    "the_faster_one",
+    "The faster of the two decides here. One waits for the slower one.",
+    seconds="min(work / flops, load / bandwidth)",
+)
+_step(
+    "computing_alone",
+    "Only computing takes time here. With few tokens the arithmetic is done long before all weights have been read.",
+    seconds="work / flops",
+)
+_step(
+    "reading_alone",
+    "Only reading takes time here. With many tokens the arithmetic takes longer than reading the weights once.",
+    seconds="load / bandwidth",
+)
+_step(
+    "seconds_per_token",
+    "These are seconds per token: the time of the step is divided by the batch. Asked for is the step, in which everybody gets one token.",
+    seconds="max(work / flops, load / bandwidth) / batch",
+)
+_step(
+    "rate_over_work",
+    "Operations per second are divided by operations: that is steps per second. Seconds are the other way round.",
+    seconds="max(flops / work, bandwidth / load)",
+)
+_step("steps_per_second", form_of="rate_over_work", seconds="min(flops / work, bandwidth / load)")
+_step(
+    "even_twice_too_large",
+    "`even` is twice too large: each weight needs two operations per token.",
+    even="size * flops / bandwidth",
+)
+_step(
+    "even_without_size",
+    "`even` does not know how large a parameter is. The more bytes each has, the longer reading takes, and the more tokens are needed.",
+    even="flops / bandwidth / 2",
+)
+_step(
+    "even_upside_down",
+    "`even` is upside down. The faster a machine computes, the **more** tokens it takes until computing is what one waits for.",
+    even="2 * bandwidth / (size * flops)",
+)
+_step(
+    "even_rounded",
+    "`even` is rounded to a whole number. It is where two lines meet, and need not be whole.",
+    even="round(size * flops / bandwidth / 2)",
+)
+_step("even_rounded_down", form_of="even_rounded", even="size * flops // (2 * bandwidth)")
+_step("even_rounded_up", form_of="even_rounded", even="math.ceil(size * flops / bandwidth / 2)")
+
+
+@cost_of_a_step.mistake(
+    "The numbers come back as a tuple. A dict is asked for, so that each has its name: flops, training, bytes, seconds, even."
+)
+def step_as_a_tuple(n, batch, size, flops, bandwidth):
+    work, load = 2 * n * batch, n * size
+    return work, 3 * work, load, max(work / flops, load / bandwidth), size * flops / bandwidth / 2
+
+
 # Questions
 
 quiz_count = question(

@@ -106,6 +106,11 @@ def development(name: str) -> tuple[int, ...]:
     return hidden_seeds(exercises.find(name), DEVELOPMENT)
 
 
+def trial(exercise: Drawn, secret: str | None = None) -> tuple[int, ...]:
+    """The draws on which single answers are tried out: those of a class with this secret, any text, or of development."""
+    return hidden_seeds(exercise, DEVELOPMENT if secret is None else secret.encode())
+
+
 def for_recheck(name: str) -> tuple[int, ...]:
     """The hidden draws of the class in whose folder this process works, as under `nbgrader autograde`; else those of development."""
     here = Path.cwd()

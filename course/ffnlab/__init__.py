@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ffnlab.checks import check, hint, quiz
+    from ffnlab.guessing import predict
     from ffnlab.record import progress
 
-__all__ = ["check", "hint", "progress", "quiz"]
+__all__ = ["check", "hint", "predict", "progress", "quiz"]
 __version__ = "0.2.0"
 
-HOMES = {"check": "checks", "hint": "checks", "quiz": "checks", "progress": "record"}
+HOMES = {"check": "checks", "hint": "checks", "quiz": "checks", "predict": "guessing", "progress": "record"}
 
 
 def __getattr__(name: str) -> Any:

@@ -162,13 +162,24 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+@contextlib.contextmanager
+def _own_seed() -> Iterator[None]:
+    """A check leaves the notebook's seed alone. The CPU's is all there is: torch's own ways look for four kinds of devices each time."""
+    generator = torch.default_generator
+    state = generator.get_state()
+    generator.manual_seed(0)
+    try:
+        yield
+    finally:
+        generator.set_state(state)
+
+
 def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
     if answer is ...:
         return Failure("NotImplementedError")
     try:
         copy = {name: _fresh(value) for name, value in inputs.items()}
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():  # a check leaves the notebook's seed alone
-            torch.default_generator.manual_seed(0)  # the CPU's alone: torch.manual_seed looks for four kinds of devices
+        with _own_seed(), torch.enable_grad():
             return plain.of(aspect.probe(answer, **copy))
     except (Exception, SystemExit) as error:
         return failure(error)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
+
+from ffnlab.words import sentence
+
+EVERYWHERE = "general: "  # how the name of a mistake begins that is not of one exercise alone
 
 
 class Outcome(StrEnum):
@@ -54,7 +58,7 @@ class Verdict:
     exercise: str
     outcome: Outcome
     aspects: tuple[AspectVerdict, ...]
-    mistake: str | None = None  # the name of the known mistake
+    mistake: str | None = None  # the name of the known mistake, or of a general one
     cause: str = ""  # its message
     where: str = ""  # what to read again
 
@@ -73,17 +77,27 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """All that a student is told, in one line."""
+        """All that a student is told, in one line: in what the answer is wrong first, what was seen, the cause, where to look."""
         if self.outcome is Outcome.EARNED:
             return f"Earned {self.points:g} of {self.max_points:g}."
         if self.outcome is Outcome.NOT_ATTEMPTED:
             return "Not attempted yet."
-        stop = "" if not self.seen or self.seen.endswith((".", "!", "?", "”")) else "."
-        return f"{self.seen}{stop} {self.cause}".strip() if self.cause else self.seen
+        if self.outcome is Outcome.NOT_GRADED:
+            return self.seen
+        told = [self._place + self.seen if self.seen else "", self.cause, self.where and f"Where to look: {self.where}"]
+        return " ".join(sentence(part) for part in told if part)
+
+    @property
+    def _place(self) -> str:
+        """In which aspect `seen` is wrong; empty where it is the same in all, as where a cell did not run."""
+        wrong = [aspect for aspect in self.aspects if aspect.seen]
+        everywhere = all(aspect.seen == self.seen for aspect in self.aspects)
+        return "" if everywhere else f"In “{wrong[0].name}”: "
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
-        return asdict(self) | {
+        return vars(self) | {
+            "aspects": [dict(vars(aspect)) for aspect in self.aspects],
             "outcome": self.outcome.value,
             "points": self.points,
             "max_points": self.max_points,

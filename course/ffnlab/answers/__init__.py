@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from ffnlab import exercises, plain
-from ffnlab.comparing import Known, Marking
+from ffnlab.comparing import Marking
+from ffnlab.naming import Known
 from ffnlab.plain import Size
 
 FOLDER = Path(__file__).parent

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ffnlab.exercise import Draw, Exercise, NotAsAsked, described, gradients, kind_of, on_each, question
+from ffnlab.exercise import Draw, Exercise, NotAsAsked, attempt, described, gradients, kind_of, on_each, question
 
 # Functions of one number, applied to each entry.
 
@@ -91,6 +91,57 @@ gelu_tanh = _entry_by_entry(
         "The root is √(2/π), about 0.798: `math.sqrt(2 / math.pi)`. Everything else is ½·x·(1 + …).",
     ),
 )
+
+
+# bend_and_slope
+
+bend_and_slope = Exercise(
+    "bend_and_slope",
+    draw=_draw_entries,
+    where="the section “Smooth bends”.",
+    understood="A product's slope has two parts: a share that x passes on, and how fast that share changes while x does.",
+    hints=(
+        "Call the tanh t. GELU is ½·x·(1 + t): a product of x and (1 + t), and both change with x. What does the rule for products say?",
+        "The slope has two terms: ½·(1 + t), and ½·x times the slope of t. At x = 0 it is ½.",
+        "The slope of t is that of tanh, 1 − t², times the slope of what is inside. What is the slope of x + 0.044715·x³?",
+    ),
+)
+
+
+def _value_and_slope(answer: Any, x: torch.Tensor) -> list[torch.Tensor]:
+    """What a student's function returns, without a graph: this exercise is to be done by hand."""
+    with torch.inference_mode():
+        result = answer(x.clone())
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; a pair (value, slope) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (value, slope) of tensors was expected, not {kind_of(result)} of {len(result)}")
+    return list(result)
+
+
+@bend_and_slope.aspect("value", points=1, atol=1e-6, rtol=1e-6)
+def _(answer: Any, x: Any) -> Any:
+    return _value_and_slope(answer, x[0])[0]
+
+
+@bend_and_slope.aspect("slope", points=1.5, atol=1e-6, rtol=1e-6)
+def _(answer: Any, x: Any) -> Any:
+    return _value_and_slope(answer, x[0])[1]
+
+
+@bend_and_slope.aspect("any shape, far out, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
+def _(answer: Any, x: Any) -> Any:
+    far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
+    found = {
+        words: attempt(partial(_value_and_slope, answer, given))
+        for words, given in (_shapes(x) | {"±300 and ±10,000": far}).items()
+    }
+    given = x[0].clone()
+    answer(given)
+    return found | {"x is left as it was": torch.equal(given, x[0])}
+
+
+# silu
 
 
 def _draw_silu(rng: Draw, case: int) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
         raise NotAsAsked(f"{kind_of(result)} of {len(result)} came back; a pair (out, A) was expected")
     for name, part in zip(("out", "A"), result, strict=True):
         if not isinstance(part, torch.Tensor):
-            raise NotAsAsked(f"in the pair (out, A), {name} is {part!r:.40}; a tensor was expected")
+            raise NotAsAsked(f"in the pair (out, A), {name} is {kind_of(part)}; a tensor was expected")
     return result[0], result[1]
 
 

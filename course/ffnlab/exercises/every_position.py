@@ -5,6 +5,7 @@ Exercises that take a module or a function get one that is built here from the d
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ from ffnlab.exercise import (
     question,
     send_back,
 )
-from ffnlab.handed import Weights, drawn_weights, ffn_of, untouched, values_of
+from ffnlab.handed import Weights, drawn_weights, ffn_of, leading_shapes, untouched, values_of
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
@@ -78,6 +79,89 @@ def _(answer: Any, x: Any, weights: Any) -> Any:
         "everything in float32": x[0].float(),
     }
     return on_each(call, inputs)
+
+
+# ffn_chunked
+
+
+class _Watched:
+    """An activation, ReLU, that counts what goes through it: rows and width of each call, and how many rows of earlier calls are still kept."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[int]] = []  # rows, width, rows kept by then
+        self._given: list[tuple[int, weakref.ref[torch.Tensor]]] = []
+
+    def __call__(self, input: torch.Tensor) -> torch.Tensor:
+        rows = input[..., 0].numel()
+        self.calls.append([rows, input.shape[-1], sum(n for n, given in self._given if given() is not None)])
+        hidden = torch.relu(input)
+        self._given.append((rows, weakref.ref(hidden)))
+        return hidden
+
+
+def _draw_chunked(rng: Draw, case: int) -> dict[str, Any]:
+    """x [2, B, T, d_model], an odd number B·T of tokens, and an even c that is less than its root: so c does not divide it, and c chunks are larger than c."""
+    B, T, c = rng.one_of((3, 5)), rng.one_of((7, 9, 11)), rng.one_of((2, 4))
+    d_model, d_ff = 2 * rng.integer(3, 4), 2 * rng.integer(5, 7)
+    return {"x": rng.normal(2, B, T, d_model), "weights": drawn_weights(rng, d_model, d_ff), "c": c}
+
+
+ffn_chunked = Exercise(
+    "ffn_chunked",
+    draw=_draw_chunked,
+    where="the section “One network for all positions”, where it speaks of chunks.",
+    understood="An FFN may take its tokens in any portions: no token waits for another one, and nothing has to be kept.",
+    hints=(
+        "First make one long list of tokens, [N, d_model], whatever the shape of x. How many are in the last chunk?",
+        "`tensor.split(c)` cuts the first dimension into pieces of c, and the last piece may be shorter. (`chunk(c)` makes c pieces.)",
+        "Call `ffn` on each piece, put the results under each other with `torch.cat`, and give them the shape of x.",
+    ),
+)
+
+
+@ffn_chunked.aspect("values", points=1)
+def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    return answer(x[0], ffn_of(weights), c)
+
+
+def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
+    """What holds for the calls, [rows, width, rows kept] of each. A variable may still hold the last chunk's rows, and a last chunk be filled up."""
+    c, (_, B, T, _), d_ff = inputs["c"], inputs["x"].shape, len(inputs["weights"]["b1"])
+    rows, widths, kept = ([int(number) for number in column] for column in zip(*seen, strict=True))
+    return {
+        "at most c tokens go in at a time": max(rows) <= c,
+        "every token goes through the activation of ffn once": B * T <= sum(rows) < B * T + c,
+        "all of its d_ff neurons work at the same time": set(widths) == {d_ff},
+        "the hidden rows of earlier chunks are let go": max(kept) <= max(rows),
+        "how many more than c go in at a time": max(0, max(rows) - c),
+    }
+
+
+@ffn_chunked.aspect("at most c at a time", points=1, facts=_chunk_facts, needs="values")
+def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    ffn = ffn_of(weights)
+    ffn.activation = watched = _Watched()
+    with torch.no_grad():
+        answer(x[0], ffn, c)
+    if not watched.calls:
+        raise NotAsAsked("the activation of ffn was never called")
+    return watched.calls
+
+
+@ffn_chunked.aspect("gradients", points=0.5)
+def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    ffn, x = ffn_of(weights), x[0].requires_grad_()
+    send_back(answer(x, ffn, c))
+    return {f"gradient of {name}": leaf.grad for name, leaf in {"x": x, **dict(ffn.named_parameters())}.items()}
+
+
+@ffn_chunked.aspect("any x, any c", points=0.5)
+def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
+    found = on_each(lambda given: answer(given, ffn_of(weights, given.dtype), c), inputs)
+    for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
+        found[words] = attempt(lambda number=number: answer(x[0], ffn_of(weights), number))  # type: ignore[misc]
+    return found
 
 
 # is_position_wise
@@ -168,6 +252,7 @@ TREATED_DIFFERENTLY = {
     "an FFN that treats the first position differently": False,
     "an FFN that treats the last position differently": False,
     "an FFN that takes something off at one position": False,
+    "an FFN that treats both ends alike, and the middle differently": False,
 }
 ONLY_LOOKS = {
     "a layer norm": True,
@@ -296,6 +381,9 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         "an FFN that treats the first position differently": layer(gain=at(0, 1.3 * torch.ones(1), 1.0)),
         "an FFN that treats the last position differently": layer(gain=at(T - 1, 1.3 * torch.ones(1), 1.0)),
         "an FFN that takes something off at one position": layer(bias=at(rng.one_of(inner), torch.full((d,), -1.5))),
+        "an FFN that treats both ends alike, and the middle differently": layer(
+            gain=1 + 0.3 * (torch.arange(T, dtype=torch.float64)[:, None] - (T - 1) / 2).abs()
+        ),
         "a layer norm": without_ffn(norm=one),
         "a layer norm plus an FFN": layer(norm=one),
         "an FFN of the mean of all tokens, for every token": layer(before=everyone / T),
@@ -304,7 +392,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             into=torch.eye(d, dtype=torch.float64),
             out=3 * up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
-        "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-4 * one),
+        "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-6 * one),
         "an FFN in which one token lowers an earlier one": leak(*earlier, only=-1.0),
         "an FFN in which one token raises a later one": leak(*later, only=1.0),
         "an FFN by differences of running sums": layer(running=one),

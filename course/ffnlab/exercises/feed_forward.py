@@ -219,6 +219,75 @@ def _(answer: Any, far: Any, **inputs: Any) -> Any:
     return {key: arrived(key, names) for key, names in TRACED.items()}
 
 
+# ffn_backward
+
+STAGES_BACK = {"dW2, db2": ("dW2", "db2"), "dpre": ("dpre",), "dW1, db1": ("dW1", "db1"), "dx": ("dx",)}
+
+
+def _draw_backward(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw_weights`, with dy [A, B, T, d_model]: all zero for one token, at which no loss looks."""
+    drawn = _draw_weights(rng, case)
+    del drawn["far"]
+    dy = rng.normal(*drawn["x"].shape)
+    dy[0, -1, 0] = 0
+    return drawn | {"dy": dy}
+
+
+ffn_backward = Exercise(
+    "ffn_backward",
+    draw=_draw_backward,
+    where="the section “Trace one token”, where it goes back again.",
+    understood="A gradient walks back through the same three stages: the same two matrices, turned round, and the bend, which lets through only what fired.",
+    hints=(
+        "Begin at the output, with one token. W2[j, k] carries the hidden number j to the output k: which two numbers make its gradient? "
+        "Write them as a matrix [d_ff, d_model].",
+        "Many tokens: lay them under each other, `t.reshape(-1, t.shape[-1])`. With `hidden` [N, d_ff] and `dy` [N, d_model], one product of a transpose "
+        "sums over N. What does a bias sum over?",
+        "`dy @ W2.T` is what comes back to the hidden layer. A neuron that was silent passes none of it on: multiply by 1 where pre > 0, by 0 elsewhere.",
+        "With `dpre` in hand, W1 and b1 are to x and dpre what W2 and b2 were to the hidden layer and dy. And x hears back as that did, through W1.",
+    ),
+)
+
+
+def _backward(answer: Any, keys: Iterable[str], *arguments: torch.Tensor) -> dict[str, Any]:
+    """Some of the gradients that a student's function returns. Nothing records a graph meanwhile: this exercise is to be done by hand."""
+    with torch.inference_mode():
+        found = answer(*(each.clone() for each in arguments))
+    if not isinstance(found, dict):
+        raise NotAsAsked(f"{described(found)}; a dict with the keys dW2, db2, dpre, dW1, db1 and dx was expected")
+    return {key: _entry(found, key) for key in keys}
+
+
+def _back(name: str, keys: tuple[str, ...], points: float) -> None:
+    @ffn_backward.aspect(name, points)
+    def _(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
+        x, dy = x[0, -1], dy[0, -1]  # [T, d_model]; the last token is all zero, so there a neuron adds up to exactly 0
+        found = _backward(answer, keys, x, *weights.values(), dy)
+        for label, given in _thin(**weights).items():
+            width = len(given[0])
+            found[label] = attempt(partial(_backward, answer, keys, x[:, :width], *given, dy[:, :width]))
+        return found
+
+
+for _name, _keys in STAGES_BACK.items():
+    _back(_name, _keys, points=1)
+
+
+@ffn_backward.aspect("any leading shape", points=1)
+def _(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
+    keys = [key for pair in STAGES_BACK.values() for key in pair]
+    back = _shapes(dy)
+    found: dict[str, Any] = {}
+    for label, given in _shapes(x).items():
+        found[label] = attempt(partial(_backward, answer, keys, given, *weights.values(), back[label]))
+    single = (each.float() for each in (x[0], *weights.values(), dy[0]))
+    found["everything in float32"] = attempt(lambda: _backward(answer, keys, *single))
+    handed = {"x": x[0, -1], **weights, "dy": dy[0, -1]}
+    now = {name: each.clone() for name, each in handed.items()}
+    answer(*now.values())
+    return found | {f"{name} is left as it was": torch.equal(now[name], each) for name, each in handed.items()}
+
+
 # What the exercises on modules share.
 
 LINEARS = {"linear1": "nn.Linear(d_model, d_ff)", "linear2": "nn.Linear(d_ff, d_model)"}
@@ -452,10 +521,19 @@ def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
 def _repr_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
     if not isinstance(seen, str):
         raise NotAsAsked("extra_repr() should return a text")
-    return {"extra_repr() is not empty": bool(seen.strip()), "extra_repr() is short": len(seen) <= 120} | {
-        f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", seen) is not None
-        for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
-    }
+    return (
+        {"extra_repr() is not empty": bool(seen.strip()), "extra_repr() is short": len(seen) <= 120}
+        | {
+            f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", seen) is not None
+            for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
+        }
+        | {
+            f"extra_repr() gives {name} its own number": all(
+                int(said) == number for said in re.findall(rf"{name}\W{{1,4}}(\d+)", seen)
+            )
+            for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
+        }
+    )
 
 
 @PositionwiseFeedForward.aspect("extra_repr", points=0.5, facts=_repr_facts)

@@ -497,6 +497,72 @@ def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
     return {"in float32": single, "gradients": attempt(arrived)}
 
 
+# find_the_gate
+
+LAYOUTS = ("gate above up", "up above gate", "in turn, gate first", "in turn, up first")
+
+
+def _checkpoint(rng: Draw, layout: str, d_model: int, d_ff: int) -> dict[str, torch.Tensor]:
+    """A fused SwiGLU layer and what it gives for three inputs: zero, one that tells, and one so small that the digits of y tell nothing."""
+    gate, up, down = (rng.normal(*shape) for shape in ((d_ff, d_model), (d_ff, d_model), (d_model, d_ff)))
+    x = rng.normal(3, d_model)
+    x[0], x[2] = 0, x[2] * 1e-4
+    y = F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
+    pair = [up, gate] if layout in ("up above gate", "in turn, up first") else [gate, up]
+    fused = torch.stack(pair, 1).reshape(2 * d_ff, d_model) if "turn" in layout else torch.cat(pair)
+    return {"fused": fused, "down": down, "x": x, "y": y * (1 + 1e-3 * torch.sign(rng.normal(3, d_model)))}
+
+
+def _draw_checkpoints(rng: Draw, case: int) -> dict[str, Any]:
+    """A checkpoint in each layout; one with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single unit."""
+    d_model, d_ff = rng.distinct(2, 5, 9)
+    found = {layout: _checkpoint(rng, layout, d_model, d_ff) for layout in LAYOUTS}
+    square = {f"{layout}, d_model = 2·d_ff": _checkpoint(rng, layout, 8, 4) for layout in LAYOUTS[1:3]}
+    return {"found": found, "others": square | {"d_ff = 1, up first": _checkpoint(rng, LAYOUTS[1], d_model, 1)}}
+
+
+find_the_gate = Exercise(
+    "find_the_gate",
+    draw=_draw_checkpoints,
+    where="the section “One product instead of two”.",
+    understood="Which half is the gate is not written in the numbers: only what the layer computes can tell, and only where the bend shows.",
+    hints=(
+        "Write down the four candidates first, each as a pair (gate, up). `chunk(2)` gives the halves; `fused[0::2]` gives every second row.",
+        "For each candidate, compute the layer's output for all three inputs: silu of the gate's part, times up's part, through `down`.",
+        "y is rounded, so none fits exactly. Take the candidate with the smallest error over all three inputs together.",
+    ),
+)
+
+
+def _gate_and_up(answer: Any, given: dict[str, torch.Tensor], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+    result = answer(*(given[name].to(dtype) for name in ("fused", "down", "x", "y")))
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; a pair (gate, up) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (gate, up) of tensors was expected, not {kind_of(result)} of {len(result)}")
+    return dict(zip(("gate", "up"), result, strict=True))
+
+
+@find_the_gate.aspect("halves", points=1.5)
+def _(answer: Any, found: Any, others: Any) -> Any:
+    return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
+
+
+@find_the_gate.aspect("rows in turn", points=1)
+def _(answer: Any, found: Any, others: Any) -> Any:
+    return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
+
+
+@find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5)
+def _(answer: Any, found: Any, others: Any) -> Any:
+    seen = {words: attempt(partial(_gate_and_up, answer, given)) for words, given in others.items()}
+    given = found[LAYOUTS[1]]
+    kept = {name: value.clone() for name, value in given.items()}
+    seen["everything in float32"] = attempt(partial(_gate_and_up, answer, given, torch.float32))
+    answer(*kept.values())
+    return seen | {f"{name} is left as it was": torch.equal(kept[name], value) for name, value in given.items()}
+
+
 # Questions. Their texts are in the notebook.
 
 quiz_branch = question(

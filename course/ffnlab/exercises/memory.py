@@ -565,6 +565,143 @@ def _(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
     return {f"{name} stays as it was": torch.equal(given[name], few[name]) for name in few}
 
 
+# write_fact
+
+LEAD = 1.0  # by which the new answer's score must be ahead
+LONG = 3.0  # the length of every question and of every answer
+ALIKE = 0.8  # the cosine of two answers, at most
+
+
+def _long(vectors: torch.Tensor) -> torch.Tensor:
+    scaled: torch.Tensor = LONG * vectors / vectors.norm(dim=-1, keepdim=True)
+    return scaled
+
+
+def _draw_person(rng: Draw, N: int, d: int, C: int, d_ff: int, n: int) -> dict[str, Any]:
+    """An FFN, questions and answers; question n has a near twin (cosine 0.98) and an opposite. The new answer is the one that now comes last."""
+    E, U, weights = _long(rng.normal(N, d)), _long(rng.normal(C, d)), drawn_weights(rng, d, d_ff)
+    while float((U @ U.T / LONG**2).fill_diagonal_(-1).max()) > ALIKE:
+        U = _long(rng.normal(C, d))
+    aside = rng.normal(d)
+    aside = _long(aside - (aside @ E[n]) * E[n] / LONG**2)
+    twin, opposite = (n + 1) % N, (n + 2) % N
+    E[twin], E[opposite] = 0.98 * E[n] + (1 - 0.98**2) ** 0.5 * aside, -E[n]
+    output = torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+    return {"E": E, "U": U, "weights": weights, "n": n, "c": int(((E[n] + output) @ U.T).argmin())}
+
+
+def _draw_written(rng: Draw, case: int) -> dict[str, Any]:
+    """A person in the middle; the first and the last one; more answers than d_model, and few."""
+    N, d, C, d_ff = rng.integer(17, 20), rng.integer(7, 8), rng.integer(9, 10), rng.integer(11, 14)
+    return {
+        "middle": _draw_person(rng, N, d, C, d_ff, rng.integer(3, N - 4)),
+        "others": {
+            "the first person": _draw_person(rng, N, d, C, d_ff, 0),
+            "the last person": _draw_person(rng, N, d, C, d_ff, N - 1),
+            "two answers": _draw_person(rng, 5, d + 1, 2, d_ff, 1),
+        },
+    }
+
+
+write_fact = Exercise(
+    "write_fact",
+    draw=_draw_written,
+    where="the section “Knock them out”, where it says “Write one by hand”; and “Key, coefficient, value”.",
+    understood="A key that listens to one question, a threshold just below its match, a value that outweighs the old answer: that is a fact in one neuron.",
+    hints=(
+        "Whom should the neuron listen to? Among vectors of equal length, the one that matches `key` best is the one that points the same way.",
+        "`E @ key` says how well each question matches. The bias must let the best one through and stop the second best: which numbers lie between the two?",
+        "The neuron writes h · value, and h is small when the second best is close. How large must value be, so that the new answer leads in spite of "
+        "a small h?",
+        "One way: choose what E[n] + ffn(E[n]) + h · value shall be, such as `U[c]` itself, and solve for value.",
+    ),
+)
+
+
+def _neuron(answer: Any, given: dict[str, Any], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+    """Key, bias and value that a student's function returns for one person."""
+    E, U = given["E"].to(dtype), given["U"].to(dtype)
+    result = answer(ffn_of(given["weights"], dtype), E, U, given["n"], given["c"])
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{described(result)}; a triple (key, bias, value) was expected")
+    if len(result) != 3:
+        raise NotAsAsked(f"a triple (key, bias, value) was expected, not {counted(len(result))}")
+    key, bias, value = (part if isinstance(part, torch.Tensor) else torch.tensor(part, dtype=dtype) for part in result)
+    return {"key": key, "bias": bias, "value": value}
+
+
+def _written(seen: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What one more neuron does to everybody's answers: whom it reaches, and what person n is told now."""
+    E, U, n, c = given["E"], given["U"], given["n"], given["c"]
+    key, bias, value = (seen[name].double() for name in ("key", "bias", "value"))
+    if key.shape != E[0].shape or value.shape != E[0].shape or bias.numel() != 1:
+        raise NotAsAsked("key and value should have the shape [d_model], and bias should be one number")
+    if not all(bool(part.isfinite().all()) for part in (key, bias, value)):
+        raise NotAsAsked("there are NaN or infinite numbers in the neuron")
+    weights, read = given["weights"], E @ key + bias.reshape(())
+    fires = torch.relu(read)
+    before = (E + torch.relu(E @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"])[n] @ U.T  # [C]
+    after = before + fires[n] * value @ U.T
+    others = torch.arange(len(U)) != c
+    told = int(after.argmax())
+    heard = (fires > 1e-5 * fires[n].clamp(min=1e-9)) & (torch.arange(len(E)) != n)
+    return {
+        "the neuron fires for person n": bool(fires[n] > 0),
+        "what person n is told": "the new answer"
+        if told == c
+        else "the old one"
+        if told == int(before.argmax())
+        else "another one",
+        "the new answer leads by 1 or more": bool(after[c] - after[others].max() >= LEAD - 1e-6),
+        "its value favours the new answer over the old one": bool(value @ (U[c] - U[before.argmax()]) > 0),
+        "heard": int(heard.sum()),
+    }
+
+
+def _told(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in _written(seen, inputs["middle"]).items() if name != "heard"}
+
+
+def _heard(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    others = _written(seen, inputs["middle"])["heard"]
+    return {"the neuron is silent for everybody else": others == 0, "for how many others it fires": others}
+
+
+@write_fact.aspect("the new answer", points=1.5, facts=_told)
+def _(answer: Any, middle: Any, **_: Any) -> Any:
+    return _neuron(answer, middle)
+
+
+@write_fact.aspect("nobody else hears it", points=1.5, facts=_heard, needs="the new answer")
+def _(answer: Any, middle: Any, **_: Any) -> Any:
+    return _neuron(answer, middle)
+
+
+def _everybody(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    def holds(found: Any, given: dict[str, Any]) -> Any:
+        if isinstance(found, Failure):
+            return found
+        facts = _written(found, given)
+        return facts["the new answer leads by 1 or more"] and facts["heard"] == 0
+
+    asked = {**inputs["others"], "everything in float32": inputs["middle"]}
+    return {f"it holds for {words}": holds(seen[words], given) for words, given in asked.items()}
+
+
+@write_fact.aspect("anybody, and float32", points=0.5, facts=_everybody, needs="nobody else hears it")
+def _(answer: Any, middle: Any, others: Any) -> Any:
+    found = {words: attempt(partial(_neuron, answer, given)) for words, given in others.items()}
+    return found | {"everything in float32": attempt(partial(_neuron, answer, middle, torch.float32))}
+
+
+@write_fact.aspect("ffn, E and U stay as they were", points=0.5, needs="the new answer")
+def _(answer: Any, middle: Any, **_: Any) -> Any:
+    ffn, E, U = ffn_of(middle["weights"]), middle["E"].clone(), middle["U"].clone()
+    before = values_of(ffn)
+    answer(ffn, E, U, middle["n"], middle["c"])
+    return untouched(ffn, before, E=(E, middle["E"]), U=(U, middle["U"]))
+
+
 # activation_patterns
 
 

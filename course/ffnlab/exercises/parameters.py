@@ -326,6 +326,53 @@ def _(answer: Any, d: int, f: int, T: int) -> Any:
     }
 
 
+# cost_of_a_step
+
+
+def _draw_step(rng: Draw, case: int) -> dict[str, Any]:
+    """A model, a machine, and batches on either side of the one at which reading and computing are even; n is odd and above 2²⁴."""
+    size, even = rng.one_of((1, 2, 4)), rng.uniform(60, 180)
+    bandwidth = rng.uniform(0.9, 3.4) * 1e12
+    return {
+        "n": 2 * rng.integer(20_000_000, 900_000_000) + 1,
+        "size": size,
+        "flops": 2 * bandwidth * even / size,
+        "bandwidth": bandwidth,
+        "few": rng.integer(3, 25),
+        "many": rng.integer(400, 900),
+    }
+
+
+cost_of_a_step = Exercise(
+    "cost_of_a_step",
+    draw=_draw_step,
+    where="the section “What it costs to run”, where it speaks of reading.",
+    understood="A weight costs two operations per token, six in training, and is read once per step: for few tokens reading decides, for many computing.",
+    hints=(
+        "`flops`: one multiplication and one addition for each parameter and each token. `training`: how many more on the way back?",
+        "`bytes` depends on the number of parameters and on their size, and on nothing else.",
+        "Operations divided by operations per second are seconds; so are bytes divided by bytes per second. Which of the two does one wait for?",
+        "`even`: write both times as formulas, set them equal, and solve for batch. n drops out.",
+    ),
+)
+
+STEP = ("flops", "training", "bytes", "seconds", "even")
+
+
+def _steps(key: str, points: float) -> None:
+    @cost_of_a_step.aspect(key, points)
+    def _(answer: Any, n: int, size: int, flops: float, bandwidth: float, few: int, many: int) -> Any:
+        asked = {"one": (1, size), "few": (few, size), "many": (many, size), "few, 4 bits each": (few, 0.5)}
+        return {
+            words: _entry(answer(n, batch, bytes_each, flops, bandwidth), key)[key]
+            for words, (batch, bytes_each) in asked.items()
+        }
+
+
+for _key, _points in zip(STEP, (1, 0.5, 1, 1, 0.5), strict=True):
+    _steps(_key, _points)
+
+
 # Questions. Their texts are in the notebook.
 
 quiz_count = question(

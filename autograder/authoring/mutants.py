@@ -1,0 +1,355 @@
+"""First-order mutants: every solution cell with one small change, graded like an answer. What still earns full marks shows a hole in a check, or is no mistake.
+
+Allowed survivors stand in keys/survivors.json, each with its reason: nothing that was asked for changes. `make mutants` runs all, and is red for a
+survivor without a reason and for a reason without a survivor; `make test` runs a fixed sample.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from autograder import keys
+from autograder.authoring.build import SOLUTION, cells_of
+from autograder.engine import forkserver
+from autograder.marking import draws, judge
+from ffnlab import exercises
+from ffnlab.checks import captured
+from ffnlab.comparing import judge as verdict_on
+from ffnlab.exercise import Exercise
+from ffnlab.verdict import Outcome, Verdict
+
+SURVIVORS = Path(__file__).parents[1] / "keys" / "survivors.json"
+SECONDS = 20.0  # for one mutant: one that never ends is no survivor
+TOGETHER = 20  # mutants that a process grades at a time
+
+Node = ast.AST
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A solution cell with one change. `change` tells it: the smallest expression or statement that changed, before and after."""
+
+    exercise: str
+    change: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What became of a mutant. `never_ended`: it was stopped, or asked for more memory than there is."""
+
+    mutant: Mutant
+    verdict: Verdict | None
+    never_ended: bool = False
+
+    @property
+    def survived(self) -> bool:
+        return self.verdict is not None and self.verdict.outcome is Outcome.EARNED
+
+
+# What is changed
+
+OPERATORS: dict[type[Node], tuple[type[Node], ...]] = {
+    ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,), ast.FloorDiv: (ast.Div,), ast.Mod: (ast.FloorDiv,),
+    ast.Pow: (ast.Mult,), ast.MatMult: (ast.Mult,), ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,),
+    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.And: (ast.Or,), ast.Or: (ast.And,),
+}  # fmt: skip
+PAIRS = [
+    ("any", "all"), ("min", "max"), ("amin", "amax"), ("minimum", "maximum"), ("sum", "mean"), ("argmin", "argmax"), ("zeros", "ones"),
+    ("zeros_like", "ones_like"), ("floor", "ceil"), ("sin", "cos"), ("sigmoid", "tanh"), ("relu", "gelu"), ("silu", "gelu"), ("exp", "log"), ("sqrt", "abs"),
+    ("argsort", "sort"), ("rand", "randn"), ("triu", "tril"), ("add_", "sub_"), ("index_add_", "index_add"), ("std", "var"),
+]  # fmt: skip
+OTHER_NAME = {one: other for pair in PAIRS for one, other in (pair, pair[::-1])}
+MODULES = ("torch", "F", "math", "nn", "super()")
+NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod)
+IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
+
+
+def mutants(exercise: str) -> list[Mutant]:
+    """All mutants of the solution's answer to an exercise, in the order of its lines. A change that two places share is numbered."""
+    source = SOLUTION.sub(r"\1", cells_of(exercises.notebook_of(exercise))[exercise])
+    tree = ast.parse(source)
+    found: list[Mutant] = []
+    seen: Counter[str] = Counter()
+    sources = {ast.unparse(tree)}
+    for changed, change in _changed(tree):
+        text = ast.unparse(ast.fix_missing_locations(changed))
+        if text in sources:
+            continue
+        sources.add(text)
+        seen[change] += 1
+        numbered = change if seen[change] == 1 else f"{change} ({seen[change]})"
+        found.append(Mutant(exercise, numbered, text))
+    return found
+
+
+def _changed(tree: ast.Module) -> Iterator[tuple[ast.Module, str]]:
+    """The tree with each of its nodes replaced in turn by what it could have been."""
+    for place, node in enumerate(ast.walk(tree)):
+        for instead in _instead(node, tree):
+            whole = copy.deepcopy(tree)
+            old = next(found for index, found in enumerate(ast.walk(whole)) if index == place)
+            _replace(whole, old, instead)
+            yield whole, f"{_short(node)} → {_short(instead)}"
+
+
+def _short(node: Node) -> str:
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _replace(tree: Node, old: Node, new: Node) -> None:
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, field, new)
+            elif isinstance(value, list) and any(item is old for item in value):
+                value[:] = [new if item is old else item for item in value]
+
+
+def _instead(node: Node, tree: ast.Module) -> Iterator[Node]:
+    if isinstance(node, ast.stmt):
+        yield from _other_statement(node)
+    elif isinstance(node, ast.expr) and not _is_store(node):
+        yield from _other_expression(node, tree)
+
+
+def _other_statement(node: ast.stmt) -> Iterator[Node]:
+    documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    left_behind = isinstance(node, ast.Raise) and isinstance(
+        node.exc, ast.Name
+    )  # the stub's own, which nothing reaches
+    if (
+        not documents
+        and not left_behind
+        and not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return, ast.Import, ast.ImportFrom, ast.Pass))
+    ):
+        yield ast.Pass()  # a dropped raise, a missing super().__init__(), a line forgotten
+    if isinstance(node, ast.Assign) and isinstance(node.value, (ast.BinOp, ast.Call)):
+        yield _with(node, value=_call(ast.Attribute(node.value, "detach", ast.Load())))
+    if isinstance(node, ast.If):
+        yield _with(node, test=ast.Constant(True))
+        yield _with(node, test=ast.Constant(False))
+
+
+def _other_expression(node: ast.expr, tree: ast.Module) -> Iterator[Node]:
+    if isinstance(node, (ast.BinOp, ast.BoolOp)):
+        for other in OPERATORS.get(type(node.op), ()):
+            yield _with(node, op=other())
+    if isinstance(node, ast.BinOp):
+        yield node.left  # a term is dropped
+        yield node.right
+        if isinstance(node.op, NOT_COMMUTATIVE):
+            yield _with(node, left=node.right, right=node.left)
+        if isinstance(node.left, ast.Name) and type(node.op) in IN_PLACE:
+            yield _call(ast.Attribute(node.left, IN_PLACE[type(node.op)], ast.Load()), node.right)
+    elif isinstance(node, ast.BoolOp):
+        for left_out in range(len(node.values)):
+            kept = [value for index, value in enumerate(node.values) if index != left_out]
+            yield kept[0] if len(kept) == 1 else _with(node, values=kept)
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for other in OPERATORS.get(type(node.ops[0]), ()):
+            yield _with(node, ops=[other()])
+    elif isinstance(node, ast.IfExp):
+        yield node.body
+        yield node.orelse
+    elif isinstance(node, ast.Constant):
+        yield from (ast.Constant(value) for value in _other_values(node.value))
+    elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 1:
+        yield _with(node, elts=[node.elts[1], node.elts[0], *node.elts[2:]])
+    elif isinstance(node, ast.Call):
+        yield from _other_call(node)
+    elif isinstance(node, ast.Name):
+        yield from _other_parameter(node, tree)
+    elif isinstance(node, ast.Attribute) and node.attr in OTHER_NAME:
+        yield _with(node, attr=OTHER_NAME[node.attr])
+    elif isinstance(node, (ast.ListComp, ast.GeneratorExp)) and any(part.ifs for part in node.generators):
+        yield _with(node, generators=[_with(part, ifs=[]) for part in node.generators])
+
+
+def _other_values(value: object) -> Iterator[bool | int | float]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from {value + 1, value - 1, -value} - {value}
+    elif isinstance(value, float):
+        yield from (other for other in (value * 1.1, value / 2, 0.0) if other != value)
+
+
+def _other_call(node: ast.Call) -> Iterator[Node]:
+    function = node.func
+    if isinstance(function, ast.Name) and function.id == "super":
+        return
+    if isinstance(function, ast.Attribute) and ast.unparse(function.value) not in MODULES:
+        yield function.value  # x.f() is forgotten
+    if len(node.args) == 1:
+        yield node.args[0]  # so is f(x)
+    for first in range(len(node.args) - 1):
+        args = list(node.args)
+        args[first : first + 2] = reversed(args[first : first + 2])
+        yield _with(node, args=args)
+    for left_out in range(len(node.keywords)):
+        yield _with(node, keywords=[word for index, word in enumerate(node.keywords) if index != left_out])
+    if isinstance(function, ast.Name) and function.id == "range":
+        *before, end = node.args[:2]
+        yield _with(node, args=[*before, ast.BinOp(end, ast.Sub(), ast.Constant(1)), *node.args[2:]])
+        if not before:
+            yield _with(node, args=[ast.Constant(1), end])
+
+
+def _other_parameter(node: ast.Name, tree: ast.Module) -> Iterator[Node]:
+    """The parameter that stands next to it in its function."""
+    if node.id in OTHER_NAME:
+        yield ast.Name(OTHER_NAME[node.id], ast.Load())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and any(part is node for part in ast.walk(function)):
+            names = [given.arg for given in function.args.args if given.arg != "self"]
+            if node.id in names and len(names) > 1:
+                yield ast.Name(names[(names.index(node.id) + 1) % len(names)], ast.Load())
+
+
+def _is_store(node: ast.expr) -> bool:
+    return not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+
+
+def _call(function: ast.expr, *args: ast.expr) -> ast.Call:
+    return ast.Call(function, list(args), [])
+
+
+def _with(node: Any, **fields: Any) -> Any:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+# How they are graded
+
+
+class _TooLong(BaseException):
+    """No mutant's own `except Exception` catches it."""
+
+
+def graded(exercise: str, chosen: list[Mutant]) -> list[Graded]:
+    """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
+    torch.set_num_threads(1)
+    seeds = draws.development(exercise)
+    return [_grade(mutant, seeds) for mutant in chosen]
+
+
+def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> Graded:
+    key = keys.find(mutant.exercise)
+    marking, given = judge.marking(mutant.exercise, seeds), judge.inputs(key.exercise, seeds)
+    try:
+        with _at_most(SECONDS), captured():
+            seen = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in given]
+    except (_TooLong, MemoryError):
+        return Graded(mutant, None, never_ended=True)
+    return Graded(mutant, verdict_on(key.exercise, marking, seen, given))
+
+
+def _answer(mutant: Mutant, exercise: Exercise) -> object:
+    namespace = dict(_imported(exercises.notebook_of(exercise.name)))
+    try:
+        exec(compile(mutant.source, f"<answer: {exercise.name}>", "exec"), namespace)
+    except Exception as error:
+        return _raises(error)
+    return namespace.get(exercise.name, ...)
+
+
+def _raises(error: Exception) -> Callable[..., object]:
+    """What stands for a cell that did not run."""
+
+    def answer(*arguments: object, **options: object) -> object:
+        raise error
+
+    return answer
+
+
+@cache
+def _imported(notebook: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "mutant"}
+    exec(compile(cells_of(notebook)["imports"], f"<{notebook}: imports>", "exec"), namespace)
+    return namespace
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(
+    chosen: list[Mutant], tell: Callable[[int], None] = lambda count: None, workers: int | None = None
+) -> list[Graded]:
+    """What becomes of each mutant, in the order given. `tell` is called with how many were graded just now."""
+    parts: list[list[Mutant]] = []
+    for mutant in chosen:
+        if not parts or parts[-1][0].exercise != mutant.exercise or len(parts[-1]) == TOGETHER:
+            parts.append([])
+        parts[-1].append(mutant)
+    done: dict[Mutant, Graded] = {}
+    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=forkserver.start()) as pool:
+        asked = [pool.submit(graded, part[0].exercise, part) for part in parts]
+        for future in as_completed(asked):
+            done |= {one.mutant: one for one in future.result()}
+            tell(len(future.result()))
+    return [done[mutant] for mutant in chosen]
+
+
+# Survivors
+
+
+def allowed() -> dict[tuple[str, str], str]:
+    """By exercise and change, why a mutant may survive. The file lists them below their reasons."""
+    by_reason: dict[str, dict[str, list[str]]] = json.loads(SURVIVORS.read_text(encoding="utf-8"))
+    return {
+        (exercise, change): reason
+        for reason, listed in by_reason.items()
+        for exercise, changes in listed.items()
+        for change in changes
+    }
+
+
+def problems(found: list[Graded]) -> list[str]:
+    """Survivors without a reason, and reasons whose mutant was graded and did not survive."""
+    reasons = allowed()
+    listed = []
+    for one in found:
+        reason = reasons.get((one.mutant.exercise, one.mutant.change))
+        if one.survived and not reason:
+            listed.append(f"{one.mutant.exercise}: earns full marks with {one.mutant.change}")
+        elif reason and not one.survived:
+            listed.append(f"{one.mutant.exercise}: is listed among the survivors, and is none: {one.mutant.change}")
+    return listed
+
+
+def all_of(names: Iterable[str]) -> list[Mutant]:
+    """The mutants of the exercises that ask for code: of a letter or a number there is nothing to change."""
+    return [mutant for name in names if callable(keys.find(name).the_truth.answer) for mutant in mutants(name)]

@@ -1,0 +1,75 @@
+"""Mutants of the solutions: what is changed, that the checks notice it, and that a hole in a check would be seen."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from autograder.authoring import mutants
+from autograder.authoring.build import cells_of
+from autograder.authoring.mutants import Mutant
+from ffnlab import exercises
+
+EXERCISES, EVERY = 5, 9  # each ninth mutant of each fifth exercise that asks for code; `make mutants` runs all
+
+
+@pytest.fixture(scope="module")
+def every() -> list[Mutant]:
+    return mutants.all_of(exercises.every())
+
+
+def test_a_fixed_sample_of_mutants_loses_marks(every: list[Mutant]) -> None:
+    names = list(dict.fromkeys(mutant.exercise for mutant in every))[::EXERCISES]
+    sample = [mutant for mutant in every if mutant.exercise in names][::EVERY]
+    assert len(sample) > 40 and len(names) > 8
+    found = [one for mutant in sample for one in mutants.graded(mutant.exercise, [mutant])]
+    assert mutants.problems(found) == []
+
+
+def test_every_change_has_a_name_of_its_own_and_is_python(every: list[Mutant]) -> None:
+    assert len({(mutant.exercise, mutant.change) for mutant in every}) == len(every)
+    for mutant in every[::11]:
+        ast.parse(mutant.source)
+
+
+def test_every_reason_belongs_to_a_mutant(every: list[Mutant]) -> None:
+    there = {(mutant.exercise, mutant.change) for mutant in every}
+    assert set(mutants.allowed()) <= there, set(mutants.allowed()) - there
+
+
+@pytest.mark.parametrize(
+    ("exercise", "change"),
+    [
+        ("ffn_forward", "x @ W1 + b1 → x @ W1"),  # a term is dropped
+        ("ffn_forward", "x @ W1 + b1 → x @ W1 - b1"),  # another operator
+        ("ffn_forward", "act(x @ W1 + b1) → x @ W1 + b1"),  # a call is forgotten
+        ("ffn_forward", "x → W1"),  # another name
+        ("PositionwiseFeedForward", "super().__init__() → pass"),
+        ("load_balance_loss", "1 → 0"),  # another dim: -1 becomes -0
+        ("diagnose_load", "share.max → share.min"),
+        ("diagnose_load", "(counts == 0).sum → (counts == 0).mean"),
+    ],
+)
+def test_what_students_slip_on_is_among_the_changes(exercise: str, change: str) -> None:
+    assert change in {mutant.change for mutant in mutants.mutants(exercise)}
+
+
+def test_an_unchanged_solution_would_survive_and_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutants can turn red: a check that notices nothing, and a reason that is none."""
+    (mutant,) = [one for one in mutants.mutants("ffn_forward") if one.change == "x @ W1 + b1 → x @ W1"]
+    (killed,) = mutants.graded("ffn_forward", [mutant])
+    assert not killed.survived and killed.verdict and killed.verdict.mistake
+    monkeypatch.setattr(mutants, "allowed", lambda: {("ffn_forward", mutant.change): "for no reason"})
+    assert "is listed among the survivors" in mutants.problems([killed])[0]
+
+    whole = cells_of("02_feed_forward")["ffn_forward"]
+    (survivor,) = mutants.graded("ffn_forward", [Mutant("ffn_forward", "nothing → nothing", whole)])
+    assert "earns full marks with nothing" in mutants.problems([survivor])[0]
+
+
+def test_a_mutant_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "SECONDS", 0.2)
+    endless = "def ffn_forward(x, W1, b1, W2, b2, act):\n    while True:\n        try:\n            pass\n        except Exception:\n            pass"
+    (stopped,) = mutants.graded("ffn_forward", [Mutant("ffn_forward", "for ever", endless)])
+    assert stopped.never_ended and not stopped.survived
