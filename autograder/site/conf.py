@@ -1,0 +1,44 @@
+"""How Sphinx makes the pages. Nothing of them asks another host: fonts are the reader's own, formulas are MathML."""
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import ffnlab
+
+BENCH = Path(ffnlab.__file__).parent
+
+project = html_title = "Feed forward"
+language = "en"
+extensions = ["myst_nb", "autograder.site.maths"]
+exclude_patterns: list[str] = []
+
+html_theme = "furo"
+html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
+html_static_path = ["static", *(str(BENCH / name) for name in ("board.js", "board.css", "guess.js"))]
+html_favicon = "static/favicon.svg"
+html_css_files = ["board.css", "site.css"]
+html_js_files = [("site.js", {"type": "module"})]
+html_math_renderer = "mathml"
+html_copy_source = html_show_sphinx = html_show_copyright = html_use_index = False
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+highlight_language = "none"  # a block that does not say what it is
+
+nb_execution_mode = "off"  # notebooks were run before, by running.py
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", _captions, priority=900)  # after furo, whose navigation it mends
+
+
+def _captions(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """A heading by its role alone needs a level, for who hears the page."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')

@@ -1,0 +1,191 @@
+"""A figure's pictures, drawn beforehand: one for every state that a reader of the page can bring it to, packed for the way through the wire.
+
+Every combination of stops has a picture, where there are no more than `MOST`. Else a control that is a scale, and that no mark sets by being pressed,
+keeps fewer stops, its start and its ends among them; and where even that would be too many, only so many controls leave their start at the same time
+(`Grid.depth`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+from autograder.house import UserError
+from ffnlab.controls import Control, Figure
+
+MOST = 400  # pictures of a figure
+FAILED = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The states that are drawn. kept: by parameter, the indices of the stops that a page offers. depth: how many controls may be away from their start."""
+
+    start: dict[str, int]
+    kept: dict[str, tuple[int, ...]]
+    depth: int
+
+    def __len__(self) -> int:
+        """How many states there are."""
+        ways = [1]  # by how many controls are away from their start
+        for stops in self.kept.values():
+            others = len(stops) - 1
+            ways = [here + others * before for here, before in zip([*ways, 0], [0, *ways], strict=True)]
+        return sum(ways[: self.depth + 1])
+
+    def states(self) -> Iterator[dict[str, int]]:
+        """Each state, as {parameter: index of its stop}; neighbours differ in the last control."""
+        for state in itertools.product(*self.kept.values()):
+            at = dict(zip(self.kept, state, strict=True))
+            if sum(at[name] != self.start[name] for name in at) <= self.depth:
+                yield at
+
+    def is_whole(self, controls: dict[str, Control]) -> bool:
+        """Whether every combination of all stops is among the states."""
+        return self.depth >= len(self.kept) and all(
+            len(self.kept[name]) == len(control.stops) for name, control in controls.items()
+        )
+
+
+def grid(controls: dict[str, Control], most: int, pressed: Collection[str] = ()) -> Grid:
+    """The states of a figure with these controls that are drawn: `most` at the most.
+
+    pressed: the parameters that the picture's own marks set. They keep every stop, or a mark would lead elsewhere than it says.
+
+    Raises:
+        ValueError: there are more options to choose among than that.
+    """
+    start = {name: control.start for name, control in controls.items()}
+    scales = {name for name, control in controls.items() if _is_scale(control) and name not in pressed}
+    for depth in dict.fromkeys((len(controls), 2, 1)):
+        pieces = {name: len(control.stops) - 1 for name, control in controls.items()}
+        while True:
+            kept = {
+                name: _spread(control, pieces[name]) if name in scales else tuple(range(len(control.stops)))
+                for name, control in controls.items()
+            }
+            found = Grid(start, kept, depth)
+            if len(found) <= most:
+                return found
+            fewer = [name for name in controls if name in scales and pieces[name] > 2]
+            if not fewer:
+                break
+            pieces[max(fewer, key=lambda name: pieces[name])] -= 1
+    raise ValueError(f"more than {most} pictures, though one control moves at a time")
+
+
+def _is_scale(control: Control) -> bool:
+    """Whether stops between two others can be left out: names that are chosen by a list or a mark can't."""
+    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for _, value in control.stops)
+    return control.kind in ("slider", "play") or (control.kind == "free" and numbers)
+
+
+def _spread(control: Control, pieces: int) -> tuple[int, ...]:
+    """The indices of about pieces + 1 stops, evenly on both sides of the start; the start and the ends are always among them."""
+    last = len(control.stops) - 1
+    if pieces >= last:
+        return tuple(range(last + 1))
+    below = min(max(round(pieces * control.start / last), int(control.start > 0)), pieces - int(control.start < last))
+    above = pieces - below
+    places = {control.start, 0, last}
+    places |= {round(control.start * n / below) for n in range(below)} if below else set()
+    places |= {round(control.start + (last - control.start) * n / above) for n in range(above + 1)} if above else set()
+    return tuple(sorted(places))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure for a page. name: that of its file. still: the HTML of the first picture. about: what the page itself holds, for site.js.
+
+    packed: the file with all pictures, as JSON text.
+    """
+
+    name: str
+    still: str
+    about: dict[str, Any]
+    packed: str
+    states: int
+    pictures: int
+
+    @property
+    def wire(self) -> int:
+        """Bytes of its pictures, as a server sends them."""
+        return wire(self.packed)
+
+
+def wire(text: str) -> int:
+    """Bytes of a text, as a server sends it."""
+    return len(gzip.compress(text.encode(), 6, mtime=0))
+
+
+def drawn(name: str, figure: Figure) -> Drawn:
+    """Every picture of a figure that its page may show.
+
+    Raises:
+        UserError: one can't be drawn, or there are too many.
+    """
+    try:
+        chosen = grid(figure.controls, MOST, _pressed(figure.html(figure.start)))
+    except ValueError as error:
+        raise UserError(f"the figure {name} has {error}") from None
+    numbers: dict[str, int] = {}  # by picture
+    frames: dict[str, int] = {}  # by state
+    for at in chosen.states():
+        html = figure.html(at)
+        if FAILED in html:
+            raise UserError(f"the figure {name} at {_said(figure, at)}: {_words(html)}")
+        state = ",".join(str(chosen.kept[key].index(index)) for key, index in at.items())
+        frames[state] = numbers.setdefault(html, len(numbers))
+    described = [
+        control | {"stops": [control["stops"][index] for index in chosen.kept[control["name"]]]}
+        for control in figure.described()
+    ]
+    about = {
+        "controls": described,
+        "at": {key: chosen.kept[key].index(index) for key, index in figure.start.items()},
+        "note": _note(figure, chosen),
+    }
+    packed = json.dumps(
+        {"frames": frames} | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    return Drawn(name, figure.html(figure.start), about, packed, len(frames), len(numbers))
+
+
+def _pressed(html: str) -> set[str]:
+    return {name for sets in re.findall(r'data-sets="([^"]*)"', html) for name in json.loads(unescape(sets))}
+
+
+def pack(pictures: Sequence[str]) -> dict[str, Any]:
+    """Pictures as numbers of pieces, each a tag with the text behind it: most pieces stand in many pictures, and a packer of a server looks only 32 kB back."""
+    pieces: dict[str, int] = {}
+    rows = [
+        [pieces.setdefault(piece, len(pieces)) for piece in re.split(r"(?=<)", picture) if piece]
+        for picture in pictures
+    ]
+    return {"pieces": list(pieces), "pictures": rows}
+
+
+def _note(figure: Figure, chosen: Grid) -> str:
+    """What a reader must know who finds less here than in the notebook; empty where everything is here."""
+    if chosen.is_whole(figure.controls):
+        return ""
+    fewer = any(len(chosen.kept[name]) < len(control.stops) for name, control in figure.controls.items())
+    parts = ["fewer steps"] if fewer else []
+    if chosen.depth < len(chosen.kept):
+        together = "one control at a time" if chosen.depth == 1 else f"{chosen.depth} controls away from their start"
+        parts.append(f"no more than {together}")
+    return f"This page has {' and '.join(parts)}; in the notebook everything moves freely."
+
+
+def _said(figure: Figure, at: dict[str, int]) -> str:
+    return ", ".join(f"{name} = {figure.controls[name].stops[index][0]}" for name, index in at.items()) or "its start"
+
+
+def _words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).strip()

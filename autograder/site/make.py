@@ -1,0 +1,195 @@
+"""The site from nothing, or from what has changed: notebooks run and drawn, each in a process of its own; then Sphinx, for which a warning is an error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from autograder.house import UserError, replace, root, source
+from autograder.marking import depends
+from autograder.site import documents
+from ffnlab import answers, exercises, predictions
+
+HERE = Path(__file__).parent
+MADE_BY = [HERE / name for name in ("running.py", "frames.py", "pages.py")]
+PAGE = 1_500_000  # bytes that a page with all its figures may send, as a server packs them
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What is known of a figure that was drawn. states: how many settings it has; pictures: how many of them look different; wire: bytes when sent."""
+
+    name: str
+    states: int
+    pictures: int
+    wire: int
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """What is known of a notebook that was run. stamp: of all that it was made from."""
+
+    name: str
+    stamp: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A site. drawn: the notebooks that were run anew. wires: by notebook, the bytes that its page and figures send. size: bytes on the disk."""
+
+    notebooks: tuple[Notebook, ...]
+    drawn: tuple[str, ...]
+    wires: dict[str, int]
+    pages: int
+    size: int
+
+
+def build(
+    target: Path,
+    work: Path,
+    notebooks: Sequence[str],
+    force: bool = False,
+    tell: Callable[[str], None] = lambda name: None,
+    workers: int | None = None,
+) -> Built:
+    """Make the site in `target`; `work` keeps what saves time at the next build. `tell` hears of each notebook that is ready.
+
+    Raises:
+        UserError: a notebook fails, a page is too heavy, or Sphinx warns.
+    """
+    inside = work / "source"
+    drawn = _draw(inside, work, [name for name in notebooks if force or not _is_current(work, name)], tell, workers)
+    made = tuple(_read(work, name) for name in notebooks)
+    for path in [
+        *(inside / "course").glob("*.ipynb"),
+        *(work / "frames").glob("*"),
+        *(target / "course").glob("*.html"),
+    ]:
+        if path.stem not in (*notebooks, "README"):  # a notebook that is no longer asked for
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    documents.write(inside, notebooks)
+    _sphinx(inside, target, work / "doctrees")
+    shutil.rmtree(target / "frames", ignore_errors=True)
+    shutil.copytree(work / "frames", target / "frames")
+    wires = {one.name: _weigh(target, one) for one in made}
+    files = [path for path in target.rglob("*") if path.is_file()]
+    pages = sum(path.suffix == ".html" for path in files)
+    return Built(made, tuple(drawn), wires, pages, sum(path.stat().st_size for path in files))
+
+
+# Notebooks
+
+
+def stamp(assignment: str) -> str:
+    """A hash of all that a notebook's page is made of: source, imports, exercises, predictions, shipped answers, what makes it, and torch."""
+    code = depends.version(source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY)
+    others = [path.read_bytes() for path in (answers.path(assignment), root() / "nbgrader_config.py") if path.is_file()]
+    return hashlib.sha256(b"\0".join([code.encode(), metadata.version("torch").encode(), *others])).hexdigest()[:16]
+
+
+def _is_current(work: Path, name: str) -> bool:
+    try:
+        return _read(work, name).stamp == stamp(name)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _read(work: Path, name: str) -> Notebook:
+    data = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
+    return Notebook(data["name"], data["stamp"], tuple(Figure(**figure) for figure in data["figures"]))
+
+
+def _draw(inside: Path, work: Path, names: list[str], tell: Callable[[str], None], workers: int | None) -> list[str]:
+    if not names:
+        return []
+    context = multiprocessing.get_context("spawn")
+    old = os.environ.get("PYTHONHASHSEED")
+    os.environ["PYTHONHASHSEED"] = "0"
+    try:
+        count = min(workers or os.cpu_count() or 1, len(names))
+        with ProcessPoolExecutor(count, mp_context=context, max_tasks_per_child=1) as pool:
+            asked = {pool.submit(draw, inside, work, name): name for name in names}
+            try:
+                for future in as_completed(asked):
+                    future.result()
+                    tell(asked[future])
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    finally:
+        os.environ.pop("PYTHONHASHSEED") if old is None else os.environ.__setitem__("PYTHONHASHSEED", old)
+    return names
+
+
+def draw(inside: Path, work: Path, name: str) -> None:
+    """Run a notebook, and write its page, its pictures, and at last what is known of it. Changes this process for good."""
+    from autograder.site import pages, running
+
+    before = stamp(name)  # a source that changes while this runs is drawn again
+    ran = running.run(name)
+    folder = work / "frames" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    for one in ran.figures:
+        replace(folder / f"{one.name}.json", one.packed)
+    documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, ran))
+    figures = tuple(Figure(one.name, one.states, one.pictures, one.wire) for one in ran.figures)
+    replace(work / f"{name}.json", json.dumps(asdict(Notebook(name, before, figures)), indent=1))
+
+
+def _weigh(target: Path, notebook: Notebook) -> int:
+    """The bytes that a page and all its figures send.
+
+    Raises:
+        UserError: they are too many; the heaviest figure is named.
+    """
+    from autograder.site.frames import wire
+
+    page = wire((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8"))
+    total = page + sum(figure.wire for figure in notebook.figures)
+    if total > PAGE:
+        most = max(notebook.figures, key=lambda figure: figure.wire)
+        raise UserError(
+            f"the page of {notebook.name} sends {total / 1e6:.2f} MB, more than {PAGE / 1e6:g}: its heaviest figure is {most.name}, "
+            f"with {most.wire / 1e6:.2f} MB for {most.states} settings"
+        )
+    return total
+
+
+# Sphinx
+
+
+def _sphinx(inside: Path, target: Path, doctrees: Path) -> None:
+    """Make the pages, in a process of its own: Sphinx changes much of the one it is in.
+
+    Raises:
+        UserError: there is a warning.
+    """
+    options = ["-b", "html", "-q", "-W", "--keep-going", "--no-color", "-c", str(HERE), "-d", str(doctrees)]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, str(inside), str(target)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        lines = [line.removeprefix(f"{inside}/") for line in done.stderr.splitlines() if line.strip()]
+        raise UserError("\n".join(lines[:10]))
+
+
+def weight(size: int) -> str:
+    """A number of bytes as people say it."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+def usual() -> tuple[Path, Path]:
+    """Where the site is made, and where what saves time is kept."""
+    return root() / "dist" / "site", root() / "build" / "site"

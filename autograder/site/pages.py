@@ -1,0 +1,193 @@
+"""A notebook as a page: what its student gets to read, with the outputs and figures of a run, questions that can be answered, and no check to run.
+
+The texts and stubs are those of nbgrader's own steps from a solution notebook to a student's; nothing of a solution's text gets here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html import escape, unescape
+from re import search
+from typing import Any
+
+import nbformat
+from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
+
+from autograder.authoring import build
+from autograder.house import UserError
+from autograder.site.frames import Drawn
+from autograder.site.running import FIGURE, PREDICTION, Output, Ran, cell_name, is_check
+from ffnlab import answers, checks, exercises, guessing, panel, predictions
+from ffnlab.exercise import Exercise, public_seed
+from ffnlab.picture import framed
+from ffnlab.plain import Failure
+
+
+def students(assignment: str) -> Any:
+    """The notebook as its student gets it, without outputs."""
+    notebook = build.notebook_of(assignment)
+    for step in (ClearSolutions, ClearHiddenTests):
+        notebook, _ = step(config=build.course_config()).preprocess(notebook, {"metadata": {}})
+    return notebook
+
+
+def page(assignment: str, ran: Ran) -> str:
+    """The page of a notebook, as a notebook for myst-nb.
+
+    Raises:
+        UserError: the shipped answers to a question are not there.
+    """
+    notebook = students(assignment)
+    asked = {exercise.name: exercise for exercise in exercises.of_notebook(assignment)}
+    cells = [made for cell in notebook.cells for made in _cells(assignment, cell, asked, ran)]
+    title = next(index for index, cell in enumerate(cells) if cell.cell_type == "markdown")
+    cells.insert(title + 1, _html(_opening(assignment)))
+    notebook.cells = cells
+    for place, cell in enumerate(cells):
+        cell.id = f"cell-{place}"
+    return str(nbformat.writes(notebook))
+
+
+def _opening(assignment: str) -> str:
+    return (
+        '<p class="ffn-open">This page is for reading. To write code and have it checked, open the notebook in JupyterLab: '
+        f"<code>python start.py</code> in the folder <code>course</code>, then <code>{assignment}</code>.</p>"
+    )
+
+
+def _cells(assignment: str, cell: Any, asked: dict[str, Exercise], ran: Ran) -> Iterator[Any]:
+    """What stands on the page for a cell. A new kind of call in a notebook gets its place here."""
+    name = cell_name(cell)
+    kinds = {kind for output in ran.outputs.get(name, []) for kind in output.get("data", {})}
+    if cell.cell_type != "code":
+        yield nbformat.v4.new_markdown_cell(cell.source)
+    elif is_check(cell):
+        return
+    elif name in asked and _is_question(asked[name]):
+        yield _html(question(asked[name]))
+    elif name in asked:
+        yield _code(cell.source, [], "exercise")
+        yield _html(_below(asked[name]))
+    elif FIGURE in kinds or PREDICTION in kinds:
+        if FIGURE in kinds:
+            yield _code(cell.source, [], "hide-input")
+        for output in ran.outputs[name]:
+            yield _html(_output(assignment, output, ran))
+    else:
+        shown = [_output(assignment, output, ran) for output in ran.outputs[name]]
+        yield _code(cell.source, shown, *(["hide-input"] if name == "imports" else []))
+
+
+def _code(source: str, shown: list[str], *tags: str) -> Any:
+    outputs = [nbformat.v4.new_output("display_data", {"text/html": html}) for html in shown if html]
+    return nbformat.v4.new_code_cell(source, outputs=outputs, metadata={"tags": list(tags)})
+
+
+def _html(html: str) -> Any:
+    return _code("# shown without its code", [html], "remove-input")
+
+
+def _output(assignment: str, output: Output, ran: Ran) -> str:
+    if "text" in output:
+        return f"<pre>{escape(output['text'].rstrip())}</pre>"
+    data = output["data"]
+    if FIGURE in data:
+        return figure(assignment, ran.figures[data[FIGURE]])
+    if PREDICTION in data:
+        return prediction(data[PREDICTION])
+    if "image/svg+xml" in data:
+        svg = data["image/svg+xml"]
+        words = search(r"<desc>(.*?)</desc>", svg)
+        return _wide(framed(svg, words[1] if words else "", 720))
+    if "image/png" in data:
+        said = str(data.get("text/plain", ""))
+        alt = "a plot, drawn by the code above" if said.startswith("<Figure") else said
+        return _wide(framed(f'<img src="data:image/png;base64,{data["image/png"]}" alt="{escape(alt)}">', "", 720))
+    if "text/html" in data:
+        return str(data["text/html"])
+    return f"<pre>{escape(str(data.get('text/plain', '')))}</pre>"
+
+
+def figure(assignment: str, drawn: Drawn) -> str:
+    """A figure: its still picture with its sentence, and, for site.js, its controls and where all its pictures are."""
+    note = f'<p class="ffn-fewer">{escape(drawn.about["note"])}</p>' if drawn.about["note"] else ""
+    return (
+        f'<div class="ffn-figure" data-frames="../frames/{assignment}/{drawn.name}.json">'
+        f'{_data(drawn.about)}<div class="ffn-here">{_wide(drawn.still)}</div>{note}</div>'
+    )
+
+
+def prediction(name: str) -> str:
+    """A prediction: its question with the explanation in a fold, as a saved notebook has it, and, for site.js, what guess.js needs to ask it.
+
+    Raises:
+        LookupError: there is none of that name.
+    """
+    asked = predictions.find(name)
+    return (
+        f'<div class="ffn-predict" data-name="{name}">{_data(guessing.described(asked))}'
+        f'<div class="ffn-here">{guessing.folded(asked)}</div></div>'
+    )
+
+
+def _data(about: dict[str, Any]) -> str:
+    """JSON for site.js, in the page itself."""
+    text = json.dumps(about, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json">{text}</script>'
+
+
+def _wide(picture: str) -> str:
+    """A picture in a box that scrolls where the screen is narrower than type that can be read. Where it does not, site.js makes a mere box of it."""
+    return (
+        f'<div class="ffn-wide" tabindex="0" role="group" aria-label="A picture that scrolls sideways">{picture}</div>'
+    )
+
+
+def _is_question(exercise: Exercise) -> bool:
+    return [aspect.name for aspect in exercise.aspects] == ["choice"]
+
+
+def question(exercise: Exercise) -> str:
+    """The letters of a question, and what `quiz` says to each: shown by the style sheet alone when its letter is chosen.
+
+    Raises:
+        UserError: its shipped answers are not there.
+    """
+    name = exercise.name
+    try:
+        marking = answers.load(name)
+    except answers.NoAnswers:
+        raise UserError(f"the shipped answers to {name} are not there: run `make build`") from None
+    seeds = [public_seed(name, case) for case in range(exercise.cases)]
+    letters = [one for one in "ABCDEFGH" if not isinstance(exercise.observe(one, {})["choice"], Failure)]
+    chosen, said = [], []
+    for letter in letters:
+        verdict, _ = checks.examine(exercise, marking, letter, seeds)
+        shown = panel.of_verdict(verdict, exercise.understood).html
+        chosen.append(f'<label><input type="radio" name="{name}" value="{letter}"><span>{letter}</span></label>')
+        said.append(f'<div class="ffn-said" data-letter="{letter}">{shown}</div>')
+    return (
+        f'<fieldset class="ffn-quiz"><legend>Your answer to <code>{name}</code></legend>'
+        f'<div class="ffn-letters">{"".join(chosen)}</div>{"".join(said)}</fieldset>'
+    )
+
+
+def _below(exercise: Exercise) -> str:
+    """What stands under an exercise: how it is checked, and its hints, one in the other."""
+    points = f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
+    hints = ""
+    for number, hint in reversed(list(enumerate(exercise.hints, 1))):
+        head = "A hint" if number == 1 else "One more"
+        hints = f"<details><summary>{head}</summary><p>{_with_code(hint)}</p>{hints}</details>"
+    return (
+        f'<div class="ffn-below"><p>Write it in JupyterLab: <code>check("{exercise.name}", …)</code> under the cell says what is right, and '
+        f"names the mistake where it knows it ({points}).</p>{hints}</div>"
+    )
+
+
+def _with_code(text: str) -> str:
+    parts = escape(unescape(text)).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

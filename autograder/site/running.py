@@ -1,0 +1,140 @@
+"""A notebook run for its page, in a process of its own: with the solution's code, so that figures of the reader's own code show something.
+
+What leaves this module are outputs, pictures and words, never code.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from IPython.core.displayhook import CapturingDisplayHook
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+from traitlets.config import Config
+
+from autograder.authoring import build
+from autograder.house import UserError
+from autograder.site import frames
+from ffnlab import controls, doctor, exercises, guessing, panel, predictions, record
+
+FIGURE = "application/x-ffnlab-figure"  # stands in an output for the figure of that number
+PREDICTION = "application/x-ffnlab-prediction"  # and this for the prediction of that name
+ELSEWHERE = "This looks at your own machine and your own work: run the cell in JupyterLab."
+Output = dict[str, Any]
+
+
+@dataclass
+class Ran:
+    """What a notebook showed: by cell, its outputs; and its figures, in order."""
+
+    outputs: dict[str, list[Output]] = field(default_factory=dict)
+    figures: list[frames.Drawn] = field(default_factory=list)
+
+
+def cell_name(cell: Any) -> str:
+    """The name of a cell: its grade_id, else its id."""
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id") or cell.id)
+
+
+def is_check(cell: Any) -> bool:
+    """Whether a cell is one of ours that gives points."""
+    marks = cell.metadata.get("nbgrader", {})
+    return bool(marks.get("grade") and not marks.get("solution"))
+
+
+def run(assignment: str) -> Ran:
+    """All cells but checks, from the top. Changes this process for good: call it in one that does nothing else.
+
+    Raises:
+        UserError: a cell fails, or a figure can't be drawn.
+    """
+    torch.set_num_threads(1)
+    ran, cell_now = Ran(), ""
+
+    def show(draw: controls.Draw, /, **parameters: Any) -> None:
+        before = sum(one.name.partition(".")[0] == cell_now for one in ran.figures)
+        ran.figures.append(
+            frames.drawn(f"{cell_now}.{before + 1}" if before else cell_now, controls.Figure(draw, parameters))
+        )
+        display({FIGURE: len(ran.figures) - 1}, raw=True)
+
+    def predict(name: str) -> None:
+        predictions.find(name)  # a name that is not there ends the build with its cell
+        display({PREDICTION: name}, raw=True)
+
+    def elsewhere(notebook: str | None = None) -> Any:
+        display(panel.message("Yours", ELSEWHERE))
+
+    controls.show, guessing.predict, doctor.doctor, record.progress = show, predict, elsewhere, elsewhere
+    home = os.getcwd()
+    with tempfile.TemporaryDirectory() as name:
+        for other in exercises.NOTEBOOKS:  # so that it looks like a course
+            (Path(name) / other).mkdir()
+        os.chdir(Path(name) / assignment)
+        os.environ["IPYTHONDIR"] = name
+        shell = _shell()
+        for cell in build.notebook_of(assignment).cells:
+            if cell.cell_type == "code" and not is_check(cell):
+                cell_now = cell_name(cell)
+                ran.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", cell.source)
+        os.chdir(home)
+    return ran
+
+
+class _Shell(InteractiveShell):
+    """A notebook's shell without a window of its own."""
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        pass
+
+
+def _shell() -> InteractiveShell:
+    settings = Config()
+    settings.HistoryManager.enabled = False
+    shell = _Shell.instance(config=settings)
+    shell.run_line_magic("matplotlib", "inline")
+    return shell
+
+
+def _run_cell(shell: InteractiveShell, place: str, source: str) -> list[Output]:
+    shown = CapturingDisplayPublisher()
+    shell.display_pub = shown
+    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=shown.outputs)
+    old, sys.stdout, errors = (sys.stdout, sys.stderr), cast(Any, _Printed(shown.outputs)), io.StringIO()
+    sys.stderr = errors
+    try:
+        result = shell.run_cell(source, store_history=False)
+    finally:
+        sys.stdout, sys.stderr = old
+    error = result.error_before_exec or result.error_in_exec
+    if isinstance(error, UserError):
+        raise error
+    if error is not None:
+        raise UserError(f"{place} fails: {type(error).__name__}: {error}")
+    if source.rstrip().endswith(";") and result.result is not None:
+        del shown.outputs[-1]
+    return [one for one in shown.outputs if one.get("text") or one.get("data")]
+
+
+class _Printed(io.TextIOBase):
+    """What a cell prints, among what it displays, in order."""
+
+    def __init__(self, outputs: list[Output]) -> None:
+        self.outputs = outputs
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not self.outputs or "text" not in self.outputs[-1]:
+            self.outputs.append({"text": ""})
+        self.outputs[-1]["text"] += text
+        return len(text)

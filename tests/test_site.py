@@ -1,0 +1,576 @@
+"""The course on web pages: figures answer without a kernel, everybody can use every page, and no answer is in any file of it."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+from conftest import ROOT, needs_chromium
+from test_desk import AXE, violations
+
+pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.[site]'")
+
+from autograder import keys
+from autograder.authoring import build
+from autograder.house import UserError, release
+from autograder.marking import judge
+from autograder.site import frames, make, pages
+from ffnlab import controls, guessing, predictions, svg
+from ffnlab.picture import Picture
+
+SUBSET = ("00_start_here", "02_feed_forward")
+WIDTHS = (1280, 390)
+COURSE = ROOT / "course" / "ffnlab"
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("site-work")
+
+
+@pytest.fixture(scope="session")
+def built(work: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, make.Built]:
+    """A site with two notebooks, from nothing: the folder, and what is known of it. A warning would have ended it."""
+    target = tmp_path_factory.mktemp("site")
+    return target, make.build(target, work, SUBSET, workers=1)
+
+
+@pytest.fixture(scope="session")
+def site(built: tuple[Path, make.Built]) -> Path:
+    return built[0]
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _served(folder: Path) -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    yield from _served(site)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    from lab import browser
+
+    with browser() as opened:
+        yield opened
+
+
+def html_files(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+# What is on it
+
+
+def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Built]) -> None:
+    target, known = built
+    assert known.drawn == SUBSET
+    assert [figure.name for figure in known.notebooks[1].figures] == ["by-hand", "wider", "words", "trace", "flatten"]
+    found = {path.relative_to(target).as_posix() for path in html_files(target)}
+    documents = {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")}
+    assert {*documents, "index.html", "course/README.html", "CONTRIBUTING.html", "instructor.html"} <= found
+    assert {f"course/{name}.html" for name in SUBSET} <= found
+
+
+def test_a_page_says_how_to_open_its_notebook(site: Path) -> None:
+    for name in SUBSET:
+        text = words_of(site / "course" / f"{name}.html")
+        assert f"python start.py in the folder course, then {name}" in text
+
+
+def words_of(path: Path) -> str:
+    """The text of a file without markup, blanks squeezed."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".html", ".json"):
+        return words_in(text)
+    return re.sub(r"\s+", " ", text)
+
+
+def words_in(html: str) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", "", html)))
+
+
+def secret_lines(name: str) -> set[str]:
+    """Lines of a notebook's solutions, hidden tests and kept answers that its student does not get anyway."""
+    whole = "\n".join(cell.source for cell in build.notebook_of(name).cells)
+    regions = re.findall(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END (?:SOLUTION|HIDDEN TESTS)", whole, re.S)
+    code = [line for region in regions for line in region.splitlines()]
+    code += [
+        line for key in keys.of_notebook(name) for kept in judge.kept_answers(key) for line in kept.source.splitlines()
+    ]
+    given = "\n".join(cell.source for cell in pages.students(name).cells)
+    squeezed = {re.sub(r"\s+", " ", line).strip() for line in code}
+    return {line for line in squeezed if len(line) > 24 and line not in re.sub(r"\s+", " ", given)}
+
+
+def test_no_answer_is_in_any_file(site: Path) -> None:
+    secret = {line for name in SUBSET for line in secret_lines(name)}
+    assert len(secret) > 10 and "from autograder import recheck" in secret
+    files = [path for path in site.rglob("*") if path.suffix in (".html", ".js", ".json", ".css", ".txt", ".md")]
+    for path in files:
+        text = words_of(path)
+        if path.relative_to(site).parts[0] == "CONTRIBUTING.html" or "searchindex" in path.name:
+            text = text.replace("from autograder import recheck", "")  # it shows how a hidden test is written
+        found = {line for line in secret if line in text}
+        assert not found, f"{path.relative_to(site)}: {found}"
+    assert not list(site.rglob("*.ipynb")) and not list(site.rglob("*.safetensors"))
+
+
+def test_the_texts_are_those_that_students_get() -> None:
+    name = next((one for one in SUBSET if build.is_current(one)), None)
+    if name is None:
+        pytest.skip("the student notebooks are older than their sources: `make build`")
+    given = nbformat.read(release(name), as_version=4)
+    assert [cell.source for cell in pages.students(name).cells] == [cell.source for cell in given.cells]
+
+
+class Links(HTMLParser):
+    """What a page points to, what it loads, and what can be pointed to on it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        for name, value in attributes:
+            if name == "id":
+                self.ids.add(value or "")
+            elif name == "href" and tag == "a":
+                self.links.append(value or "")
+            elif name in ("src", "data-frames", "srcset", "action") or (name == "href" and tag == "link"):
+                self.loads.append(value or "")
+
+
+def test_all_links_resolve_and_nothing_is_loaded_from_another_host(site: Path) -> None:
+    parsed = {path: Links(path.read_text(encoding="utf-8")) for path in html_files(site)}
+    for path, page in parsed.items():
+        for target in page.loads:
+            assert not urlsplit(target).netloc, f"{path.name} loads {target}"
+        for target in page.links + page.loads:
+            parts = urlsplit(target)
+            if parts.scheme in ("http", "https", "data"):
+                continue
+            file = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            file = file / "index.html" if file.is_dir() else file
+            assert file.is_file(), f"{path.relative_to(site)} points to {target}"
+            if parts.fragment and file in parsed:
+                assert unquote(parts.fragment) in parsed[file].ids, f"{path.relative_to(site)} points to {target}"
+    for style in site.rglob("*.css"):
+        outside = re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']+", style.read_text(encoding="utf-8"))
+        assert not outside, f"{style.name}: {outside}"
+
+
+def test_formulas_are_mathml(site: Path) -> None:
+    text = (site / "course" / "02_feed_forward.html").read_text(encoding="utf-8")
+    assert "<math" in text and "mathjax.js" not in text.lower() and r"\mathrm" not in text
+
+
+# In a browser
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", SUBSET)
+def test_a_figure_is_moved_and_its_picture_and_sentence_change(
+    name: str, width: int, address: str, chromium: Any
+) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.set_default_timeout(10_000)
+    outside, trouble = [], []
+    page.on(
+        "request", lambda request: None if request.url.startswith((address, "data:")) else outside.append(request.url)
+    )
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto(f"{address}/course/{name}.html")
+    figures = page.locator(".ffn-figure").all()
+    assert figures
+    for figure in figures:
+        figure.scroll_into_view_if_needed()
+        figure.locator("xpath=self::*[@data-ready]").wait_for()
+        before = figure.locator(".ffn-picture svg").inner_html()
+        sentence = figure.locator("figcaption").inner_text()
+        control = figure.locator(".ffn-control").first.locator("input, select")
+        if control.evaluate("one => one.tagName") == "SELECT":
+            last = control.locator("option").count() - 1
+            control.select_option(index=0 if control.input_value() == str(last) else last)
+        else:
+            control.press("ArrowRight" if control.input_value() != control.get_attribute("max") else "ArrowLeft")
+        page.wait_for_function(
+            "([figure, before]) => figure.querySelector('figcaption').innerText !== before",
+            arg=[figure.element_handle(), sentence],
+        )
+        assert figure.locator(".ffn-picture svg").inner_html() != before
+        assert figure.locator(".ffn-note").inner_text() == ""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert (outside, trouble) == ([], [])
+    page.close()
+
+
+@needs_chromium
+def test_a_mark_is_pressed_and_a_knob_is_dragged(address: str, chromium: Any) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 1200})
+    page.goto(f"{address}/course/02_feed_forward.html")
+    figure = page.locator(".ffn-figure[data-frames$='/trace.json']")
+    figure.scroll_into_view_if_needed()
+    figure.locator("xpath=self::*[@data-ready]").wait_for()
+    dog = figure.get_by_role("button", name=re.compile("dog")).first
+    dog.click()
+    figure.locator("figcaption").get_by_text("dog").wait_for()
+    knob = page.locator(".ffn-figure").first.get_by_role("slider", name=re.compile("cold")).last
+    knob.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.ffn-figure figcaption').innerText.includes('cold 1.5')")
+    page.close()
+
+
+OPTIONS, NUMBER = "nothing_in", "gpt3_ffn_share"  # predictions of notebooks 02 and 00
+
+
+def last_words(name: str) -> str:
+    """The end of what is said after the guess: in sight, all of it is."""
+    return words_in(guessing.markdown(predictions.find(name).explanation))[-50:]
+
+
+@needs_chromium
+def test_a_prediction_is_answered_with_a_click_and_remembered(address: str, chromium: Any) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    page.goto(f"{address}/course/02_feed_forward.html")
+    place = page.locator(f".ffn-predict[data-name={OPTIONS}]")
+    answers = place.get_by_role("group", name="Your prediction").get_by_role("button")
+    assert tuple(answers.all_inner_texts()) == predictions.find(OPTIONS).options
+    assert "You said" not in place.inner_text() and last_words(OPTIONS) not in place.inner_text()
+    answers.first.click()
+    said = "You said “0 and 0”; it is “more inviting than unpleasant”."
+    place.get_by_text(said).wait_for()
+    assert last_words(OPTIONS) in place.inner_text()
+    if AXE.is_file():
+        assert violations(page) == []
+    page.reload()
+    assert place.get_by_text(said).is_visible() and answers.first.is_disabled()
+    others = [one for one in page.locator(".ffn-predict").all() if "You said" in one.inner_text()]
+    assert len(others) == 1
+    context.close()
+
+
+@needs_chromium
+def test_a_prediction_is_answered_with_the_keyboard_and_remembered(address: str, chromium: Any) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    page.goto(f"{address}/course/00_start_here.html")
+    place = page.locator(f".ffn-predict[data-name={NUMBER}]")
+    place.get_by_role("slider").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert "You said" not in place.inner_text()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    said = "You said 1 %; it is 66 %."
+    place.get_by_text(said).wait_for()
+    assert place.locator(".after").evaluate("one => one === document.activeElement")
+    page.reload()
+    assert place.get_by_text(said).is_visible() and last_words(NUMBER) in place.inner_text()
+    assert place.get_by_role("slider").input_value() == "1"
+    context.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    "store",
+    [
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })",
+        f"localStorage.setItem('ffn-guess-{OPTIONS}', '{{')",
+        f"localStorage.setItem('ffn-guess-{OPTIONS}', '\"an option of last year\"')",
+    ],
+)
+def test_a_prediction_is_asked_where_nothing_is_kept_or_something_else(store: str, address: str, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.set_default_timeout(10_000)
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(error.stack))
+    page.add_init_script(store)
+    page.goto(f"{address}/course/02_feed_forward.html")
+    place = page.locator(f".ffn-predict[data-name={OPTIONS}]")
+    place.get_by_role("button", name="more inviting").click()
+    place.get_by_text("You said “more inviting than unpleasant”, and so it is.").wait_for()
+    assert not [
+        stack for stack in trouble if "site.js" in stack or "guess.js" in stack
+    ]  # the theme's own scripts do fail
+    page.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_picture_can_be_read_on_a_phone_and_scrolls_in_its_own_box(width: int, address: str, chromium: Any) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.set_default_timeout(10_000)
+    page.goto(f"{address}/course/02_feed_forward.html")
+    figure = page.locator(".ffn-figure").nth(1)
+    figure.scroll_into_view_if_needed()
+    figure.locator("xpath=self::*[@data-ready]").wait_for()
+    box = figure.locator(".ffn-picture")
+    smallest = box.evaluate(
+        """box => Math.min(...[...box.querySelectorAll('svg text')].map(
+            text => text.getAttribute('font-size') * text.getScreenCTM().a))"""
+    )
+    assert smallest > 9.5  # pixels
+    if width > 800:
+        assert [box.get_attribute(name) for name in ("tabindex", "role", "aria-label")] == [None] * 3
+        page.close()
+        return
+    assert box.get_attribute("aria-label") == "A picture that scrolls sideways"
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("box => box.scrollLeft > 20", arg=box.element_handle())
+    page.wait_for_function(  # the scrolling is smooth: until it rests
+        "box => { const was = box.was; box.was = box.scrollLeft; return was === box.was }",
+        arg=box.element_handle(),
+        polling=100,
+    )
+    before = box.evaluate("box => [box.scrollLeft, box.querySelector('figcaption').innerText]")
+    figure.get_by_label("activation", exact=True).select_option(index=1)
+    page.wait_for_function(
+        "([box, before]) => box.querySelector('figcaption').innerText !== before", arg=[box.element_handle(), before[1]]
+    )
+    assert box.evaluate("box => box.scrollLeft") == before[0]  # a new picture stays where the old one was
+    left, right = figure.locator("figcaption").evaluate("one => [(one = one.getBoundingClientRect()).left, one.right]")
+    assert left >= 0 and right <= width
+    assert page.evaluate("[scrollX, document.documentElement.scrollWidth]") == [0, width]
+    page.close()
+
+
+@needs_chromium
+def test_without_javascript_there_are_pictures_words_and_answers(address: str, chromium: Any) -> None:
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": 390, "height": 900})
+    page = context.new_page()
+    page.goto(f"{address}/course/02_feed_forward.html")
+    for figure in page.locator(".ffn-figure").all():
+        assert figure.locator("svg").first.is_visible()
+        assert len(figure.locator("figcaption").inner_text()) > 20
+        assert figure.get_by_role("group", name="A picture that scrolls sideways").get_attribute("tabindex") == "0"
+    place = page.locator(f".ffn-predict[data-name={OPTIONS}]")
+    assert place.get_by_text("0 and 0").is_visible() and last_words(OPTIONS) not in place.inner_text()
+    place.get_by_text("Open this when you have made your guess").click()
+    assert last_words(OPTIONS) in place.inner_text()
+    question = page.get_by_role("group", name="Your answer to quiz_rank")
+    assert not question.get_by_text("Why not").first.is_visible()
+    question.get_by_label("A", exact=True).check()
+    assert question.get_by_text("The thinner FFN lets 100 directions through").is_visible()
+    question.get_by_label("C", exact=True).check()
+    assert question.get_by_text("earned").is_visible()
+    assert not question.get_by_text("The thinner FFN lets 100 directions through").is_visible()
+    context.close()
+
+
+@needs_chromium
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
+@pytest.mark.parametrize("width", WIDTHS)
+def test_everybody_can_use_every_page(width: int, site: Path, address: str, chromium: Any) -> None:
+    """All pages on a phone, where more scrolls inside itself; one of each kind on a large screen."""
+    every = html_files(site)
+    for path in (
+        every if width < 800 else [site / "index.html", *(site / "course").glob("*.html"), site / "search.html"]
+    ):
+        page = chromium.new_page(viewport={"width": width, "height": 900})
+        page.goto(f"{address}/{path.relative_to(site).as_posix()}")
+        assert violations(page) == [], path.relative_to(site)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path.relative_to(site)
+        page.close()
+
+
+# Built again
+
+
+def test_a_second_build_draws_nothing(built: tuple[Path, make.Built], work: Path) -> None:
+    target, first = built
+    times = {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json")}
+    again = make.build(target, work, SUBSET)
+    assert again.drawn == ()
+    assert again.notebooks == first.notebooks
+    assert {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json")} == times
+
+
+def test_only_what_has_changed_is_drawn_again(
+    built: tuple[Path, make.Built], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, _ = built
+    wanted: list[str] = []
+    stamped = make.stamp
+    monkeypatch.setattr(make, "stamp", lambda name: "another" if name == SUBSET[0] else stamped(name))
+
+    def draw(inside: Path, work: Path, names: list[str], *_: object) -> list[str]:
+        wanted.extend(names)
+        return names
+
+    monkeypatch.setattr(make, "_draw", draw)
+    make.build(target, work, SUBSET)
+    assert wanted == [SUBSET[0]]
+
+
+def test_a_changed_prediction_draws_its_page_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = make.stamp(SUBSET[0])
+    changed = tmp_path / "start_here.py"
+    changed.write_bytes(predictions.source(SUBSET[0]).read_bytes() + b"\n# another word\n")
+    monkeypatch.setattr(predictions, "source", lambda name: changed)
+    assert make.stamp(SUBSET[0]) != before
+
+
+def test_a_notebook_that_is_no_longer_asked_for_leaves_nothing(
+    built: tuple[Path, make.Built], work: Path, tmp_path: Path
+) -> None:
+    whole, before = (shutil.copytree(folder, tmp_path / name) for folder, name in ((built[0], "site"), (work, "work")))
+    left = make.build(whole, before, SUBSET[1:])
+    assert (left.drawn, [one.name for one in left.notebooks]) == ((), [SUBSET[1]])
+    assert not [path for path in whole.rglob("*") if path.stem == SUBSET[0]]
+    assert SUBSET[0] not in (whole / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_page_that_is_too_heavy_ends_the_build_and_names_the_figure(
+    built: tuple[Path, make.Built], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, known = built
+    monkeypatch.setattr(make, "PAGE", known.wires["02_feed_forward"] - 1)
+    with pytest.raises(UserError, match="its heaviest figure is trace"):
+        make.build(target, work, SUBSET)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("# A title\n\n[nowhere](missing.md)\n", "missing"), ("# A title\n\n$\\unheard{x}$\n", r"\\unheard")],
+)
+def test_a_warning_ends_the_build(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "index.md").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=says):
+        make._sphinx(tmp_path / "source", tmp_path / "out", tmp_path / "trees")
+
+
+# Frames
+
+
+def plane(x: float = 0.0, y: float = 0.0, z: float = 0.0, word: str = "one") -> Picture:
+    said = f"x is {x:g}, y is {y:g}, z is {z:g}, the word is {word}."
+    mark = svg.button(svg.rect(10, 60, 80, 40, fill="#ccc"), sets={"word": "two"}, name="choose two")
+    return Picture("A plane", said, svg.card(160, "A plane", said, svg.text(20, 130, said), mark))
+
+
+def wide(count: int) -> dict[str, controls.Control]:
+    return {name: controls.slider(name, -10, 10, 1, 3) for name in "abcdefgh"[:count]}
+
+
+def test_a_small_figure_has_every_combination() -> None:
+    small = {"x": controls.slider("x", 0, 4, 1, 1), "word": controls.choice("word", ["one", "two"], "one")}
+    found = frames.grid(small, frames.MOST)
+    assert len(found) == len(list(found.states())) == 10 and found.is_whole(small)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_a_large_figure_keeps_its_start_and_its_ends(count: int) -> None:
+    found = frames.grid(wide(count), frames.MOST)
+    states = list(found.states())
+    assert len(found) == len(states) <= frames.MOST
+    assert len({tuple(state.values()) for state in states}) == len(states)
+    assert all({0, 13, 20} <= set(stops) for stops in found.kept.values())
+    assert (found.depth < count) == (3**count > frames.MOST)
+    assert found.start in states
+
+
+def test_what_is_chosen_by_name_loses_no_option() -> None:
+    words = [f"word {number}" for number in range(30)]
+    found = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MOST)
+    assert len(found.kept["word"]) == 30 and len(found) <= frames.MOST
+    with pytest.raises(ValueError, match="more than 400 pictures"):
+        frames.grid({"word": controls.choice("word", range(401), 0)}, frames.MOST)
+
+
+def test_what_marks_press_loses_no_stop() -> None:
+    found = frames.grid(wide(3), frames.MOST, {"b"})
+    assert len(found.kept["b"]) == 21 and len(found) <= frames.MOST
+
+
+def test_pictures_come_out_as_they_went_in() -> None:
+    pictures = ["<svg><b>x</b></svg>", "<svg><b>y</b></svg>", "words <i>and</i> words"]
+    packed = json.loads(json.dumps(frames.pack(pictures)))
+    assert ["".join(packed["pieces"][n] for n in row) for row in packed["pictures"]] == pictures
+
+
+def test_equal_pictures_are_stored_once() -> None:
+    figure = controls.Figure(
+        lambda x, y: plane(x=float(x)), {"x": controls.slider("x", 0, 3, 1, 0), "y": controls.slider("y", 0, 3, 1, 0)}
+    )
+    drawn = frames.drawn("plane", figure)
+    assert (drawn.states, drawn.pictures) == (16, 4)
+
+
+def test_a_figure_that_can_not_be_drawn_ends_the_build() -> None:
+    def broken(x: int) -> Picture:
+        if x == 2:
+            raise ZeroDivisionError("nothing to divide by")
+        return plane(x=x)
+
+    with pytest.raises(UserError, match=r"the figure broken at x = 2: .*nothing to divide by"):
+        frames.drawn("broken", controls.Figure(broken, {"x": controls.slider("x", 0, 3, 1, 0)}))
+
+
+@needs_chromium
+def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
+    tmp_path: Path, chromium: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frames, "MOST", 40)
+    moved = {name: controls.slider(name, -10, 10, 1, 0) for name in "xyz"}
+    words = controls.free("word", ["one", "two"], "one")
+    drawn = frames.drawn("plane", controls.Figure(plane, {**moved, "word": words}))
+    assert "no more than 2 controls away from their start" in drawn.about["note"]
+    static = Path(make.__file__).parent / "static"
+    for file in (static / "site.js", COURSE / "board.js", COURSE / "guess.js"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "frames" / "one").mkdir(parents=True)
+    (tmp_path / "frames" / "one" / "plane.json").write_text(drawn.packed, encoding="utf-8")
+    html = pages.figure("one", drawn).replace("../frames", "frames")
+    (tmp_path / "index.html").write_text(
+        f'<!doctype html><meta charset="utf-8"><body>{html}<script type="module" src="site.js"></script>',
+        encoding="utf-8",
+    )
+    for address in _served(tmp_path):
+        page = chromium.new_page()
+        page.set_default_timeout(10_000)
+        page.goto(address)
+        page.locator(".ffn-figure[data-ready]").wait_for()
+        says = page.locator("figcaption")
+        for name in "xy":
+            page.get_by_label(name, exact=True).press("End")
+        says.get_by_text("x is 10, y is 10, z is 0, the word is one").wait_for()
+        page.get_by_label("z", exact=True).press("End")
+        says.get_by_text("x is 0, y is 10, z is 10, the word is one").wait_for()
+        assert page.get_by_label("x", exact=True).get_attribute("aria-valuetext") == "0"  # the control went along
+        page.get_by_role("button", name="choose two").click()
+        says.get_by_text("x is 0, y is 0, z is 10, the word is two").wait_for()
+        page.close()
