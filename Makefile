@@ -21,7 +21,7 @@ postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
 npm|npm|the tests with a JupyterHub, and whether everybody can use the desk's pages
 endef
 
-.PHONY: help setup system lab grade test quick build matrix luck bench soak handout hub
+.PHONY: help setup system lab grade test quick build matrix luck mutants bench soak handout site hub
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ matrix: setup ## print exercise × answer → points and message
 luck: setup ## grade every kept answer on twenty secrets, where a key has changed, and record what it gets
 	@$(BIN)/autograder luck $(ARGS)
 
+mutants: setup ## grade every solution with one small change in it: what still earns full marks, and why it may
+	@$(BIN)/autograder mutants $(ARGS)
+
 soak: setup ## kill graders at random, many times over, and grade a large class (half an hour)
 	@AUTOGRADER_SOAK=25 $(BIN)/pytest -q tests/test_survival.py tests/test_soak.py $(ARGS)
 
@@ -64,6 +67,9 @@ $(OTTER): $(INSTALLED)
 
 handout: build ## zip the class's notebooks for students into dist/
 	@$(BIN)/autograder handout $(ARGS)
+
+site: build ## make web pages of the course and its documentation in dist/site, with figures that answer without a kernel
+	@$(BIN)/autograder site $(ARGS)
 
 setup: system $(INSTALLED) ## install everything in .venv, once; the other targets do it too
 	@:

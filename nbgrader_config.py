@@ -31,6 +31,7 @@ c.CourseDirectory.ignore = [
     "__pycache__",
     "*.pyc",
     ".progress.json*",
+    ".predictions.json*",
     "feedback",
 ]
 (root / grading).mkdir(parents=True, exist_ok=True)  # SQLite makes its file, not the folder

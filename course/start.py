@@ -190,9 +190,9 @@ def bring(old: Path) -> int:
             draft.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             draft.replace(path)
         print(f"{path.stem}: {count} cell{'' if count == 1 else 's'} brought over")
-    progress = COURSE / ".progress.json"
-    if (old / progress.name).is_file() and not progress.exists():
-        shutil.copyfile(old / progress.name, progress)
+    for kept in (COURSE / ".progress.json", COURSE / ".predictions.json"):
+        if (old / kept.name).is_file() and not kept.exists():
+            shutil.copyfile(old / kept.name, kept)
     print("Run the notebooks from top to bottom once more: then each check looks at your answers again.")
     return 0
 

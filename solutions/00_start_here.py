@@ -15,28 +15,102 @@
 #
 # `○○○○○○○○○○` before step 1 of 10
 #
+# *The creek was cold and the spunky dog wanted to jump …* over it, or into it?
+#
+# A very small Transformer has learned a very small world of 56 words. In all that it has read, no creek was ever called cold. Ask it anyway: click into the
+# next cell and press **Shift + Enter**, then once more for the cell below it.
+#
+# Choose other words. Then take the tick from **FFN**: that switches off two fifths of the model's parameters. Which words will it still know?
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import torch
+
+from ffnlab import check, controls, hint, predict, progress, quiz, reading, style
+from ffnlab.doctor import doctor
+from ffnlab.experiments import world as experiment
+from ffnlab.figures import anatomy, little_world
+from ffnlab.figures import start_here as figures
+
+style.use()
+
+# %% nbgrader={"grade": false, "grade_id": "next-word", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    little_world.next_word,
+    place=controls.choice("place", little_world.PLACES, "creek"),
+    weather=controls.choice("weather", little_world.WEATHERS, "cold"),
+    creature=controls.choice("creature", little_world.CREATURES, "spunky dog"),
+    question=controls.choice("question", little_world.QUESTIONS, "over or into?"),
+    ffn=controls.toggle("FFN", True),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "next-word-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Without its FFN the model still speaks properly, and it still knows what a cold creek looks like: ask it *about the …?*, and it says “ice”. What it has
+# forgotten is what a cold creek *means* for somebody who wants to jump. Over or into, glad or sorry: it tosses a coin.
+#
+# What is so hard about *over*? In this world one goes **over** cold water and **into** warm water. On land it is the other way round: where it is cold there is soft snow. So
+# neither *creek* nor *cold* says anything alone. Only the **combination** does, and combining is the FFN's work here. (In this model attention may only average, and an average
+# combines nothing. Attention that learns can find some combinations itself; notebooks 01 and 02 are exact about it.)
+#
+# The next cell asks about all 1,792 scenes that the model has never read about: how sure is it of the right word, on average?
+
+# %% nbgrader={"grade": false, "grade_id": "next-word-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+model, task = reading.load(), experiment.TASKS["two attributes"]
+sizes = {name: p.numel() for name, p in model.named_parameters()}
+ffn, both = sum(size for name, size in sizes.items() if name.startswith("linear")), sum(sizes.values())
+print(f"{both:,} parameters, {ffn:,} of them in the FFN: {ffn / both:.0%}")
+for label, on in (("with its FFN", True), ("FFN off", False)):
+    found = experiment.judged(model, task, ffn=on)
+    way, feeling, rest = found["way, probability"], found["feeling, probability"], found["the rest"]
+    print(f"{label:12}   over or into: {way:.0%} sure   glad or sorry: {feeling:.0%} sure   all other words: {rest:.0%} right")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "about-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# You don't have to understand all this yet. The course is about that switch: one half of the machine inside a language model is famous, **attention**. The
+# other half gets less attention. It is the **feed-forward network**, FFN for short, and here is your first guess about it. Guesses earn no points; they only
+# make you look more closely.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-gpt3-ffn-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("gpt3_ffn_share")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # | | |
 # |---|---|
 # | **Difficulty** | none |
 # | **Time** | 15 minutes |
 # | **You need** | Python, and to have met a PyTorch tensor once |
 # | **Points** | 2 |
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "goals", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## What this notebook is for
 #
-# This notebook shows you how all the others work. After it, **you will be able to …**
+# This notebook shows you how all the others work.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
 # | | tried out in |
 # |---|---|
 # | open a notebook, run it, and tell whether your machine is ready | `doctor()` |
-# | move a slider and say what changed | the first figure |
+# | move a slider and say what changed | “Move a slider” |
 # | read a tensor's shape aloud | `hello_shape` |
 # | read what a check says about a wrong answer | the wrong answer on purpose |
 # | say what decides your grade, and hand in your work | `quiz_hidden` |
+#
+# </details>
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "map-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## The course on one page
+#
+# A Transformer layer has two halves. **Attention** lets the words of a sentence look at each other. The **feed-forward network**, FFN for short, then
+# works on each word alone. Attention gets most of the attention. This course is about the other half: it often holds most of the layer's parameters,
+# and you will build it, bend it, open it, and finally split it into experts. The same drawing is at the head of every notebook, with the part
+# that it opens in green.
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "how-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## Run a cell
 #
-# A notebook is a column of cells. Click into the next one and press **Shift + Enter**: it runs, and you move on to the one below. Go through every
-# notebook this way, from top to bottom.
+# Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
 #
 # - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, by your answer.
 # - Cells without that line show something. Many of them you can change: try other numbers, break them, run them again.
@@ -45,15 +119,6 @@
 #
 # If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import torch
-
-from ffnlab import check, controls, hint, progress, quiz, style
-from ffnlab.doctor import doctor
-from ffnlab.figures import start_here as figures
-
-style.use()
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "doctor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## Is your machine ready?
 #
@@ -61,16 +126,6 @@ style.use()
 
 # %% nbgrader={"grade": false, "grade_id": "doctor", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 ready = doctor()
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "map-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## The course on one page
-#
-# A Transformer layer has two halves. **Attention** lets the words of a sentence look at each other. The **feed-forward network**, FFN for short, then
-# works on each word alone. Attention gets most of the attention. This course is about the other half: it often holds most of the layer's parameters,
-# and you will build it, bend it, open it, and finally split it into experts.
-
-# %% nbgrader={"grade": false, "grade_id": "map", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-figures.course_map(0)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slider-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## Move a slider
@@ -82,15 +137,16 @@ figures.course_map(0)
 # A model does not see words. It cuts the text into **tokens** (here words, and the full stop) and gives each token a row of numbers, a vector. In the
 # figure one token's numbers are drawn as bars: blue and upwards is positive, orange and downwards is negative.
 #
-# **Predict** first: `The` is at position 0 and `the` at position 5. `The` and `the` share one vector here: capitals don't count. What will you
-# see when you go from one to the other? Then move the slider. It listens to the arrow keys, too.
+# Move the slider, or press a row. The slider listens to the arrow keys, too.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-same-word", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("same_word")
 
 # %% nbgrader={"grade": false, "grade_id": "slider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The framed row changes, and with it the six bars; rows 0 and 5 are the same. The row knows which word it is, and nothing about where
-# the word is. Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
+# Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
 #
 # The numbers are made from a seed, not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
 #

@@ -15,24 +15,9 @@
 #
 # `●○○○○○○○○○` step 1 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 70 minutes, and 10 more for the quiz and question M1 (sections 9 and 10), which can wait for another day |
-# | **You need** | softmax, matrix products, multi-head attention, ReLU and LayerNorm seen once, and `00_start_here` |
-# | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
-#
-# A Transformer block has two parts: attention, which lets tokens look at each other, and the feed-forward network, FFN, which works on each token alone.
-# Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention fail, see it
-# succeed where it should not, and watch a stack of it forget what it was told. At the end, **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | compute attention, and say where its outputs can lie | `attention_output`, `self_attention`, `quiz_hull` |
-# | say for each of the five steps of attention whether it is linear, and in what | `quiz_linear`, question M1 |
-# | measure superposition, with the attention weights frozen and free | `superposition_error` |
-# | solve XOR by hand with ReLU, and name what else could do it | `xor_weights`, `quiz_xor` |
-# | measure how tokens become one in a deep stack, and name what slows it down | `rank1_residual`, `attention_only_collapse` |
+# *The cat sat down.* For the last word, attention makes a new vector out of three **values**, one each for `cat`, `sat` and `down`. How much of each?
+# Every word gets a **score**, and **softmax** turns the scores into **weights**: 40 % cat, 30 % sat, 30 % down. The figure draws the three values as
+# points of a plane, and the blend as a fourth point. Run the next three cells, guess, and move the scores, or drag the blend. Can you get the blend to the circle?
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -41,19 +26,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab import check, controls, hint, predict, progress, quiz, style
+from ffnlab.figures import anatomy
 from ffnlab.figures import attention as figures
 
 style.use()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "blend-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · A blend
-#
-# *The cat sat down.* For the last word, attention makes a new vector out of three **values**, one each for `cat`, `sat` and `down`. How much of each? Every
-# word gets a **score**, and **softmax** turns the scores into **weights**: 40 % cat, 30 % sat, 30 % down.
-#
-# The figure draws the three values as points of a plane, and the blend as a fourth point. **Predict** before you move a slider: which points of the plane can
-# the blend reach? Can you get it to the circle, which is the sum cat + down?
+# %% nbgrader={"grade": false, "grade_id": "predict-blend-reach", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("blend_reach")
 
 # %% nbgrader={"grade": false, "grade_id": "blend", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -63,10 +43,38 @@ controls.show(
     down=controls.slider("score of down", -6.0, 6.0, 0.1, 0.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "blend-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Softmax gives weights that are positive and sum to 1, whatever the scores. The blend is an average, and an average of three points stays
-# in their triangle. With more words, or longer vectors, the triangle becomes the **convex hull** of the values: all averages of them. That is what “attention
-# only mixes” means.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 70 minutes, and 10 more for the quiz and question M1 (sections 9 and 10), which can wait for another day |
+# | **You need** | softmax, matrix products, multi-head attention, ReLU and LayerNorm seen once, and `00_start_here` |
+# | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# A Transformer block has two parts: attention, which lets tokens look at each other, and the feed-forward network, FFN, which works on each token
+# alone. Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention
+# fail, see it succeed where it should not, and watch a stack of it forget what it was told.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | compute attention, and say where its outputs can lie | `attention_output`, `self_attention`, `quiz_hull` |
+# | say for each of the five steps of attention whether it is linear, and in what | `quiz_linear`, question M1 |
+# | measure superposition, with the attention weights frozen and free | `superposition_error` |
+# | solve XOR by hand with ReLU, and name what else could do it | `xor_weights`, `quiz_xor` |
+# | measure how tokens become one in a deep stack, and name what slows it down | `rank1_residual`, `attention_only_collapse` |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("01")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "blend-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · A blend
+#
+# Attention averages. In the figure at the top it averages three points, and so it stays in their triangle. With more words, or longer vectors, the
+# triangle becomes the **convex hull** of the values: all averages of them. That is what “attention only mixes” means.
 #
 # In a formula, for T outputs and S values: $\mathrm{out}_t = \sum_s A_{ts}\, V_s$. Row t of the **attention matrix** A holds the weights of output t.
 
@@ -195,9 +203,11 @@ recheck("self_attention", self_attention)
 # A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it does
 # to two inputs together is what it does to each, added up.
 #
-# The figure multiplies all vectors of the sentence by s. The curve is ‖f(sX) − s·f(X)‖: how far attention is from what a linear map would do. On the left is A.
-#
-# **Predict**, then try: for which s is the distance 0? What does the tick “freeze A” do, which keeps the weights of s = 1?
+# The figure multiplies all vectors of the sentence by s. The curve is ‖f(sX) − s·f(X)‖: how far attention is from what a linear map would do. On the
+# left is A. The tick “freeze A” keeps the weights of s = 1.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-scaled-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("scaled_zero")
 
 # %% nbgrader={"grade": false, "grade_id": "scale", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -207,9 +217,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With A free the distance is 0 at s = 1, where there is nothing to see, at s = 0, and at s = −1: there both signs of a score's two factors
-# turn, so the scores and A stay the same. Everywhere else attention is not linear in X. Larger vectors have larger scores, and A becomes sharper. **With A
-# frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
+# Now freeze A. **With A frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
 #
 # So both camps are right, each about another map. Don't argue: measure.
 
@@ -249,7 +257,10 @@ recheck("superposition_error", superposition_error)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Now the five steps, one after the other. **Predict** for each line whether the number will be 0.
+# Now the five steps, one after the other. The cell measures each with your function: 0 means linear.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-one-token", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("one_token")
 
 # %% nbgrader={"grade": false, "grade_id": "linear-in-what-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 X, Y = figures.embeddings(dtype=torch.float64)[:4], figures.embeddings(dtype=torch.float64)[6:10]
@@ -273,8 +284,7 @@ except NotImplementedError:
     print("This table fills when superposition_error is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Steps 1 and 5 are linear. Steps 2 and 4 multiply two things that both come from X, queries with keys and weights with values. Such a step is
-# linear in each of the two while the other is held fixed, and not in X. Step 3 is not linear at all. So:
+# Steps 2 and 4 multiply two things that both come from X: queries with keys, and weights with values. So:
 #
 # | the head, as a map of … | is |
 # |---|---|
@@ -293,22 +303,20 @@ except NotImplementedError:
 # $a - b$. A matrix can do that. It may also want to know “subject **and** plural”, or “exactly one of the two”, which is **XOR**.
 #
 # For a token that looks only at itself, attention is one matrix after the other, as you have just measured. Add biases, and it is an **affine** map. Its output
-# crosses a threshold along a straight line through the plane of (a, b).
-#
-# **Predict:** can a line part the two points with XOR = 1 (filled) from the two with XOR = 0? How many of the four can it get right? And for AND?
+# crosses a threshold along a straight line through the plane of (a, b). In the figure the black knob turns the line, and the green one moves it.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-xor-line", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("xor_line")
 
 # %% nbgrader={"grade": false, "grade_id": "line", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.line,
     angle=controls.slider("direction in degrees", 0, 345, 15, 45),
-    offset=controls.slider("distance", -1.0, 1.5, 0.05, 0.35),
+    offset=controls.slider("distance", -1.0, 1.0, 0.05, 0.35),
     target=controls.choice("filled", ["XOR", "AND"], "XOR"),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "line-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** For AND there is a line. For XOR three of four is the best. You need no trial: an affine f has f(0, 1) + f(1, 0) = f(0, 0) + f(1, 1), so the
-# first two can't both be above a threshold that the others are below.
-#
 # The cell lets gradient descent try: it looks for the affine map with the smallest logistic loss (the cross-entropy of a yes-or-no answer), from three random
 # starts.
 
@@ -371,9 +379,9 @@ recheck("xor_weights", xor_weights)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "search-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same
 # recipe (Adam, learning rate 0.05, 500 steps). It needs up to ten seconds.
-#
-# **Predict:** of 200 networks with two hidden neurons, how many will learn XOR?
 
+# %% nbgrader={"grade": false, "grade_id": "predict-xor-two-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("xor_two_neurons")
 
 # %% nbgrader={"grade": false, "grade_id": "search", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.set_num_threads(1)  # in networks as small as these, threads only wait for each other
@@ -412,11 +420,6 @@ for n, H in enumerate(widths):
         f"{done}  H = {H:2}: {learned.float().mean():4.0%} learn XOR   (in four groups of 50: {groups.min():.0%} to {groups.max():.0%})"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "search-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** One neuron never does it, for one ReLU rises or falls but can't come back. Two could, and mostly don't: they start on the wrong side, or fall
-# silent. From eight on they find it nearly always. Extra width helps **learning**, here, long after it has stopped helping what can be **written down**. The
-# percentages depend on the recipe; the order does not.
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Two surprises
 #
@@ -424,8 +427,11 @@ for n, H in enumerate(widths):
 # threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
 # a **product** of features.
 #
-# Below, one head as in section 2, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The values are 0
-# for the token and 1 for BOS. **Predict** the four outputs.
+# Below, one head as in section 2, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The
+# values are 0 for the token and 1 for BOS.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-one-head", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("one_head")
 
 # %% nbgrader={"grade": false, "grade_id": "scores-multiply", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
@@ -445,8 +451,8 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {on_itself:16.2f}   {output:6.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# That is XOR from one head, to 21 digits: the output is 1 where a and b differ, and 2·10⁻²² where they do not. So what can be claimed? **With one token, or with attention weights that do not
-# depend on the features, attention is affine and can't do XOR.** In general it can multiply, and it is used that way.
+# So what can be claimed of attention and XOR? **With one token, or with attention weights that do not depend on the features, attention is affine and
+# can't do XOR.** In general it can multiply, and it is used that way.
 #
 # **The second surprise.** Take two linear layers, and put nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The cell trains
 # 3 × 20 such networks on XOR, with three hidden numbers.
@@ -477,8 +483,10 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 # mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”. The coloured lines
 # are five seeds, each with its own tokens and weights; the grey ones show four settings of the first.
 #
-# **Predict** what stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of them? Then tick one at a time,
-# and go all the way to 96 layers: GPT-3 has as many.
+# Tick one at a time, and go all the way to 96 layers: GPT-3 has as many.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-what-stops-it", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("what_stops_it")
 
 # %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -490,17 +498,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Nothing stops it.
-#
-# - **Without a skip it is a crash.** Attention alone melts all tokens into one within four layers. An FFN makes it worse: 5·10⁻⁹ to 3·10⁻⁸ after three layers, where
-#   attention alone has 10⁻⁷ to 3·10⁻⁶ (five seeds). A norm buys one layer.
-# - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share: what is left is about 0.1 to 0.2 after 12
-#   layers, a few thousandths after 24, about a millionth after 48, and less than 10⁻¹² after 96.
-# - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.13. The stream of vectors grows, the norm keeps what each layer adds from
-#   growing with it, and so each layer's push counts for less. With the FFN as well it is 0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.
-#
-# How can an FFN pull tokens together, which it never sees side by side? Its ReLU cuts off what is negative, so all tokens get a common part. Here are FFNs
-# alone, one after the other, without attention and without skips:
+# Without a skip, an FFN makes the crash worse. How can it pull tokens together, which it never sees side by side? Its ReLU cuts off what is negative,
+# so all tokens get a common part. Here are FFNs alone, one after the other, without attention and without skips:
 
 # %% nbgrader={"grade": false, "grade_id": "ffn-alone", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for seed in range(5):
@@ -610,7 +609,10 @@ recheck("attention_only_collapse", attention_only_collapse)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "float32-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Why float64?** The same stack as in the figure, in both precisions. **Predict** what float32 will show after the fourth layer.
+# **Why float64?** The same stack as in the figure, in both precisions.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-float32-floor", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("float32_floor")
 
 # %% nbgrader={"grade": false, "grade_id": "float32", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for dtype in (torch.float64, torch.float32):
@@ -618,8 +620,6 @@ for dtype in (torch.float64, torch.float32):
     print(f"{dtype!s:13}", "  ".join(f"{value:.0e}" for value in found))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "float32-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# float32 keeps about seven digits. Below 1e-7 it shows its own rounding, not the tokens. float64 does the same below 1e-16.
-#
 # **Is it the seed?** Five stacks each, with other random tokens and weights: the smallest and the largest number after each layer.
 
 # %% nbgrader={"grade": false, "grade_id": "seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]

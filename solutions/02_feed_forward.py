@@ -15,25 +15,11 @@
 #
 # `●●○○○○○○○○` step 2 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 75 minutes, and 10 more for the quiz and question M2 (sections 10 and 11), which can wait for another day |
-# | **You need** | matrix products, `nn.Module` seen once, and `00_start_here` |
-# | **Points** | 24 for code, 3 for the quiz, 3 for an answer in your own words |
+# *The creek was cold and the spunky dog wanted to jump over **it**.*
 #
-# After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
-# with a non-linearity between them, a *bend*. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend away, and rebuild it
-# deeper. At the end, **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | compute an FFN from its four arrays, for any number of tokens | `ffn_forward` |
-# | keep and read the three stages of an FFN | `ffn_trace` |
-# | write the FFN as a module that refuses bad arguments and applies dropout only during training | `PositionwiseFeedForward` |
-# | fold an FFN without its bend into one matrix | `collapse_linear` |
-# | make an FFN deeper, and put a norm inside | `DeepFFN`, `NormFFN` |
-# | say where dropout goes, in the paper and in its code | question M2 |
+# `it` is the creek. Suppose attention has already told `it` two things: how **cold** the thing is, and how much it is **water**. The network below turns
+# these two numbers into two others: is the thing **unpleasant**, is it **inviting**? It has three boxes in the middle, and you can read every number in it.
+# Run the next three cells (Shift + Enter), make a guess, and play.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -42,33 +28,58 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab import check, controls, hint, predict, progress, quiz, style
+from ffnlab.figures import anatomy
 from ffnlab.figures import feed_forward as figures
 
 style.use()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · One token by hand
-#
-# *The creek was cold and the spunky dog wanted to jump over **it**.*
-#
-# `it` is the creek. Suppose attention has already brought two numbers to the vector of `it`: how **cold** the thing is, and how much it is **water**.
-# The network below turns them into two others: is the thing **unpleasant**, is it **inviting**?
-#
-# **Predict** before you touch a slider: for a warm spring (cold 0, water 1), which of the three boxes in the middle will fire? Which output will be
-# larger?
+# %% nbgrader={"grade": false, "grade_id": "predict-nothing-in", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("nothing_in")
 
 # %% nbgrader={"grade": false, "grade_id": "by-hand", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.by_hand,
     x1=controls.slider("cold", 0.0, 2.0, 0.5, 1.0),
     x2=controls.slider("water", 0.0, 2.0, 0.5, 1.0),
+    flipped=controls.free("a weight turned around", figures.TURNED, figures.UNCHANGED),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Each box in the middle is a **hidden neuron**. It adds up the inputs, each times a weight, and a number of its own, its **bias**.
-# Then comes the bend, the **activation**. Here it is **ReLU**: keep what is positive, turn the rest into 0. A neuron that gets 0 stays silent. Each
-# neuron that fires adds its own numbers to the outputs, more when it fires more strongly. The output bias is added either way: it belongs to no neuron.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 75 minutes, 12 more for `ffn_backward`, and 10 more for the quiz and question M2 (sections 10 and 11), which can wait for another day |
+# | **You need** | matrix products, `nn.Module` seen once, and `00_start_here` |
+# | **Points** | 29 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
+# with a non-linearity between them, a *bend*. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend
+# away, and rebuild it deeper.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | compute an FFN from its four arrays, for any number of tokens | `ffn_forward` |
+# | keep and read the three stages of an FFN | `ffn_trace` |
+# | walk back through them, and find every gradient by hand | `ffn_backward` |
+# | write the FFN as a module that refuses bad arguments and applies dropout only during training | `PositionwiseFeedForward` |
+# | fold an FFN without its bend into one matrix | `collapse_linear` |
+# | make an FFN deeper, and put a norm inside | `DeepFFN`, `NormFFN` |
+# | say where dropout goes, in the paper and in its code | question M2 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("02")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · One token by hand
+#
+# Each box in the middle of the figure is a **hidden neuron**. It adds up the inputs, each times a weight, and a number of its own, its **bias**. Then
+# comes the bend, the **activation**. Here it is **ReLU**: keep what is positive, turn the rest into 0. A neuron that gets 0 stays silent. Each neuron
+# that fires adds its own numbers to the outputs, more when it fires more strongly. The output bias is added either way: it belongs to no neuron.
 #
 # The top neuron fires when cold and water together exceed 1. As long as each is 0 or 1, that means: cold **and** water. (Can you make it fire without
 # any water?) The cell asks the network about four things that `it` could be.
@@ -134,9 +145,10 @@ recheck("ffn_forward", ffn_forward)
 # ## 2 · Wider, then narrow again
 #
 # Real FFNs have more hidden neurons than inputs, often four times as many. Below, four tokens with 8 numbers each pass through 32 hidden neurons. The
-# weights are random; nothing is learned yet.
-#
-# **Predict:** of the 4 × 32 hidden numbers, how many will ReLU turn into 0? About 10 %, 50 % or 90 %?
+# weights are random; nothing is learned yet. Press a row to frame another token.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-relu-zeros", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("relu_zeros")
 
 # %% nbgrader={"grade": false, "grade_id": "wider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -147,12 +159,11 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "wider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Three steps, for each row alone.
+# The figure shows three steps, for each row alone.
 #
 # 1. **Expand**, 8 → 32. Think of a messy desk: to sort it, you first spread everything on a larger table. Every hidden neuron gets to look for
 #    something of its own.
-# 2. **Activate.** About half of the numbers fall below zero, as they do for random weights, and ReLU turns them into 0. Training changes that: in a
-#    trained T5-Base only 3.0 % are not zero, on average (Li et al. 2023, arXiv 2210.06313). Notebook 03 looks into it.
+# 2. **Activate.** ReLU turns what is below zero into 0.
 # 3. **Compress**, 32 → 8. What the neurons found is written back into 8 numbers. The length has to be that of `x`, because a Transformer adds the two:
 #    `x + FFN(x)`, the **residual connection**. And the next layer expects the same length.
 #
@@ -165,6 +176,72 @@ print(f"{'x':14}", list(h.shape))
 for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 512)):
     h = layer(h)
     print(f"{type(layer).__name__:14}", list(h.shape))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "words-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Real words, real neurons
+#
+# Random neurons look for nothing in particular. What do trained ones look for? Here is the small Transformer of notebook 00 again, with 64 hidden neurons. It also had to
+# learn to speak with its FFN switched off, so what is left to the FFN is what nothing else can do. And each activation cost a little, so a neuron stays silent unless it
+# is needed.
+#
+# The neurons were named by counting. One may be called “cold water” if at least 90 % of the scenes for which it fires have cold water, and if it fires for at least 90 %
+# of the scenes that have cold water. What counts is whether it fires when the model is about to say *over or into*, or *glad or sorry*.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-creek-gets-warm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("creek_gets_warm")
+
+# %% nbgrader={"grade": false, "grade_id": "words", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from ffnlab.figures import little_world
+
+controls.show(
+    little_world.neurons,
+    place=controls.choice("place", little_world.PLACES, "creek"),
+    weather=controls.choice("weather", little_world.WEATHERS, "cold"),
+    creature=controls.choice("creature", little_world.CREATURES, "spunky dog"),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "words-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** A small table of rules, learned from sentences alone. Each row of the figure is one neuron: it looks for a **combination** (its column of `W1`, with a
+# threshold in `b1`), and when it finds it, it pushes one word (its row of `W2`). Nobody wrote these rules down, and nobody told the model that creeks are water.
+#
+# The cell has the numbers: how strongly the neurons of *over or into* fire at some words of one sentence.
+
+# %% nbgrader={"grade": false, "grade_id": "words-numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+from ffnlab import reading, world
+
+model = reading.load()
+sentence = world.wish(world.Scene("creek", "cold", "spunky", "dog"))[: world.WAY]  # up to “jump”
+act = reading.activations(model, sentence)  # [T, d_ff]
+named = [name for name in reading.names(model) if name.good and name.moment == world.WAY]
+print(f"{'':9}", *(f"{name.words:>11}" for name in named))
+for t in (0, 1, 3, 6, 10):
+    print(f"{sentence[t]:9}", *(f"{act[t, name.neuron]:11.1f}" for name in named))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "words-seeds", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# All five are silent until the word is to be said. And how much of this is luck? Each model below was trained from five seeds on the same 2,304 scenes. The shares say
+# how often it found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
+
+# %% nbgrader={"grade": false, "grade_id": "words-runs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+from ffnlab.experiments import world as world_experiment
+
+runs = world_experiment.stored()["runs"]
+print(f"{'':20} {'over or into':24} {'glad or sorry':24} wet or dry")
+for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attention, no FFN"):
+    two, three = runs[model_name], runs[f"{model_name}, three"]
+    columns = [[run["on"][word] for run in found] for found, word in ((two, "way"), (two, "feeling"), (three, "homecoming"))]
+    print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):24}" for column in columns))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "words-runs-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** Two models, two answers.
+#
+# - Where attention **only averages**, the FFN decides: with it every combination is learned, in every seed; without it the model stays near 50 %, a coin toss. Section 5
+#   says why.
+# - Where attention is **learned**, as in a real Transformer, its scores multiply, and it finds some combinations by itself: *glad or sorry* in four seeds of five, *over
+#   or into* in one. Notebook 01 met this surprise before. With an FFN it found nine of the ten.
+# - Three attributes at once were never found by attention alone. And an FFN is no guarantee: beside learned attention it found them in one seed of five. It makes a rule
+#   *possible*; training still has to come upon it.
+#
+# The neurons are this tidy because silence was rewarded. The figure shows the tidiest of the five seeds, with 11 named neurons; the others have 4 to 8.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Trace one token
@@ -179,12 +256,12 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 #
 # In the figure a bar to the right is positive, to the left negative, and a ring is exactly 0. `pre` and `act` have the same scale. Behind `act` you see
 # `pre`, in grey. **GELU** is a smooth cousin of ReLU, more about it in notebook 03.
-#
-# **Predict** three things, then try them:
-#
-# 1. You choose another token. Which of the three stages change?
-# 2. You tick “permute tokens”: all words of the sentence change places. What happens to the three stages of your token?
-# 3. You change ReLU to GELU. What becomes, in `act`, of the bars that point left in `pre`?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-trace-permuted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("trace_permuted")
+
+# %% nbgrader={"grade": false, "grade_id": "predict-trace-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("trace_gelu")
 
 # %% nbgrader={"grade": false, "grade_id": "trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -196,13 +273,6 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "trace-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.**
-#
-# 1. Another token, other numbers: all three stages change. The weights do not. One FFN serves every position.
-# 2. Nothing happens to them. In an FFN positions are strangers: a token's output depends on that token and on nothing else. (Notebook 04.)
-# 3. ReLU turns every bar that points left into an exact **zero**. GELU **shrinks** it, to no lower than −0.17, and leaves no exact zeros. The identity
-#    does neither.
-#
 # A published page draws the same three columns of bars for one token of a language model, and says that GELU “softly zeroes most of the bars”. Does
 # it? Here are 100,000 random `pre` numbers. Run the cell, then set `shift` to −1.
 
@@ -255,6 +325,84 @@ from autograder import recheck
 recheck("ffn_trace", ffn_trace)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "backward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **And back again.** Training walks through the same three stages in the other order. It starts at the end with `dy`: by how much the loss would grow for
+# each number of the output, were that number a little larger. Three rules bring it back to everything that the output was made of.
+#
+# - **A weight** `W[i, k]` carries the number `h[i]` into `y[k]`. Its gradient is h[i] · dy[k] for one token. One weight serves all tokens, so what they say
+#   **adds up**. A bias is the weight of an input that is always 1.
+# - **A number** `h[i]` goes out along all of its weights, and hears back along all of them: Σₖ W[i, k] · dy[k].
+# - **The bend** multiplies by its slope. For ReLU that is 1 where the neuron fired, and 0 where it was silent: whoever was silent hears nothing.
+#
+# PyTorch does this for you whenever you call `loss.backward()`. Do it by hand once, and you will know what it does.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_backward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_backward`
+#
+# *5 points · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
+#
+# Write the way back through an FFN with **ReLU**, y = relu(x·W1 + b1)·W2 + b2.
+#
+# - **Takes** `x` [..., d_model], the four arrays as before, and `dy` [..., d_model], the gradient of the loss with respect to y.
+# - **Returns** a dict with the gradients of the loss with respect to everything on the way, each in the shape of what it belongs to: `"dW2"`, `"db2"`;
+#   `"dpre"` [..., d_ff], for what the neurons added up, **before** the bend; `"dW1"`, `"db1"`; `"dx"`.
+# - The gradients of the four arrays are **sums** over all tokens, in whatever dimensions these come; nothing is averaged.
+# - Where a neuron adds up to exactly 0, the slope of ReLU counts as 0, as in torch.
+# - By hand: `backward()` and the rest of autograd are switched off while your function is checked. Do not change anything in place that you were handed.
+# - Each pair of keys earns points of its own, so you can begin at the output and check as you go.
+#
+# Stuck? Run `hint("ffn_backward")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_backward(x, W1, b1, W2, b2, dy):
+    """The gradients {"dW2", "db2", "dpre", "dW1", "db1", "dx"} of an FFN with ReLU, from dy [..., d_model]."""
+    ### BEGIN SOLUTION
+    pre = x @ W1 + b1  # [..., d_ff]
+    dpre = (dy @ W2.T) * (pre > 0)  # [..., d_ff]
+    X, hidden, back, out = (each.reshape(-1, each.shape[-1]) for each in (x, torch.relu(pre), dpre, dy))
+    return {
+        "dW2": hidden.T @ out,
+        "db2": out.sum(0),
+        "dpre": dpre,
+        "dW1": X.T @ back,
+        "db1": back.sum(0),
+        "dx": dpre @ W1.T,
+    }
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_backward", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check("ffn_backward", ffn_backward)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_backward", ffn_backward)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "backward-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Train with it.** The next cell has no `backward()`, no optimiser and no module: four arrays, your function, and a step downhill. It learns the answer to
+# “exactly one of the two?”, which no single matrix can give (notebook 01).
+
+# %% nbgrader={"grade": false, "grade_id": "backward-train", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+g = torch.Generator().manual_seed(0)
+x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+target = torch.tensor([[0.0], [1.0], [1.0], [0.0]]).expand(4, 2)
+W1, b1 = torch.randn(2, 16, generator=g), torch.zeros(16)
+W2, b2 = torch.randn(16, 2, generator=g) / 4, torch.zeros(2)
+print("x            ", *(f"{a:.0f}, {b:.0f} " for a, b in x.tolist()))
+try:
+    for step in range(121):
+        y = torch.relu(x @ W1 + b1) @ W2 + b2
+        if step % 30 == 0:
+            print(f"y, step {step:3} ", *(f"{number:z5.2f}" for number in y[:, 0].tolist()))
+        found = ffn_backward(x, W1, b1, W2, b2, 2 * (y - target) / len(x))
+        for array, gradient in ((W1, "dW1"), (b1, "db1"), (W2, "dW2"), (b2, "db2")):
+            array -= 0.1 * found[gradient]
+except (NotImplementedError, KeyError):
+    print("lights up when ffn_backward gives the gradients of all four arrays")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "module-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · From formula to module
 #
@@ -284,8 +432,9 @@ print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Dropout** sets each number to 0 with probability p, so that the network can't rely on any single neuron. It does so
 # only during training.
-#
-# **Predict:** eight ones go through dropout with p = 0.5. Which numbers will come out?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-dropout-ones", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("dropout_ones")
 
 # %% nbgrader={"grade": false, "grade_id": "dropout", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.manual_seed(0)
@@ -295,11 +444,6 @@ print("nn.Dropout, training:        ", dropout(ones).tolist())
 dropout.eval()
 print("nn.Dropout, after eval():    ", dropout(ones).tolist())
 print("F.dropout, whatever the mode:", F.dropout(ones, 0.5).tolist())
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** What survives is multiplied by 1 / (1 − p), here 2, so that the mean stays the same. `nn.Dropout` is a module: `eval()` reaches it
-# through the flag `training` that every module carries. `F.dropout` is a plain function. It knows nothing of `eval()` and drops on, unless you pass it
-# `training=self.training`.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `PositionwiseFeedForward`
@@ -369,17 +513,15 @@ recheck("PositionwiseFeedForward", PositionwiseFeedForward)
 #
 # The figure walks in a straight line through the space of inputs, from the vector of `creek` to that of `cold` and beyond, and draws one number of the
 # output. The slider mixes the activation: at 1 it is ReLU, at 0 it is the identity, which does nothing.
-#
-# **Predict:** how many kinks are left when the activation is only a tenth ReLU? And how many at 0?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-tenth-of-relu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("tenth_of_relu")
 
 # %% nbgrader={"grade": false, "grade_id": "flatten", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1, 1.0))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flatten-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Each neuron that switches on or off along the way makes a kink. A tenth of ReLU keeps them all, only flatter. Without any there is
-# no kink left, and more neurons would not bring one back: two matrices in a row do what one matrix could do.
-#
-# Which one? Multiply out the brackets of $(x\,W_1 + b_1)\,W_2 + b_2$.
+# Without a bend, the two matrices do what one matrix could do. Which one? Multiply out the brackets of $(x\,W_1 + b_1)\,W_2 + b_2$.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "collapse_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `collapse_linear`
@@ -415,8 +557,9 @@ recheck("collapse_linear", collapse_linear)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Width does not help a network without bend. How many directions of the output can it reach at all? That is the **rank** of its matrix. The cell feeds
 # it 1000 random inputs and counts the independent directions in what comes out.
-#
-# **Predict** the four numbers for `d_model = 6`, before you run it.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-straight-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("straight_rank")
 
 # %% nbgrader={"grade": false, "grade_id": "rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for d_ff in (2, 4, 6, 24):
@@ -427,15 +570,13 @@ for d_ff in (2, 4, 6, 24):
     print(f"d_ff {d_ff:2}: {torch.linalg.matrix_rank(changes).item()} independent directions in the output")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "where-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The rank is the smaller of d_model and d_ff. A straight FFN with d_ff = 24 has 2 · 6 · 24 + 24 + 6 = 318 parameters, and does no more than the 6
-# · 6 + 6 = 42 of one matrix and one bias.
-#
 # ## 6 · Where dropout goes
 #
-# You put dropout on the hidden layer. Others put it on the output. Does it matter?
-#
-# **Predict:** in the cell we set `W2` to zeros and `b2` to ones, so the output is six ones. What will dropout with p = 0.5 make of it, at each place,
-# at both, and nowhere?
+# You put dropout on the hidden layer. Others put it on the output. Does it matter? The cell sets `W2` to zeros and `b2` to ones, and puts dropout
+# with p = 0.5 at each place, at both, and nowhere.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-hidden-dropout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("hidden_dropout")
 
 # %% nbgrader={"grade": false, "grade_id": "where", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.manual_seed(0)
@@ -449,10 +590,8 @@ print("on the output:      ", dropout(linear2(hidden)).tolist())
 print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "where-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Dropout on the hidden layer silences neurons, and `b2` belongs to no neuron: it always arrives. Dropout on the output drops whole
-# numbers of the result, `b2` and all. So zeros give away dropout on the output. **What this experiment cannot tell:** with `W2` at zero the neurons write
-# nothing, so silencing some of them changes nothing. “Nowhere” and “on the hidden layer” look alike, and so do “on the output” and “on both”. What
-# would you set, or watch, to tell these apart? (Question M2 asks you.)
+# **What this experiment cannot tell:** with `W2` at zero the neurons write nothing, so silencing some of them changes nothing. “Nowhere” and “on the
+# hidden layer” look alike, and so do “on the output” and “on both”. What would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
 # While evaluating, `nn.Dropout` is switched off wherever it is (a bare `F.dropout` would go on, see section 4), and all four are the same function.
 # So a trained model's weights do not tell you which it was. You have to look it up:
@@ -522,8 +661,9 @@ except Exception as error:
 # ## 8 · Deeper, and normalised
 #
 # Why only one hidden layer? Nothing forbids more of them. Two traps wait for those who build them in a loop.
-#
-# **Predict** the three numbers. One `nn.Linear(10, 10)` has 10 · 10 + 10 = 110 parameters.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-plain-list", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("plain_list")
 
 
 # %% nbgrader={"grade": false, "grade_id": "traps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -542,12 +682,8 @@ print("[one layer] * 3:             ", count(Holder(nn.ModuleList([nn.Linear(10,
 print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in range(3)])))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "traps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** `[layer] * 3` is three times the **same** layer, with one set of weights. And a module does not look for layers in a plain list: their
-# weights are missing from `parameters()`, so an optimiser that gets these does not train them. If the module has no other layers, torch stops you: “optimizer
-# got an empty parameter list”. If it has others, those are trained, the ones in the list keep their first, random weights, and nobody tells you.
-#
-# The first trap catches whole models: `[ffn] * 6` shares one FFN among six Transformer layers. All positions share the weights of an FFN, different
-# layers do not (Vaswani et al. 2017, section 3.3).
+# `[layer] * 3` is three times the **same** layer, with one set of weights: 110 parameters. This trap catches whole models: `[ffn] * 6` shares one FFN among six
+# Transformer layers. All positions share the weights of an FFN, different layers do not (Vaswani et al. 2017, section 3.3).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "DeepFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `DeepFFN`
@@ -603,11 +739,12 @@ recheck("DeepFFN", DeepFFN)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "norm-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **A norm inside.** A **layer norm** shifts and scales the numbers of one token, so that they have mean 0 and variance 1. Some models put one inside
-# the FFN, between activation and second matrix: NormFormer (Shleifer et al. 2021, arXiv 2110.09456) reports better perplexity for it, together with two
-# further changes, at 0.4 % more parameters.
-#
-# **Predict:** over which numbers is the mean 0, those of one token or those of one neuron?
+# **A norm inside.** A **layer norm** shifts and scales numbers, so that they have mean 0 and variance 1. Some models put one inside the FFN, between
+# activation and second matrix: NormFormer (Shleifer et al. 2021, arXiv 2110.09456) reports better perplexity for it, together with two further
+# changes, at 0.4 % more parameters.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-norm-over", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("norm_over")
 
 # %% nbgrader={"grade": false, "grade_id": "norm", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
@@ -686,8 +823,10 @@ for number in (2.0, -1.0):
 # Python's `max` has to decide once which of the two is larger. A tensor of two numbers has no answer to that. For a single number that is not positive it
 # hands back the integer 0, through which no gradient flows. `torch.relu(x)` or `x.clamp(min=0)` compare number by number.
 #
-# **B.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048 and prints “Parameter count: 4,197,376”. **Predict** the right number before you
-# run the cell.
+# **B.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048, and prints how many parameters it has.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-parameter-count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("parameter_count")
 
 # %% nbgrader={"grade": false, "grade_id": "spot-count-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Dropout(0.1), nn.Linear(2048, 512))
@@ -697,13 +836,9 @@ print(f"{'all':22} {sum(p.numel() for p in ffn.parameters()):>9,}")
 print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-collapse", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Two matrices and two biases: 2 · 512 · 2048 + 2048 + 512 = 2,099,712. The activation and dropout own nothing. The published number counts each matrix
-# twice, and its remainder, 3,072, is not the sum of the biases, 2,560. The tutorial's own code gives the right one. Notebook 05 audits such numbers.
-#
 # **C.** “Without it the whole model would collapse to a single linear layer.” So says the page with the bars of section 3, about GELU. A linear map doubles its output
 # when you double its input. The cell tries that, with an FFN without GELU and with attention. It leaves out the FFN's biases: they add a constant, which
 # does not double, so even a straight FFN would fail the test. (Strictly, it is *affine*: linear plus a constant.)
-
 
 # %% nbgrader={"grade": false, "grade_id": "spot-collapse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 W1, _, W2, _ = figures.weights(4)
@@ -840,6 +975,7 @@ recheck("quiz_dropout", quiz_dropout)
 #
 # - compute an FFN from its four arrays, for any number of tokens: `ffn_forward`;
 # - keep and read its three stages, pre, act and out: `ffn_trace`;
+# - walk back through them, and find every gradient by hand: `ffn_backward`;
 # - write it as a module that refuses bad arguments and applies dropout only during training: `PositionwiseFeedForward`;
 # - fold an FFN without its bend into one matrix, of rank at most the smaller of d_model and d_ff: `collapse_linear`;
 # - make it deeper, and put a norm inside: `DeepFFN`, `NormFFN`;

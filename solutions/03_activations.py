@@ -15,25 +15,11 @@
 #
 # `●●●○○○○○○○` step 3 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 90 minutes, and 15 more for the quiz and question M3 (sections 10 and 11), which can wait for another day |
-# | **You need** | `02_feed_forward`; derivatives; the normal distribution seen once |
-# | **Points** | 22 for code, 4 for the quiz, 3 for an answer in your own words |
+# Can you draw a parabola with nothing but straight lines? A feed-forward network with ReLU has to.
 #
-# Without its non-linearity (its *bend*) an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a parabola
-# out of kinks and measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth activations, and
-# let three of them race. At the end, **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | write ReLU, GELU (in both forms) and SiLU, and say what their slopes do | `relu`, `gelu_exact`, `gelu_tanh`, `silu` |
-# | say when a unit is dead, and find the dead ones | `dead_units`, question `quiz_dead` |
-# | measure sparsity, and predict it for random weights | `activation_sparsity` |
-# | build a ReLU network for x² with n pieces and error 1/n² | `relu_interpolant`, question `quiz_pieces` |
-# | count the pieces of a network, and predict what it does outside | `count_pieces`, question `quiz_extrapolation` |
-# | state what the approximation theorems promise, and what not | question `quiz_leshno`, M3 |
+# One hidden unit with ReLU computes relu(x·w + b) · v: it reads x with the weight w, and writes with the weight v. For a single input x that is a
+# line with one **kink**: flat on one side, sloped on the other. Add up a few of them, and you get a line with a few kinks. Run the next three cells,
+# guess, and press play. Then drag the kinks along the curve.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -42,29 +28,57 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab import check, controls, hint, predict, progress, quiz, style
 from ffnlab.figures import activations as figures
+from ffnlab.figures import anatomy
 from ffnlab.train import bar
 
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · Kink by kink
-#
-# One hidden unit with ReLU computes relu(x·w + b) · v: it reads x with the weight w, and writes with the weight v. For a single input x that is a
-# line with one **kink**: flat on one side, sloped on the other. Add up a few of them, and you get a line with a few kinks.
-#
-# **Predict** before you press play: four units are added one after the other, each with its own kink. What does a new unit change: the whole line,
-# the part left of its kink, or the part right of it?
+# %% nbgrader={"grade": false, "grade_id": "predict-new-unit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("new_unit")
 
 # %% nbgrader={"grade": false, "grade_id": "kinks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-controls.show(figures.kinks, units=controls.play("units", 0, 4, 1, 1, interval=1500))
+controls.show(
+    figures.kinks,
+    units=controls.play("units", 0, 4, 1, 1, interval=1500),
+    second=controls.free("where unit 2 begins", figures.STARTS[0], -0.5),
+    third=controls.free("where unit 3 begins", figures.STARTS[1], 0.0),
+    fourth=controls.free("where unit 4 begins", figures.STARTS[2], 0.5),
+)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Each unit here is zero left of its kink, so it changes the line to the **right** of it only. (A unit with w < 0 looks the other
-# way.) The first unit turns the flat line down with slope −1.5, and each of the others adds 1 to the slope. So the slopes are −1.5, −0.5, 0.5 and
-# 1.5, and the line follows the dashed parabola.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 90 minutes, 8 more for `bend_and_slope`, and 15 more for the quiz and question M3 (sections 10 and 11), which can wait for another day |
+# | **You need** | `02_feed_forward`; derivatives; the normal distribution seen once |
+# | **Points** | 25 for code, 4 for the quiz, 3 for an answer in your own words |
+#
+# Without its non-linearity (its *bend*) an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a
+# parabola out of kinks and measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth
+# activations, and let three of them race.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | write ReLU, GELU (in both forms) and SiLU, and say what their slopes do | `relu`, `gelu_exact`, `gelu_tanh`, `silu` |
+# | find the slope of a smooth activation by hand | `bend_and_slope` |
+# | say when a unit is dead, and find the dead ones | `dead_units`, question `quiz_dead` |
+# | measure sparsity, and predict it for random weights | `activation_sparsity` |
+# | build a ReLU network for x² with n pieces and error 1/n² | `relu_interpolant`, question `quiz_pieces` |
+# | count the pieces of a network, and predict what it does outside | `count_pieces`, question `quiz_extrapolation` |
+# | state what the approximation theorems promise, and what not | question `quiz_leshno`, M3 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("03")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Kink by kink
 #
 # A unit has three numbers, w, b and v. They decide two things: **where** the kink is, namely where x·w + b = 0, that is at **x = −b/w**; and **by how
 # much** the slope changes there from left to right, namely by **|w|·v**. And the sign of w decides which side is flat. (The change is |w|·v for w < 0 as
@@ -103,8 +117,11 @@ recheck("relu", relu)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **How many pieces?** A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. **Predict:** for eight units with random
-# weights and the interval from −3 to 3, how often are there nine pieces?
+# **How many pieces?** A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. Let us count, in random networks of eight
+# units.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-nine-pieces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("nine_pieces")
 
 # %% nbgrader={"grade": false, "grade_id": "count-random", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for seed in range(6):
@@ -115,9 +132,6 @@ for seed in range(6):
     print(f"seed {seed}: {len(inside)} of 8 kinks inside, {len(inside) + 1} pieces")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Nine pieces came out in three of these six draws. N + 1 is the **most** there can be. Kinks outside of the interval do not count;
-# nor do those of units whose output weight is 0; two in the same place are one, or even cancel.
-#
 # With more inputs than one, a kink becomes a line, a plane, a hyperplane; N of them cut a space of d dimensions into at most 1 + N + … + C(N, d)
 # regions, where C(N, d) is the number of ways to choose d out of N. For N = 8 that is 9 regions for d = 1, and 37 for d = 2. It is one reason for a
 # **wide** hidden layer: more units, more places to bend.
@@ -171,8 +185,10 @@ recheck("count_pieces", count_pieces)
 #
 # How well can a line with kinks follow a curve? We take f(x) = x². Cut the interval into n equal parts, and join the points of the curve above the
 # cuts, the **nodes**, by straight pieces: that is **interpolation**. The lower panel shows the error, net minus x².
-#
-# **Predict:** from 4 pieces to 8, the largest error becomes … half as large? a quarter? And on an interval twice as wide?
+# Drag the first node for more pieces, or fewer.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-twice-the-pieces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("twice_the_pieces")
 
 # %% nbgrader={"grade": false, "grade_id": "square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -182,11 +198,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The error falls to a quarter: with n pieces on [−1, 1] the largest error is exactly **1/n²**. It is the same in all pieces: between nodes at
-# distance h, the straight line is too high by h²/4 in the middle. Here h = 2/n. On an interval twice as wide, h is twice as large, and the error
-# four times.
-#
-# Moved down by half of its error, the net would be off by 1/(2n²) at most, up and down alike. No line of n pieces can do better.
+# So the error on [−1, 1] is 1/n². Moved down by half of that, the net would be off by 1/(2n²) at most, up and down alike. No line of n pieces can do
+# better.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu_interpolant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `relu_interpolant`
@@ -228,8 +241,10 @@ recheck("relu_interpolant", relu_interpolant)
 # **The law, in one picture.** When something falls like 1/n², it is a straight line of slope −2 on two logarithmic axes. The figure measures **your**
 # network, for n = 1, 2, 4, … 64.
 #
-# And what does training find? The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. **Predict:** will they be
-# better or worse than the ones built by hand? (It takes about 5 seconds.)
+# And what does training find? The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. (It takes about 5 seconds.)
+
+# %% nbgrader={"grade": false, "grade_id": "predict-trained-square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("trained_square")
 
 
 # %% nbgrader={"grade": false, "grade_id": "learned", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -262,15 +277,15 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "law-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Your networks lie on the line; the trained ones do not. From 2 units to 32 their errors fall too, but with 8 and 32 units they
-# stay above the line, and they differ from seed to seed by a factor of two and more. With 2 units some runs get stuck, and some do **better** than
-# 1/4: two kinks can make three pieces. That there **is** a good network does not mean that training finds it. (Another machine may print slightly
-# other numbers; the picture stays.)
+# Your networks lie on the line; the trained ones, the crosses, follow the trend and not the law.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Leave the interval
 #
-# **Predict:** the network of 8 pieces from section 2 follows x² on [−1, 1]. What does it say at x = 3, where x² is 9? And at x = 10?
+# The network was built for [−1, 1]. Nothing stops you from asking it about other numbers.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-at-three", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("at_three")
 
 # %% nbgrader={"grade": false, "grade_id": "outside", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -280,12 +295,13 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Right of its last kink the network is one straight line for ever: 4.5 at x = 3, and 16.75 at x = 10. Out there no unit switches on
-# or off any more, so nothing turns the line. More pieces hardly help: their kinks are all inside. On the left, the network drawn here is flat: no
-# unit is on there. (Yours may differ out there; it will be a straight line all the same.) The theorems of section 8 say nothing about the outside.
+# The theorems of section 8 say nothing about the outside.
 #
-# Does that hurt in a Transformer? The input of an FFN usually comes out of a norm, and a norm keeps it in bounds. After a LayerNorm (without its
-# gain and bias) a vector of d numbers has length √d at most. **Predict:** how large can a single number get, for d = 64?
+# Does that hurt in a Transformer? The input of an FFN usually comes out of a norm, and a norm keeps it in bounds. After a LayerNorm (without its gain
+# and bias) a vector of d numbers has length √d at most.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-norm-bound", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("norm_bound")
 
 # %% nbgrader={"grade": false, "grade_id": "norm-bound", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d = 64
@@ -298,9 +314,8 @@ for name, x in (("random", torch.randn(1, d)), ("random × 1000", 1000 * torch.r
 print(f"{'bounds':14} √d = {d**0.5:.3f}, √(d − 1) = {(d - 1) ** 0.5:.3f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "norm-bound-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A single number can get as large as √(d − 1), here 7.937, when it is a lone spike. The input of a normed FFN lives in a ball of radius √d, whatever
-# came before; the learned gain stretches the ball, and the bias moves it. So there is an interval for every number, and it is known beforehand. What is
-# **not** bounded is the sum that the norm reads (notebook 04).
+# So, for every number, there is an interval for every number, and it is known beforehand. What is **not** bounded is the sum that the norm reads
+# (notebook 04).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · Silent, and dead
@@ -309,7 +324,10 @@ print(f"{'bounds':14} √d = {d**0.5:.3f}, √(d − 1) = {(d - 1) ** 0.5:.3f}")
 # silent for **all** inputs?
 #
 # The cell lowers the biases of a random FFN step by step. For each step it counts the units that are silent for all 256 inputs, and the units whose
-# weights get no gradient at all. **Predict:** how do the two numbers compare?
+# weights get no gradient at all.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-silent-and-stuck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("silent_and_stuck")
 
 # %% nbgrader={"grade": false, "grade_id": "dead-shift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
@@ -328,13 +346,11 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
         print(f"biases {shift:+.1f}, {name}: {never:2} of 64 units never above zero, {stuck:2} without any gradient")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dead-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With ReLU they are the same units: never above zero, never a gradient. Gradient descent cannot wake such a unit up, because its
-# own weights do not move. It is **dead** on this data set. (It can come back if what comes **in** changes: other data, or other weights below it.
-# And weight decay moves weights without any gradient.)
-#
-# With GELU every unit still gets **some** gradient here. How much, section 5 will tell.
-#
-# How do units die? A few large steps are enough. **Predict:** with which of the learning rates 0.1, 1 and 8 will units be dead after 20 steps?
+# A ReLU unit that is silent for all inputs gets no gradient: it is **dead** on this data set. (It can come back if what comes **in** changes: other
+# data, or other weights below it. And weight decay moves weights without any gradient.)
+
+# %% nbgrader={"grade": false, "grade_id": "predict-dead-after-steps", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("dead_after_steps")
 
 
 # %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -397,8 +413,10 @@ recheck("dead_units", dead_units)
 # | **GELU** | x·Φ(x) | the share of standard normal numbers below x |
 # | **SiLU**, or Swish | x·σ(x) | the sigmoid, σ(x) = 1/(1 + e⁻ˣ) |
 #
-# **Predict,** then move x and tick the boxes: which of the three ever falls while x rises? Where is the slope of GELU steeper than 1? Which of the
-# three has the flattest left side?
+# Move x, or drag its point along the curve, and tick the boxes. Where is the slope of GELU steeper than 1? Which of the three has the flattest left side?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-falls-somewhere", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("falls_somewhere")
 
 # %% nbgrader={"grade": false, "grade_id": "bends", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -409,12 +427,10 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bends-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** GELU and SiLU both dip below zero and come back: they are not monotone. GELU's lowest value is −0.170, at x = −0.75; SiLU's is
-# −0.278, at x = −1.28. Their slopes overshoot 1 a little: GELU's from x = 0.75 on, 1.13 at most. On the left ReLU is flat at once; the other two
-# flatten out, SiLU most slowly.
-#
-# “No dead neurons”, says a tutorial in its list of GELU's properties. Its slope is indeed never zero on a whole stretch. **Predict** what a computer
-# makes of it at x = −10.
+# “No dead neurons”, says a tutorial in its list of GELU's properties. Its slope is indeed never zero on a whole stretch.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-gelu-at-minus-ten", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("gelu_at_minus_ten")
 
 # %% nbgrader={"grade": false, "grade_id": "tails", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print("   x       GELU(x)   its slope      SiLU(x)   its slope      (float32)")
@@ -428,21 +444,22 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
     print("  ".join(row))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "tails-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# At −6 and below GELU is exactly zero in float32 (printed as −0); its slope is a few hundred-millionths at −6, and 10⁻²¹ at −10. With plain gradient
-# descent such a unit is as good as dead: a gradient so small does not move its weights. (Adam divides by the size of the gradients it has seen, and may
-# still move them.) SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set if it gives zero, and gets
-# zero gradient, for every input of that data set.
+# With plain gradient descent a unit that sits at −10 is as good as dead: a gradient so small does not move its weights. (Adam divides by the size of
+# the gradients it has seen, and may still move them.) SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set
+# if it gives zero, and gets zero gradient, for every input of that data set.
 #
-# **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. **Predict:**
-# how far are the two apart? Then enlarge the difference.
+# **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. Enlarge the
+# difference, until you see it.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-two-gelus", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("two_gelus")
 
 # %% nbgrader={"grade": false, "grade_id": "two-gelus", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.two_gelus, times=controls.steps("difference ×", figures.SCALES, 1))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "two-gelus-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** They differ by at most 4.73 ten-thousandths, near |x| = 2.70, and not at all at 0. That is too little to matter in training, and enough to fail a
-# comparison of two libraries. So one has to know which model uses which: GPT-2 uses tanh; BERT's code began with erf and changed to tanh; torch's
-# `F.gelu` is exact unless told otherwise.
+# One has to know which model uses which: GPT-2 uses tanh; BERT's code began with erf and changed to tanh; torch's `F.gelu` is exact unless told
+# otherwise.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_exact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `gelu_exact`
@@ -504,16 +521,69 @@ from autograder import recheck
 recheck("gelu_tanh", gelu_tanh)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bend_and_slope-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `bend_and_slope`
+#
+# *3 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
+#
+# The value is what a layer hands on. The **slope** is what training needs: on the way back, every gradient is multiplied by it (for ReLU by 0 or 1). Write both
+# for the tanh form of GELU.
+#
+# - **Takes** a tensor `x` of any shape.
+# - **Returns** a pair of tensors `(value, slope)`, both of the shape and dtype of `x`: GELU(x) in its tanh form, and its derivative with respect to x.
+# - GELU's tanh form is a product of two factors that both depend on x, and one of them is a tanh of something. The derivative of tanh(u) with respect to u is
+#   1 − tanh²(u).
+# - By hand: autograd is switched off while your function is checked. For the value you may call `F.gelu`; torch has no function for the slope.
+# - `x` stays as it was, and there is no NaN for x = ±10,000.
+#
+# Stuck? Run `hint("bend_and_slope")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "bend_and_slope", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bend_and_slope(x):
+    """GELU in its tanh form, and its slope, for every entry of x [...]: (value [...], slope [...])."""
+    ### BEGIN SOLUTION
+    root = math.sqrt(2 / math.pi)
+    t = torch.tanh(root * (x + 0.044715 * x**3))
+    slope_of_t = (1 - t**2) * root * (1 + 3 * 0.044715 * x**2)
+    return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * slope_of_t
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-bend_and_slope", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("bend_and_slope", bend_and_slope)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("bend_and_slope", bend_and_slope)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "slope-use-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# A slope finds what the eye can only guess at: a curve is lowest where its slope goes through 0, and steepest where the slope is largest. The cell asks **yours**.
+
+# %% nbgrader={"grade": false, "grade_id": "slope-use", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = torch.linspace(-3, 3, 600_001, dtype=torch.float64)
+try:
+    value, slope = bend_and_slope(x)
+    turns = int((slope > 0).int().diff().nonzero()[0])  # the last place where the curve still falls
+    print(f"lowest:   {value[turns]:.3f}, at x = {x[turns]:.2f}")
+    print(f"steepest: slope {slope.max():.3f}, at x = {x[slope.argmax()]:.2f}")
+    print(f"the slope is above 1 from x = {x[slope > 1].min():.2f} on")
+except (NotImplementedError, TypeError, ValueError, IndexError):
+    print("This cell lights up when bend_and_slope is written.")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "swish-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **A bend with a dial.** Swish is x·σ(βx): SiLU with a factor β in its sigmoid. **Predict** the curve for β = 0, and for a very large β.
+# **A bend with a dial.** Swish is x·σ(βx): SiLU with a factor β in its sigmoid. Turn it from 0 to a large β.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-swish-at-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("swish_at_zero")
 
 # %% nbgrader={"grade": false, "grade_id": "swish", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.swish, beta=controls.slider("β", 0.0, 10.0, 0.5, 1.0))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "swish-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** β = 0 gives x/2, no bend at all. The larger β is, the nearer the curve comes to ReLU, never further away than 0.278/β. SiLU, β =
-# 1, is between the two. And GELU is close to β = 1.702, with a difference of at most 0.0203: that approximation has a name of its own, “quick
-# GELU”.
+# GELU is close to β = 1.702, with a difference of at most 0.0203: that approximation has a name of its own, “quick GELU”.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `silu`
@@ -551,8 +621,9 @@ recheck("silu", silu)
 #
 # Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs. If the inputs have mean 0, the
 # mean of the sum is the bias b; its spread is σ. The unit fires where the sum is above zero.
-#
-# **Predict** the share for b = 0, and for b = −2σ.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-fires-at-minus-two", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("fires_at_minus_two")
 
 # %% nbgrader={"grade": false, "grade_id": "firing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -562,8 +633,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The share is **Φ(b/σ)**: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ. Only the ratio matters. It is the same Φ as in
-# GELU: there, x is multiplied by the share of standard normal numbers that it exceeds.
+# So a neuron fires with probability **Φ(b/σ)**.
 #
 # The share of zeros in a hidden layer is called its **sparsity**. What is zero costs nothing to multiply, if the hardware can skip it.
 
@@ -601,9 +671,12 @@ recheck("activation_sparsity", activation_sparsity)
 # **And after training?** In a typical FFN, says a lesson, “roughly 50-90% of neurons output zero after ReLU”. In some trained ReLU Transformers it is
 # even more: on average 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small networks.
 #
-# The task, here and in the next section: learn facts. There are 512 random vectors, each with one of 64 random answers to know by heart. A ReLU,
-# GELU or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side. **Predict** the share of exact zeros of each,
-# before and after. (It takes 10 to 20 seconds.)
+# The task, here and in the next section: learn facts. There are 512 random vectors, each with one of 64 random answers to know by heart. A ReLU, GELU
+# or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side. The cell counts exact zeros, before and after. (It takes
+# 10 to 20 seconds.)
+
+# %% nbgrader={"grade": false, "grade_id": "predict-zeros-after-training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("zeros_after_training")
 
 
 # %% nbgrader={"grade": false, "grade_id": "facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -641,29 +714,27 @@ for name, (_, accuracies, before, after) in runs.items():
     print(f"{name}: zeros {span(before)} before, {span(after)} after; facts known {span(accuracies[-1])}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** ReLU starts at 50 % zeros, as Φ(0) says, and is hardly sparser after training. The sparsity of trained Transformers does **not**
-# appear in a small network like this one; do not expect it to. SiLU has no exact zeros, before or after.
+# The sparsity of trained Transformers does **not** appear in a small network like this one; do not expect it to.
 #
-# And GELU? None before; but after 400 steps a fifth to a quarter of its numbers are **exactly zero**. Training has pushed sums below about −5.5, where
-# float32 can't tell GELU from zero (spot B in section 9 looks for the place). That GELU has no zeros is true on paper.
+# And GELU's zeros? Spot B in section 9 looks for the place where they begin.
 #
 # **Sparsity on purpose.** If you want it, ask for it: add the mean size of the hidden numbers to the loss, times a factor (an **L1 penalty**).
 
 # %% nbgrader={"grade": false, "grade_id": "penalty", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for penalty in (0.0, 1.0, 20.0):
-    _, accuracies, _, after = learn_facts(
-        F.relu, n_facts=256, d_ff=64, penalty=penalty, label=f"penalty {penalty:g}"
-    )
+    _, accuracies, _, after = learn_facts(F.relu, n_facts=256, d_ff=64, penalty=penalty, label=f"penalty {penalty:g}")
     print(f"penalty {penalty:4}: zeros {span(after)}, facts known {span(accuracies[-1])}, 5 seeds")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "race-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The share of zeros goes from about half to nine tenths and more, and hardly a fact is lost. (This network has room: 64 units for
-# 256 facts.)
+# With a penalty the share of zeros goes from about half to nine tenths and more, and hardly a fact is lost. (This network has room: 64 units for 256
+# facts.)
 #
 # ## 7 · A race
 #
-# Which activation learns faster? You have the runs already: the first ones of section 6, without a penalty. **Predict** the order after 100 steps,
-# and after 400. Then move the slider.
+# Which activation learns faster? You have the runs already: the first ones of section 6, without a penalty. Move the slider to the early steps, too.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-first-after-400", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("first_after_400")
 
 # %% nbgrader={"grade": false, "grade_id": "race", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 steps = list(range(0, 401, 20))
@@ -678,10 +749,6 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
     print(f"at the end, {better} has a lower loss than {worse} in {wins} of 5 seeds")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "race-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** On this task the smooth ones are ahead. After 100 steps GELU and SiLU are about level; after 400 it is SiLU before GELU before
-# ReLU, with the bands (best to worst of five seeds) of ReLU and GELU well apart. All seeds have different facts, and the three activations get the
-# same ones.
-#
 # Before you conclude that SiLU is better, three cautions.
 #
 # 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
@@ -721,8 +788,10 @@ print("x:                  ", x.tolist())
 print("relu(x) - relu(x-1):", (torch.relu(x) - torch.relu(x - 1)).tolist())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sharp-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The last theorem is sharp: with a polynomial it is impossible. **Predict:** we let networks follow sin(3x) on [−2, 2]. Their first layer is random,
-# their second the best there is. What happens to the error with x² as activation, from 4 units to 256?
+# The last theorem is sharp: with a polynomial it is impossible. Here are networks with x² and with ReLU.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-polynomial", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("polynomial")
 
 # %% nbgrader={"grade": false, "grade_id": "theorems", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.linspace(-2, 2, 201, dtype=torch.float64)[:, None]
@@ -739,9 +808,6 @@ for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
         print(f"{name:4} {units:3} units: largest error {min(errors):.2f} to {max(errors):.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** x² bends, and yet it gets stuck. A sum of squares (x·w + b)², however many, is again a·x² + b·x + c: three numbers, whatever the
-# width. ReLU's kinks do not melt into each other like that, and the error goes on falling.
-#
 # What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 2 and 3 showed why
 # that matters. (For whole Transformers there is a theorem too: Yun et al. 2020, arXiv 1912.10077. There attention brings the tokens together, and the
 # FFN does the mapping.)
@@ -765,8 +831,10 @@ for words in ("none", "tanh"):
 # The first comment names one form, the code computes the other. `F.gelu(x)` is the exact one by default, so what the last comment offers instead is not
 # the same.
 #
-# **B.** “No dead neurons”: you have met this line of the same tutorial in section 5. **Predict:** how far to the left do you have to go until GELU's
-# value is exactly zero in float32? And its slope?
+# **B.** “No dead neurons”: you have met this line of the same tutorial in section 5. When is it wrong?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-gelu-zero-from", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("gelu_zero_from")
 
 # %% nbgrader={"grade": false, "grade_id": "spot-dead-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 x = torch.arange(-20, 0, 0.125, requires_grad=True)
@@ -775,8 +843,7 @@ flat, silent = x[x.grad == 0], x[F.gelu(x) == 0]
 print(f"float32: value exactly 0 up to x = {silent.max().item()}, slope exactly 0 up to x = {flat.max().item()}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-share", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Where exactly the zeros begin depends on how your processor computes erf, and even on whether it computes one number or many at once. But a unit far
-# on the left passes nothing and learns nothing, as in section 5. For ReLU, far on the left begins at 0.
+# So a GELU unit can be dead as well, as in section 5. For ReLU, far on the left begins at 0.
 #
 # **C.** “In a typical FFN, roughly 50-90% of neurons output zero after ReLU.” Is there anything that keeps the share in that range?
 
@@ -941,6 +1008,7 @@ recheck("quiz_dead", quiz_dead)
 # ## You can now …
 #
 # - write ReLU, GELU in both forms, and SiLU, and say what their slopes do on the left: `relu`, `gelu_exact`, `gelu_tanh`, `silu`;
+# - find the slope of a smooth activation by hand: `bend_and_slope`;
 # - count a network's pieces, from its kinks: `count_pieces`;
 # - build x² from n pieces with error 1/n²: `relu_interpolant`, `quiz_pieces`;
 # - say what a ReLU network does beyond its last kink: `quiz_extrapolation`;

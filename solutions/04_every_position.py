@@ -15,25 +15,11 @@
 #
 # `●●●●○○○○○○` step 4 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 60 minutes, and 15 more for the quiz and question M4 (sections 9 and 10), which can wait for another day |
-# | **You need** | `02_feed_forward`; `01_attention` helps |
-# | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
+# A sentence of 14 tokens passes through a layer, 14 rows in, 14 rows out. Now one word is replaced by another, and the layer runs again. Which of the
+# 14 output rows are different?
 #
-# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**. That is what
-# *position-wise* means. You will change one token and watch who notices, write the FFN in three ways that look different and are the same, build a test
-# that finds out whether any layer is position-wise, and put residual and norm around it. At the end, **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | apply an FFN token by token, and say why one call does the same | `ffn_loop` |
-# | test whether a layer is position-wise, without looking inside | `is_position_wise` |
-# | write an FFN as two convolutions with kernel size 1 | `ffn_as_conv1d` |
-# | place residual and norm, before and after | `residual_sublayer` |
-# | bound and measure the rank of a bottleneck | `bottleneck_rank` |
-# | say why the FFN is position-wise, and what would be lost otherwise | question M4 |
+# The figure knows four layers: an FFN; attention; causal attention; and a convolution with kernel size 3, which looks at a token and its two
+# neighbours. Run the next three cells, guess, and then change words.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import time
@@ -42,7 +28,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab import check, controls, hint, predict, progress, quiz, style
+from ffnlab.figures import anatomy
 from ffnlab.figures import every_position as figures
 
 style.use()
@@ -60,14 +47,8 @@ class FFN(nn.Module):
         return self.linear2(self.activation(self.linear1(x)))
 
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · Change one token
-#
-# A sentence of 14 tokens passes through a layer, 14 rows in, 14 rows out. Now one word is replaced by another, and the layer runs again. Which of the 14
-# output rows are different?
-#
-# **Predict** for each layer, before you choose it: an FFN; attention; causal attention, in which a token sees itself and the tokens before it; a
-# convolution with kernel size 3, which looks at a token and its two neighbours.
+# %% nbgrader={"grade": false, "grade_id": "predict-causal-rows", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("causal_rows")
 
 # %% nbgrader={"grade": false, "grade_id": "one-token", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -76,16 +57,50 @@ controls.show(
     position=controls.steps("token", [(f"{i} {word}", i) for i, word in enumerate(figures.TOKENS)], 3),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** In attention all rows change, in causal attention the row of the token and those after it, in the convolution three rows (two at
-# either end). In the FFN one row changes. The others change by exactly 0, not even by a rounding error.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 60 minutes, 8 more for `ffn_chunked`, and 15 more for the quiz and question M4 (sections 9 and 10), which can wait for another day |
+# | **You need** | `02_feed_forward`; `01_attention` helps |
+# | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# People say that attention is where tokens *communicate* and the FFN where each *thinks*. A fine picture, if it means this: attention is the only part of
-# a Transformer's block that moves anything from one position to another. What the FFN does is **local**: it needs neither the tokens before nor those
-# after. The cell gives an FFN and an attention a piece of the sentence instead of the whole. This bare attention has no weights (queries, keys and values
-# are x itself), and mixes all the same.
+# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**. That is
+# what *position-wise* means. You will change one token and watch who notices, write the FFN in three ways that look different and are the same, build
+# a test that finds out whether any layer is position-wise, and put residual and norm around it.
 #
-# **Predict** the two answers.
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | apply an FFN token by token, and say why one call does the same | `ffn_loop` |
+# | run an FFN in chunks of tokens, and say why it needs no cache | `ffn_chunked` |
+# | test whether a layer is position-wise, without looking inside | `is_position_wise` |
+# | write an FFN as two convolutions with kernel size 1 | `ffn_as_conv1d` |
+# | place residual and norm, before and after | `residual_sublayer` |
+# | bound and measure the rank of a bottleneck | `bottleneck_rank` |
+# | say why the FFN is position-wise, and what would be lost otherwise | question M4 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("04")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Change one token
+#
+# In the FFN, one word changes one row. Attention is another matter.
+#
+# Instead of a changed sentence, let us now pass on only a piece of one.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-piece-of-sentence", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("piece_of_sentence")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "local-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# People say that attention is where tokens *communicate* and the FFN where each *thinks*. A fine picture, if it means this: attention is the only
+# part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**: it needs neither the tokens before
+# nor those after. The cell gives an FFN and an attention a piece of the sentence instead of the whole. This bare attention has no weights (queries,
+# keys and values are x itself), and mixes all the same.
 
 # %% nbgrader={"grade": false, "grade_id": "local", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
@@ -106,27 +121,30 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 #
 # Replacing words one after the other takes 14 runs. The **Jacobian** asks about all of them in one picture. It holds the derivative of every output number
 # by every input number. With 4 tokens of 4 numbers each there are 16 × 16 derivatives, in 4 × 4 blocks. The block in row t and column s says how token t's
-# output reacts to token s.
-#
-# **Predict:** which blocks are zero for the FFN? For causal attention? For the convolution?
+# output reacts to token s. Press a block to read it.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-jacobian-blocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("jacobian_blocks")
 
 # %% nbgrader={"grade": false, "grade_id": "jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.jacobian,
     layer=controls.choice("layer", figures.LAYERS, "FFN"),
     length=controls.slider("tokens", 2, figures.LONGEST, 1, 4),
+    block=controls.free("a block", figures.BLOCKS, figures.NO_BLOCK),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** For the FFN only the blocks on the diagonal are left: its Jacobian is **block-diagonal**. No token waits for another, so all can be
-# computed at the same time, on as many processors as there are.
+# A matrix with blocks on its diagonal alone, as the FFN has, is called **block-diagonal**. No token waits for another, so all can be computed at the
+# same time, on as many processors as there are.
 #
-# The blocks on the diagonal are not equal, although every token meets the same weights: a token's own numbers decide which neurons
-# fire, and so the derivative. Equal tokens have equal blocks, and equal outputs. Given nothing but the words' own vectors, the FFN could as well be a
-# table with one row for each word. (In a real model attention has mixed something in before, and often each vector also holds its position.) The cell
-# counts how many different rows come out for the 14 tokens. `The` and `the` have one vector here.
-#
-# **Predict** the number.
+# The blocks on the diagonal are not equal, although every token meets the same weights: a token's own numbers decide which neurons fire, and so the
+# derivative. Equal tokens have equal blocks, and equal outputs. Given nothing but the words' own vectors, the FFN could as well be a table with one
+# row for each word. (In a real model attention has mixed something in before, and often each vector also holds its position.) The cell counts how
+# many different rows come out for the 14 tokens.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-different-rows", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("different_rows")
 
 # %% nbgrader={"grade": false, "grade_id": "lookup", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 words = [word.lower() for word in figures.TOKENS]
@@ -142,9 +160,9 @@ print("rows 0 and 5 are equal:", torch.allclose(ffn(sentence)[0], ffn(sentence)[
 # $$y_t = \mathrm{FFN}(x_t), \qquad \text{with the same } W_1, b_1, W_2, b_2 \text{ for every } t$$
 #
 # Why the same? One could give every position an FFN of its own. The figure does, for 8 positions, when you tick the box.
-#
-# **Predict:** how many parameters does the shared FFN need for 14 tokens, if it needs 318 for 4? And with an FFN for each of 8 positions, what
-# happens to the ninth token?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-shared-for-14", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("shared_for_14")
 
 # %% nbgrader={"grade": false, "grade_id": "shared", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -154,7 +172,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shared-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Three reasons for one set of weights:
+# There are three reasons for one set of weights:
 #
 # 1. **Parameters.** They don't grow with the length. The cell below says what an FFN for each position would cost in a real size.
 # 2. **Any length.** A longer sequence than ever seen in training is no problem for the shared FFN: a ninth token finds all it needs. (For attention and
@@ -185,8 +203,9 @@ print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] 
 # accident.
 #
 # Does an FFN that was trained on short sequences work on long ones? Here it learns a function of single tokens, from sequences of 8 only.
-#
-# **Predict:** how much larger is its error on sequences of 512?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-longer-sequences", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("longer_sequences")
 
 
 # %% nbgrader={"grade": false, "grade_id": "longer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -210,8 +229,6 @@ for seed in range(5):
     print(f"seed {seed}:", ", ".join(f"error {error:.2f} at T = {T}" for T, error in errors.items()))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "longer-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The error does not depend on the length. The FFN never learned that there is one.
-#
 # A linear layer **along** the positions has a weight for each pair of them, and exists for one length only. The token-mixing layer of MLP-Mixer is such
 # a design (question M4 comes back to it).
 
@@ -258,8 +275,11 @@ recheck("ffn_loop", ffn_loop)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A tutorial says that no loop is needed: one matrix product handles all positions. You have just shown that the result is the same. Is one call only more
-# convenient, or also faster? **Predict:** by what factor, for 8 sentences of 128 tokens?
+# A tutorial says that no loop is needed: one matrix product handles all positions. You have just shown that the result is the same. Is one call only
+# more convenient, or also faster?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-loop-or-call", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("loop_or_call")
 
 
 # %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -284,9 +304,77 @@ with torch.no_grad():
         print("The first lines appear when ffn_loop is written.")
     print(f"one call: {milliseconds(lambda: ffn(x)):7.2f} ms")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Your numbers differ from run to run and from machine to machine. With one call, a single large matrix product replaces many small ones: the same
-# multiplications, with far less to organise. A loop over positions, with all sentences at once, lies in between.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **In chunks, and without a memory.** Between its two matrices an FFN is wide. For a long prompt that is a great many numbers, and they have to lie somewhere.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-hidden-memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("hidden_memory")
+
+# %% nbgrader={"grade": false, "grade_id": "chunk-memory", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+T, d_model, d_ff = 100_000, 4096, 11_008  # LLaMA 7B (its gated FFN has two such hidden rows per token; one is counted here)
+print(f"what goes in, [T, d_model]:        {2 * T * d_model / 1e6:8,.2f} MB")
+for c in (T, 10_000, 1_000, 1):
+    print(f"hidden, {c:7,} tokens at a time:    {2 * c * d_ff / 1e6:8,.2f} MB")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Nobody needs all hidden rows at once. No token waits for another one, so an FFN may work on a few, forget their hidden rows, and go on.
+#
+# The same holds while a model **writes**. For each new word attention looks back at all earlier ones, so it keeps their keys and values: the *KV cache*, which grows with
+# every word. The FFN looks at the new word alone. It needs no cache: what it said about earlier words has been used, and nobody will ask for it again.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_chunked-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_chunked`
+#
+# *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
+#
+# Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
+#
+# - **Takes** `x` [..., d_model], a module `ffn` like `FFN` above, and a whole number `c` ≥ 1. `x` may be one token [d_model], or have any dimensions before the last.
+# - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients flow as through one call.
+# - No call of `ffn` gets more than `c` tokens, counted over **all** dimensions before the last. Every token goes in once.
+# - `c` need not divide the number of tokens, and may be larger than it.
+# - Call `ffn` as a whole, or its `linear1`, `activation` and `linear2` one after the other. Then let the hidden rows go before you begin the next chunk.
+#
+# Stuck? Run `hint("ffn_chunked")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_chunked", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_chunked(x, ffn, c):
+    """ffn(x) for x [..., d_model], of which at most c tokens are in the hidden layer at a time."""
+    ### BEGIN SOLUTION
+    tokens = x.reshape(-1, x.shape[-1])  # [N, d_model]
+    return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_chunked", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("ffn_chunked", ffn_chunked)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_chunked", ffn_chunked)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "chunk-timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Chunks save memory. What do they cost in time? The cell sends 8,192 tokens through a small FFN.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-in-chunks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("in_chunks")
+
+# %% nbgrader={"grade": false, "grade_id": "chunk-timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.manual_seed(0)
+ffn, x = FFN(64, 256), torch.randn(8192, 64)
+with torch.no_grad():
+    whole = milliseconds(lambda: ffn(x))
+    print(f"one call:      {whole:7.2f} ms")
+    try:
+        for c in (4096, 1024, 256, 64, 16):
+            print(f"chunks of {c:4}: {milliseconds(lambda c=c: ffn_chunked(x, ffn, c), 3):7.2f} ms")
+    except NotImplementedError:
+        print("The other lines appear when ffn_chunked is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "chunk-timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Where does it begin to cost something on your machine? A chunk only has to be large enough to keep the processor busy.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "test-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · A test for “position-wise”
@@ -297,8 +385,9 @@ with torch.no_grad():
 #
 # The formula says two things. No token sees another: row t depends on $X_t$ alone. And all positions use the same g. There are many tests that look right
 # and check half of it. The cell runs three of them.
-#
-# **Predict** which of the four functions pass which test.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-attention-fails", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("attention_fails")
 
 # %% nbgrader={"grade": false, "grade_id": "half-tests", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 T, d = 5, 4
@@ -326,10 +415,9 @@ for name, f in functions.items():
     print(f"{name:32}" + "".join(f"{'passes' if passed else '-':12}" for passed in tests))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "test-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Each test is passed by a function that is not position-wise. “Equal rows in, equal rows out” is the demonstration that a well-known
-# textbook gives. Attention passes it too: a weighted mean of equal rows is that row. The second test says “equivariant”, which attention is. The third
-# one says “independent”, and looks at one position. You need the last two **together**, or one test that does the work of both. And mind which
-# positions a test reaches: a permutation says nothing about a token that it leaves in its place.
+# No test alone is enough. The second one says “equivariant”, which attention is. The third one says “independent”, and looks at one position. You
+# need the last two **together**, or one test that does the work of both. And mind which positions a test reaches: a permutation says nothing about a
+# token that it leaves in its place.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "is_position_wise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `is_position_wise`
@@ -399,7 +487,10 @@ for name, f in layers.items():
 # The paper of 2017 describes the FFN in one more way: “two convolutions with kernel size 1”. A window of one token, at every position, with the same
 # weights: this is the picture of one small network that slides over the sentence.
 #
-# In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two points. **Predict** from the shapes what you will have to do.
+# In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two points.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-conv-shape", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("conv_shape")
 
 # %% nbgrader={"grade": false, "grade_id": "conv-shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 linear, conv = nn.Linear(6, 24), nn.Conv1d(6, 24, kernel_size=1)
@@ -486,15 +577,16 @@ with torch.no_grad():
 # An FFN never comes alone. Its output is **added** to its input: that is the **residual connection**. And somewhere there is a **norm**, which brings the
 # numbers of each token to one size, as the layer norm of notebook 02 does. Two wirings are common: in **pre-norm** the norm comes before the FFN, in
 # **post-norm** after the sum.
-#
-# **Predict:** in which of the two can x reach the output of the block without passing through a norm?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-straight-path", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("straight_path")
 
 # %% nbgrader={"grade": false, "grade_id": "sublayers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** In pre-norm x meets two sums and no norm on its way through; in post-norm each half of the block ends with a norm. z is what attention's
-# half hands on to the FFN's half. Other models put a second norm on the branch, before the sum, or let both halves read the same x:
+# In the figure, z is what attention's half hands on to the FFN's half. Other models put a second norm on the branch, before the sum, or let both
+# halves read the same x:
 #
 # | wiring | formula | used by |
 # |---|---|---|
@@ -506,8 +598,11 @@ controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "p
 # A lesson ends a block with `LayerNorm(x + FFN(x))`: the wiring of 2017, and not the only one. Even a well-known annotated version of that paper prints
 # the post-norm formula and implements pre-norm, “for code simplicity”.
 #
-# **Why d_model comes out again.** The sum `x + FFN(x)` is only defined if the FFN returns as many numbers as it got. And the next block expects the same.
-# The cell tries other widths. **Predict** the third line.
+# **Why d_model comes out again.** The sum `x + FFN(x)` is only defined if the FFN returns as many numbers as it got. And the next block expects the
+# same. The cell tries other widths.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-width-of-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("width_of_one")
 
 # %% nbgrader={"grade": false, "grade_id": "widths", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
@@ -519,8 +614,6 @@ for width in (8, 6, 1):
         print(f"8 -> 32 -> {width}: {error}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual_sublayer-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The third one is worse than an error. PyTorch stretches the single number over all eight, and nothing warns you.
-#
 # ### Exercise `residual_sublayer`
 #
 # *4 points · difficulty ●○○ · 4 minutes*
@@ -559,8 +652,9 @@ recheck("residual_sublayer", residual_sublayer)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # With it, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well? The cell
 # prints the root mean square of all numbers after 0, 1, 6 and 24 blocks: the smallest and the largest of five seeds.
-#
-# **Predict:** which wiring keeps it near 1? In which one does it grow?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-pre-norm-size", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("pre_norm_size")
 
 
 # %% nbgrader={"grade": false, "grade_id": "block", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -596,9 +690,7 @@ with torch.no_grad():
         print("This cell lights up when residual_sublayer is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Post-norm resets the size after every sum. In pre-norm every layer adds to the path of x, and nothing brings it back to size: here it
-# grows block by block, to three to five times its size. Each block reads a normed x, so what it adds does not grow with x: it levels off near 1 here. Beside a
-# sum that grows, that counts for less and less. Models with pre-norm, such as GPT-2 and LLaMA, have one more norm at their end.
+# Models with pre-norm, such as GPT-2 and LLaMA, have one more norm at their end, because the numbers on the path of x have grown.
 #
 # ## 7 · A bottleneck
 #
@@ -608,16 +700,14 @@ with torch.no_grad():
 # weighted sum of d_ff vectors; `b2` is added at the end. Write it down for 14 tokens, [14, d_model]: the number of independent directions in these rows is
 # their **rank**, at most d_ff and at most d_model. The figure shows how much is written in each direction, from the strongest to the weakest. These numbers
 # are called **singular values**; one that is 0 is a direction nobody writes in.
-#
-# **Predict:** how many bars are there for d_ff = 2? From which d_ff on are there six?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-twelve-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("twelve_neurons")
 
 # %% nbgrader={"grade": false, "grade_id": "bottleneck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.bottleneck, d_ff=controls.slider("d_ff", 1, 12, 1, 3))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** There are as many bars as neurons, up to d_model = 6. There can be fewer: a neuron that never fires writes nothing, and two tokens alone span no more than
-# two directions.
-#
 # ### Exercise `bottleneck_rank`
 #
 # *3 points · difficulty ●●○ · 5 minutes*
@@ -653,7 +743,10 @@ recheck("bottleneck_rank", bottleneck_rank)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Is a bottleneck of any use, if it throws so much away? **Predict** both ranks in the cell, for d_model = 8 and d_ff = 3.
+# Is a bottleneck of any use, if it throws so much away?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-adapter-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("adapter_rank")
 
 # %% nbgrader={"grade": false, "grade_id": "adapter", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.manual_seed(0)
@@ -666,8 +759,8 @@ with torch.no_grad():
     print("rank of X + FFN(X):         ", torch.linalg.matrix_rank(X + narrow(X)).item())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With the residual nothing is lost here: x itself passes beside the bottleneck, and only the **change** is limited to three directions. *Adapters*
-# (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model that is itself left as it is: few parameters learn a small change.
+# *Adapters* (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model that is itself left as it is: few parameters learn
+# a small change.
 #
 # ## 8 · Spot the error
 #
@@ -844,6 +937,7 @@ recheck("quiz_shared", quiz_shared)
 # ## You can now …
 #
 # - apply an FFN token by token, and say why one call does the same, faster: `ffn_loop`;
+# - run an FFN in chunks of tokens, and say why it needs no cache: `ffn_chunked`;
 # - test whether a layer is position-wise, without looking inside: `is_position_wise`;
 # - write an FFN as two convolutions with kernel size 1: `ffn_as_conv1d`;
 # - place residual and norm, before and after: `residual_sublayer`;

@@ -15,46 +15,27 @@
 #
 # `●●●●●○○○○○` step 5 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 55 minutes, and 10 more for the quiz and question M5 (sections 9 and 10), which can wait for another day |
-# | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
-# | **Points** | 18 for code, 3 for the quiz, 3 for an answer in your own words |
+# Two thirds of a Transformer's parameters are in its FFNs: you will read this often. Is it true? Count for yourself.
 #
-# Two thirds of a Transformer's parameters are in its FFNs: you will read this often. You will count, find out when it is true, and break it in four
-# ways. On the way you audit a number that was published wrong, and at the end you count what a model does rather than what it holds. **You will
-# be able to …**
-#
-# | | tested by |
-# |---|---|
-# | count the parameters of any FFN, gated or not | `count_ffn` |
-# | audit a published number | `audit_published` |
-# | count attention with shared keys and heads of any width | `count_attention` |
-# | derive “two thirds”, and name four ways in which it fails | `layer_share` |
-# | count operations, and say when attention overtakes | `flops_per_token` |
-# | explain a model that breaks every rule of thumb | question M5 |
+# A small block: `d_model = 8`, `d_ff = 32`. Attention has four matrices, for queries, keys, values and the output, each [8, 8], without biases. The
+# FFN is that of notebook 02: `W1` [8, 32], `b1` [32], `W2` [32, 8], `b2` [8]. Run the next three cells, guess, and then make the block larger.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
+import time
 
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ffnlab import atlas, check, controls, hint, progress, quiz, style
+from ffnlab import atlas, check, controls, hint, predict, progress, quiz, style
+from ffnlab.figures import anatomy
 from ffnlab.figures import parameters as figures
 
 style.use()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · Count one block by hand
-#
-# A small block: `d_model = 8`, `d_ff = 32`. Attention has four matrices, for queries, keys, values and the output, each [8, 8], without biases. The FFN
-# is that of notebook 02: `W1` [8, 32], `b1` [32], `W2` [32, 8], `b2` [8].
-#
-# **Predict** before you run the cell: which of the two has more parameters, and how many times more? Then: what becomes of this factor when d_model
-# grows and d_ff stays four times as large?
+# %% nbgrader={"grade": false, "grade_id": "predict-ffn-or-attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("ffn_or_attention")
 
 # %% nbgrader={"grade": false, "grade_id": "by-hand", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -63,9 +44,39 @@ controls.show(
     ratio=controls.steps("d_ff / d_model", figures.RATIOS, 4.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Areas are parameters, at one scale within each picture. (The black lines of the biases are drawn 0.6 pixels thick where they would be
-# too thin to see; then they look larger than they are.)
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 55 minutes, 12 more for `cost_of_a_step`, and 10 more for the quiz and question M5 (sections 9 and 10), which can wait for another day |
+# | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
+# | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# You will count parameters, find out when “two thirds” is true, and break it in four ways. On the way you audit a number that was published wrong,
+# and at the end you count what a model does rather than what it holds.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | count the parameters of any FFN, gated or not | `count_ffn` |
+# | audit a published number | `audit_published` |
+# | count attention with shared keys and heads of any width | `count_attention` |
+# | derive “two thirds”, and name four ways in which it fails | `layer_share` |
+# | count operations, and say when attention overtakes | `flops_per_token` |
+# | say what a step costs, in operations, bytes and seconds | `cost_of_a_step` |
+# | explain a model that breaks every rule of thumb | question M5 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("05")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Count one block by hand
+#
+# In the figure above, areas are parameters, at one scale within each picture. (The black lines of the biases are drawn 0.6 pixels thick where they
+# would be too thin to see; then they look larger than they are.)
 #
 # | | array | parameters |
 # |---|---|---|
@@ -76,8 +87,8 @@ controls.show(
 # | | `W2` [32, 8] | 256 |
 # | | `b2` [8] | 8 |
 #
-# 256 against 552: the FFN is 2.16 times as large. The biases are long thin lines, and they matter less the wider the model is: four squares of d²
-# against two rectangles of 4·d², that is 4·d² against 8·d².
+# The biases are long thin lines, and they matter less the wider the model is: four squares of d² against two rectangles of 4·d², that is 4·d² against
+# 8·d².
 
 # %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
@@ -88,8 +99,8 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A lesson says of GPT-3, “Attention per layer: ~604M parameters” and “FFN per layer: ~1.21B parameters”: that is the last line.
 #
-# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. So this is where one buys
-# room for more: go back to the figure, move the second slider, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
+# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. So this is where one
+# buys room for more: go back to the first figure, move the second slider, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_ffn`
@@ -141,8 +152,9 @@ recheck("count_ffn", count_ffn)
 # | both together | 5,245,952 |
 #
 # Just above the code for the shares the same page says: attention about one third, FFN about two thirds. Both can't be right.
-#
-# **Predict:** which of the two is wrong, the sentence or the numbers? Which single number in the table would you check first?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-sentence-or-numbers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("sentence_or_numbers")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "audit_published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `audit_published`
@@ -196,8 +208,9 @@ except NotImplementedError:
 # The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found instead of the page's number. Every number
 # that followed from the first one, the shares and the total, was wrong with it. The function behind the shares also asks for `num_heads`, which has no
 # influence on what it prints.
-#
-# **Predict:** should it? How does attention's count change when 512 numbers are split among 1, 2, 4, 8 or 16 heads?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-more-heads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("more_heads")
 
 # %% nbgrader={"grade": false, "grade_id": "heads", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for n_heads in (1, 2, 4, 8, 16):
@@ -207,14 +220,15 @@ for n_heads in (1, 2, 4, 8, 16):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Attention in all its forms
 #
-# It does not change: heads divide the columns of the same matrices among them. Two inventions made the number of heads matter after all.
+# Two inventions made the number of heads matter after all.
 #
 # - **Shared keys and values.** While a model writes, it keeps the keys and values of all tokens so far. To keep fewer, several query heads share one
 #   head of keys and values: **grouped-query attention**; if all share one, **multi-query attention**. `n_kv` counts the heads of keys and values.
 # - **Heads of a width of their own.** `head_dim` need not be d_model / n_heads. Then queries are n_heads · head_dim wide, more or less than d_model,
 #   and the output matrix leads from there back to d_model.
-#
-# **Predict:** LLaMA-2 70B has 64 query heads and 8 of keys and values. Is its attention an eighth of 4·d², a half, or something else?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-llama-70b", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("llama_70b")
 
 # %% nbgrader={"grade": false, "grade_id": "forms", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1 2B", "Qwen3-0.6B"):
@@ -227,9 +241,8 @@ for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "forms-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# LLaMA-2 70B: queries and output keep their size, keys and values shrink to an eighth, (2 + 2/8) / 4 = 0.5625. Qwen3-0.6B shares keys two by two and
-# still has more than 4·d², because its 16 heads of 128 numbers are twice as wide as d_model. (GPT-3 has 49,152 more here than in section 1. Its paper
-# says that it is built like GPT-2, so the atlas gives its attention biases: four times 12,288.)
+# (GPT-3 has 49,152 more here than in section 1. Its paper says that it is built like GPT-2, so the atlas gives its attention biases: four times
+# 12,288.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_attention`
@@ -277,8 +290,10 @@ recheck("count_attention", count_attention)
 # Every block has an FFN, after the attention: after the **last** attention, if there are two. The Transformer of 2017 translates: its encoder
 # reads one sentence, its decoder writes another. A block of the decoder looks at its own words, and then, with a second attention, across at what the
 # encoder made. (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
-#
-# **Predict** the FFN's share in each of the two blocks, then let PyTorch count.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-decoder-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("decoder_share")
+
 
 # %% nbgrader={"grade": false, "grade_id": "decoder", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 def count(module):
@@ -291,10 +306,6 @@ for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLay
     attention = parts["self_attn"] + parts.get("multihead_attn", 0)
     share = ffn / (ffn + attention)
     print(f"{type(layer).__name__}: attention {attention:,}, FFN {ffn:,}, share of the FFN {share:.1%}")
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Two thirds in the encoder, a half in the decoder, whose class calls the second attention `multihead_attn`. (PyTorch's attention has biases unless told
-# otherwise: 4 · 512 more than in section 2.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "layer_share-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `layer_share`
@@ -345,13 +356,16 @@ recheck("layer_share", layer_share)
 # Around the blocks are the **embeddings**, one vector of d_model numbers for every token of the vocabulary. Now build models yourself. The figure
 # leaves out biases and norms, and counts the embeddings once, for input and output together.
 #
-# **Predict**, then try:
+# Then try:
 #
 # 1. You halve the query heads. What changes? And when keys and values have fewer heads than the queries?
 # 2. You tick “gated”. At which d_ff / d_model is the FFN as large as a plain one at 4?
-# 3. The figure begins with the sizes of GPT-2 small (with 8 heads where it has 12, which changes no count here). How large is the FFN's share of **all** parameters: 67 %, 46 % or 25 %? What raises it most: more layers, a
-#    smaller vocabulary, a larger d_model?
+# 3. What raises the FFN's share of all parameters most: more layers, a smaller vocabulary, a larger d_model? (GPT-2 small has 12 heads where the figure has 8,
+#    which changes no count here.)
 # 4. Find a model in which the FFN has less than a third of a layer, and one in which it has more than 90 %.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-gpt2-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("gpt2_share")
 
 # %% nbgrader={"grade": false, "grade_id": "explore", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -367,11 +381,9 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** (1) Nothing: the number of heads alone does not count, sharing does. (That is why **more** query heads change the figure: keys and
-# values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) 46 %. More layers, a smaller vocabulary, a wider model: each pushes the embeddings
-# aside, and none gets the FFN beyond its share of a layer. Taken as far as the sliders go, a vocabulary of 1,000 does most, 66.1 %; d_model = 16,384 gives
-# 65.3 % and 126 layers 63.9 %. (4) Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff =
-# 8·d_model, and one head of keys and values for many of queries.
+# **What there is to find.** (1) Nothing changes: the number of heads alone does not count, sharing does. (That is why **more** query heads change the
+# figure: keys and values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) A smaller vocabulary, as far as the sliders go. (4)
+# Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff = 8·d_model, and one head of keys and values for many of queries.
 #
 # “Two thirds” is 8·d² of 12·d². It needs d_ff = 4·d_model without a gate (or 8/3 with one), as many key heads as query heads, heads that are d_model /
 # n_heads wide, one attention per block, and a reader who forgets the embeddings. So it fails in **four ways**:
@@ -391,21 +403,18 @@ controls.show(
 # `ffnlab.atlas` holds the configurations of 49 published models, and what formulas like yours count in them. No total was copied from anywhere: all
 # were computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, they come out to the last parameter.
 #
-# The figure shows fifteen of the 49; the last three are mixtures of experts.
-#
-# **Predict** before you run the cell: in which kind of model is the FFN's share of everything the smallest? In a mixture of experts such as Mixtral, is
-# most of the FFN at work for a given token, or idle?
+# The figure shows fifteen of the 49; the last three are mixtures of experts. Press a model for its counts.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-smallest-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("smallest_share")
 
 # %% nbgrader={"grade": false, "grade_id": "atlas", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-2 small"))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The smallest share in the figure is that of the Transformer of 2017: two attentions in half of its blocks, and many embeddings for
-# few layers. In small models with large vocabularies the embeddings weigh most. In large **dense** models, those without experts, the FFN has from about
-# two thirds to nearly nine tenths; only T5 stays below, with the two attentions of its decoder. In mixtures of experts it is nearly everything, and most
-# of that is idle for any one token: of DeepSeek-V3's 671 billion parameters a token uses about 38 billion. (Its paper says 37. Our count is 36.6 without
-# the table of input embeddings, of which a token reads one row. Its attention is of a kind of its own, which squeezes keys and values through 512
-# numbers; your formula does not cover it, the atlas does.)
+# How many of DeepSeek-V3's parameters a token uses is itself a matter of counting. Its paper says 37 billion; we count 38, or 36.6 without the table
+# of input embeddings, of which a token reads one row. Its attention is of a kind of its own, which squeezes keys and values through 512 numbers; your
+# formula does not cover it, the atlas does.
 #
 # Do **your** functions count like the atlas? The next cell asks them about every model without experts (two of them have biases in a way that your
 # `count_attention` does not know, and are left out).
@@ -419,7 +428,9 @@ try:
     ]
     same = sum(ffn == atlas.ffn_per_layer(m) for ffn, m in zip(ffns, simple, strict=True))
     same_attention = sum(count == atlas.attention_per_layer(m) for count, m in zip(attentions, simple, strict=True))
-    print(f"of {len(simple)} models, your functions agree on the FFN of {same} and on the attention of {same_attention}")
+    print(
+        f"of {len(simple)} models, your functions agree on the FFN of {same} and on the attention of {same_attention}"
+    )
 except NotImplementedError:
     print("This cell lights up when count_ffn and count_attention are written.")
 
@@ -460,8 +471,9 @@ for ratio, names in sorted(rows.items()):
 # - the **FFN**;
 # - attention's **projections**: its four matrices, which hold its parameters;
 # - attention's **mixing**, which has no parameters: queries meet keys, which gives the scores, and values are added up with the weights `A`.
-#
-# **Predict:** which of the three numbers per token will grow when T doubles?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-grows-with-length", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("grows_with_length")
 
 # %% nbgrader={"grade": false, "grade_id": "measure", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d, f = 64, 256
@@ -481,10 +493,10 @@ for T in (64, 128, 256):
     print(f"T {T:3}, FLOPs per token:   " + "   ".join(f"{part} {flops:,}" for part, flops in cost.items()))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "measure-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The matrices cost the same for every token. Mixing compares each token with all T, so it grows with T: twice as long a text, twice as much **per
-# token**.
-#
-# **Predict:** at how many positions does GPT-3's attention, projections and mixing together, cost as much as its FFN: about 2,000, 25,000 or a million?
+# So there is a length at which attention overtakes the FFN.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-gpt3-crossing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("gpt3_crossing")
 
 # %% nbgrader={"grade": false, "grade_id": "flops", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -494,17 +506,15 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flops-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Both scales are logarithmic: each step of the slider doubles T, and GPT-3's lines cross at 24,576. With d_ff = 4·d_model,
-# with a plain FFN and no shared keys, three things happen at round numbers:
+# With d_ff = 4·d_model, with a plain FFN and no shared keys, three things happen at round numbers:
 #
 # - at T = 2·d_model, mixing costs as much as attention's four projections;
 # - at T = 2·d_model, attention as a whole costs as much as the FFN;
 # - at T = 4·d_model, mixing alone costs as much as the FFN.
 #
-# GPT-3 was trained on 2,048 positions, far to the left of its crossing: there the FFN is about two thirds of the work too. Only for long texts is
-# attention the expensive part. Shared keys move the crossing to the right, by less than d_model: they make the projections smaller, while every query
-# still meets T keys. A wider FFN moves it further: look at Gemma-1 2B. (All this counts every position. A causal model looks back only, on average over a
-# text at half of them, and in GPT-3 every second layer looks at a part of these.)
+# Shared keys move the crossing to the right, by less than d_model: they make the projections smaller, while every query still meets T keys. A wider
+# FFN moves it further: look at Gemma-1 2B. (All this counts every position. A causal model looks back only, on average over a text at half of them,
+# and in GPT-3 every second layer looks at a part of these.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flops_per_token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `flops_per_token`
@@ -539,6 +549,95 @@ from autograder import recheck
 
 recheck("flops_per_token", flops_per_token)
 ### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "bytes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Operations are half of the story.** With two operations per weight and token, a model of N parameters needs about 2·N FLOPs to look at one token. Training costs three
+# times as much: on the way back each weight is used twice more, once for its own gradient and once for the gradient of what came in (`ffn_backward` in notebook 02 has
+# both products). That is **6·N FLOPs per token**, or 6·N·D for D tokens. For GPT-3, 6 · 174.6 billion · 300 billion is 3.14·10²³; its paper (arXiv 2005.14165, table D.1)
+# gives the same number.
+#
+# But a weight also has to be **brought** to the place where it is multiplied. While a model writes, each step makes one new token, and all its weights must be read for
+# it.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-sixteen-tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("sixteen_tokens")
+
+# %% nbgrader={"grade": false, "grade_id": "reading", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+torch.set_num_threads(1)
+W = torch.randn(4096, 4096)  # 67 MB, more than most processors keep close to them
+for tokens in (1, 4, 16, 64, 256):
+    x = torch.randn(tokens, 4096)
+    took = []
+    for _ in range(5):
+        started = time.perf_counter()
+        x @ W
+        took.append(time.perf_counter() - started)
+    print(f"{tokens:3} tokens: {1000 * min(took):7.1f} ms, {1000 * min(took) / tokens:6.2f} ms per token")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "reading-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time. (Your
+# machine has other numbers, and most likely the same shape.)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "cost_of_a_step-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `cost_of_a_step`
+#
+# *4 points · difficulty ●●○ · 8 minutes*
+#
+# A model writes for several people at once: in one step each of them gets one new token. What does the step cost?
+#
+# - **Takes** `n`, the number of parameters, each of them used for every token; `batch`, the number of people; `size`, the bytes of one parameter (2 for 16 bits, 0.5 for
+#   4 bits); and of the machine `flops`, the operations per second, and `bandwidth`, the bytes per second that it can read.
+# - **Returns** a dict of five numbers: `"flops"`, the operations of the step; `"training"`, the operations if the model were also trained on these tokens, forward and
+#   back; `"bytes"` to be read; `"seconds"` for the step (not for training); `"even"`, the `batch` for which reading and computing take equally long.
+# - All parameters are read once per step, whatever the batch. Reading and computing go on at the same time, so the slower of the two decides.
+# - Numbers may be ints or floats; `"even"` need not be whole. Attention's mixing, its cache, and whatever else has to be read or written are not counted.
+#
+# Stuck? Run `hint("cost_of_a_step")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "cost_of_a_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def cost_of_a_step(n, batch, size, flops, bandwidth):
+    """What one step of n parameters costs for `batch` tokens: {"flops", "training", "bytes", "seconds", "even"}."""
+    ### BEGIN SOLUTION
+    computing, reading = 2 * n * batch / flops, n * size / bandwidth  # seconds
+    return {
+        "flops": 2 * n * batch,
+        "training": 6 * n * batch,
+        "bytes": n * size,
+        "seconds": max(computing, reading),
+        "even": batch * reading / computing,
+    }
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-cost_of_a_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("cost_of_a_step", cost_of_a_step)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("cost_of_a_step", cost_of_a_step)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "steps-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Now put a model of today on two machines. What limits it there?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-laptop-speed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("laptop_speed")
+
+# %% nbgrader={"grade": false, "grade_id": "steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+machines = {"a laptop": (1e12, 1e11), "an A100": (312e12, 2.0e12)}  # FLOPs and bytes per second: a usual size, and a data sheet
+try:
+    for name, machine in machines.items():
+        for size, batch in ((2, 1), (0.5, 1), (2, 64), (2, 1024)):
+            cost = cost_of_a_step(8e9, batch, size, *machine)
+            speed = f"{batch / cost['seconds']:9,.0f} tokens per second"
+            print(f"{name}, {size} bytes each, {batch:4} at once: {speed}   (even at {cost['even']:.0f})")
+except NotImplementedError:
+    print("This cell lights up when cost_of_a_step is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "steps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# That is why models are stored in 4 bits, and why a model that reads only some of its weights for each token (notebook 08) writes faster. For many people at once one
+# step serves them all, until the arithmetic takes over.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Spot the error
@@ -693,6 +792,7 @@ recheck("quiz_mixtral", quiz_mixtral)
 # - count attention with shared keys and heads of any width: `count_attention`;
 # - derive “two thirds”, and name four ways in which it fails: `layer_share`;
 # - count operations, and say at which length attention overtakes: `flops_per_token`;
+# - say what a step costs, in operations, bytes and seconds, and which of these one waits for: `cost_of_a_step`;
 # - explain a model that breaks every rule of thumb: M5.
 #
 # ## Going further

@@ -15,25 +15,11 @@
 #
 # `●●●●●●○○○○` step 6 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 70 minutes, and 10 more for the quiz and question M6 (sections 10 and 11), which can wait for another day |
-# | **You need** | `02_feed_forward`; a training loop seen once |
-# | **Points** | 22 for code, 4 for the quiz, 3 for an answer in your own words |
+# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. We trained it ahead. A question is a vector of 32
+# random numbers, an answer is one of 64 other random vectors, and nothing connects the two but the FFN's 128 hidden neurons.
 #
-# Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
-# knows hundreds of facts, find the neurons one of them depends on, and switch them off. At the end, **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | read the key and the value of every neuron from the two weight matrices | `memory_view` |
-# | write the output as a sum of what the neurons write | `decompose_output` |
-# | train an FFN that knows facts, and say how many fit | `train_fact_ffn` |
-# | find the neurons that matter most for an answer | `top_neurons` |
-# | knock neurons out without leaving a trace, and count what is lost | `knockout` |
-# | tell which neurons fire, and what that does not tell | `activation_patterns` |
-# | weigh what speaks for and against “facts live in the FFN” | question M6 |
+# The figure shows one neuron: on the left are the weights that lead into it, in the middle the eight people for whom it **fires** most, on the right
+# the eight answers that it pushes most. Is it the memory of one fact? Run the next three cells, guess, and look at as many neurons as you like.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import contextlib
@@ -43,8 +29,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab import check, controls, hint, predict, progress, quiz, style
 from ffnlab.experiments import fact_stores
+from ffnlab.figures import anatomy
 from ffnlab.figures import memory as figures
 from ffnlab.train import bar
 
@@ -64,24 +51,48 @@ class FFN(nn.Module):
         return self.linear2(self.activation(self.linear1(x)))
 
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · Key, coefficient, value
-#
-# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. We trained it ahead. A question is a vector of 32 random
-# numbers, an answer is one of 64 other random vectors, and nothing connects the two but the FFN's 128 hidden neurons.
-#
-# A neuron **fires** for a question when its weighted sum is above zero, so that ReLU, the non-linearity (the “bend”) of this FFN, lets it through. The figure shows one neuron. On the left are
-# the 32 weights that lead into it, in the middle the eight people for whom it fires most, on the right the eight answers that it pushes most: those
-# along which its weights in the second layer point.
-#
-# **Predict:** if this neuron were *the* memory of one fact, for how many of the 512 questions would it fire? And would the list on the right
-# contain those eight people's answers?
+# %% nbgrader={"grade": false, "grade_id": "predict-neuron-fires", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("neuron_fires")
 
 # %% nbgrader={"grade": false, "grade_id": "neuron", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1, 1, 0))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** A neuron does three things, and each has a name (Geva et al. 2021):
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 70 minutes, 10 more for `write_fact`, and 10 more for the quiz and question M6 (sections 10 and 11), which can wait for another day |
+# | **You need** | `02_feed_forward`; a training loop seen once |
+# | **Points** | 26 for code, 4 for the quiz, 3 for an answer in your own words |
+#
+# Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
+# knows hundreds of facts, find the neurons one of them depends on, and switch them off.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | read the key and the value of every neuron from the two weight matrices | `memory_view` |
+# | write the output as a sum of what the neurons write | `decompose_output` |
+# | train an FFN that knows facts, and say how many fit | `train_fact_ffn` |
+# | find the neurons that matter most for an answer | `top_neurons` |
+# | knock neurons out without leaving a trace, and count what is lost | `knockout` |
+# | write a fact by hand, in one neuron | `write_fact` |
+# | tell which neurons fire, and what that does not tell | `activation_patterns` |
+# | weigh what speaks for and against “facts live in the FFN” | question M6 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("06")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Key, coefficient, value
+#
+# A neuron **fires** for a question when its weighted sum is above zero, so that ReLU, the non-linearity (the “bend”) of this FFN, lets it through.
+# What it pushes are the answers along which its weights in the second layer point.
+#
+# A neuron does three things, and each has a name (Geva et al. 2021):
 #
 # | | | for neuron j | with `nn.Linear` |
 # |---|---|---|---|
@@ -104,8 +115,7 @@ right = (people.T[:, :, None] == pushed[:, None, :]).any(2).sum(1).float().mean(
 print(f"of 8 people, {right:.1f} on average have an answer that is among the 8; chance would give {8 * 8 / 64:.0f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-all-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Each neuron fires for a third to two thirds of the questions, so none is the memory of one fact. Still, key and value belong together: the people a neuron
-# responds to have one of its favourite answers 2.4 times as often as chance predicts.
+# Key and value belong together: the people a neuron responds to have one of its favourite answers 2.4 times as often as chance predicts.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "memory_view-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `memory_view`
@@ -148,10 +158,12 @@ recheck("memory_view", memory_view)
 #
 # $$\mathrm{FFN}(x) = b_2 + \sum_j h_j \cdot \mathrm{value}_j, \qquad h_j = \mathrm{act}(x \cdot \mathrm{key}_j + b_{1,j})$$
 #
-# Below, the neurons write one after the other; the one that pushes the right answer most comes first. The bars are the scores of the answers,
-# (x + output) · answer, where x is the question: a residual connection, as in a Transformer. The answer with the highest score is what the FFN says.
-#
-# **Predict:** about 64 of the 128 neurons fire for a fact. How many of them have to write until the right answer is ahead? Does it stay ahead?
+# Below, the neurons write one after the other; the one that pushes the right answer most comes first. The score of an answer is
+# (x + output) · answer, where x is the question: a residual connection, as in a Transformer. The answer with the highest score is what the FFN says,
+# and the curve is the lead of the right answer over the best other one.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-neurons-needed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("neurons_needed")
 
 # %% nbgrader={"grade": false, "grade_id": "growing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -161,9 +173,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** For these eight people the strongest one to nineteen neurons put the right answer ahead. Then its lead grows far beyond what is needed. In
-# the middle of the order are the silent neurons: nothing moves. Those at the end push the other way: they fire for this fact and write for others. With all
-# 128 the answer is right, with a margin. And does it stay ahead, once it is? Eight people are an anecdote; the cell asks about all 512.
+# Does the right answer stay ahead, once it is? Eight people are an anecdote; the cell asks about all 512.
 
 # %% nbgrader={"grade": false, "grade_id": "growing-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 contributions = h * (U[y] @ store.values.T)  # [512, 128], along the right answer
@@ -226,15 +236,17 @@ try:
 except NotImplementedError:
     print("This cell lights up when decompose_output is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "train_fact_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] nbgrader={"grade": false, "grade_id": "store-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Store facts
 #
 # How do facts get into the weights? Nobody puts them there one by one. The N questions `E` [N, d_model] and the C possible answers `U` [C, d_model] are
 # random and stay fixed; `y` [N] says which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and
 # cross-entropy with gradient steps does the rest.
-#
-# **Predict:** 256 facts, and only 4 hidden neurons. Will an FFN know half of them, a quarter, or about one in ten? (Section 4 has the answer.)
-#
+
+# %% nbgrader={"grade": false, "grade_id": "predict-four-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("four_neurons")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "train_fact_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `train_fact_ffn`
 #
 # *4 points · difficulty ●●○ · 7 minutes*
@@ -284,8 +296,10 @@ recheck("train_fact_ffn", train_fact_ffn)
 # How many facts fit? The table holds 245 training runs: seven numbers of facts, seven widths, five seeds each. They were made ahead by
 # `python -m ffnlab.experiments.fact_stores`, which takes some minutes of one core.
 #
-# **Predict** before you move the sliders: d_ff = 16 knows 256 facts. What do you need for 512? For 1024? And how many of 1024 facts does d_ff = 16 know: 256 as
-# before, more, or fewer?
+# Move the sliders. What do you need for 512 facts? For 1024?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-overloaded", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("overloaded")
 
 # %% nbgrader={"grade": false, "grade_id": "capacity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -295,24 +309,30 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The table is a staircase. Twice the facts need about twice the neurons: 16 facts for each neuron are known by every seed, from 8 neurons (with two facts
-# missing in one of five) to 128. With 256 neurons and 4096 facts these 400 steps are too few, and the result changes with the seed and the processor: these runs know 56 to 96 %. The 16 depends on
-# d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64, 128 and 256 are the ratios
-# d_ff/d_model of 2, 4 and 8: look at the row of 2048 facts to see what the step from 2 to 4 buys. What counts is the number of weights. A model can
-# get them from a larger d_model or from more layers as well.
+# Twice the facts need about twice the neurons: 16 facts for each neuron are known by every seed, from 8 neurons (with two facts missing in one of
+# five) to 128. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64,
+# 128 and 256 are the ratios d_ff/d_model of 2, 4 and 8: look at the row of 2048 facts to see what the step from 2 to 4 buys. What counts is the
+# number of weights. A model can get them from a larger d_model or from more layers as well.
 #
-# Below the staircase is a surprise. 16 neurons know 256 of 256 facts, but only about a third of 512 and a tenth of 1024. **More to learn, fewer known.**
-# The next cell asks whether more steps would help, and how many bits fit into a weight: one of 64 answers is log₂ 64 = 6 bits, and a neuron has 64 weights.
+# Below the staircase, where the store is overloaded, would more steps help? The next cell asks, and also how many bits fit into a weight: one of 64
+# answers is log₂ 64 = 6 bits, and a neuron has 64 weights.
 
 # %% nbgrader={"grade": false, "grade_id": "bits", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for facts in fact_stores.LONG_FACTS:
-    usual, long = ([round(share * facts) for share in runs(facts)] for runs in (lambda n: fact_stores.accuracy(n, 16), fact_stores.longer))
-    print(f"16 neurons, {facts:4} facts: {min(usual)} to {max(usual)} known after 400 steps, {min(long)} to {max(long)} after 8000")
+    usual, long = (
+        [round(share * facts) for share in runs(facts)]
+        for runs in (lambda n: fact_stores.accuracy(n, 16), fact_stores.longer)
+    )
+    print(
+        f"16 neurons, {facts:4} facts: {min(usual)} to {max(usual)} known after 400 steps, {min(long)} to {max(long)} after 8000"
+    )
 print()
 for facts in (512, *fact_stores.LIMIT_FACTS):
     shares = fact_stores.accuracy(facts, 32) if facts in fact_stores.FACTS else fact_stores.limit(facts)
     bits = [fact_stores.bits_per_weight(facts, 32, share) for share in shares]
-    print(f"32 neurons, {facts / 32:2.0f} facts each: {min(shares):4.0%} to {max(shares):4.0%} known, {min(bits):.2f} to {max(bits):.2f} bits per weight")
+    print(
+        f"32 neurons, {facts / 32:2.0f} facts each: {min(shares):4.0%} to {max(shares):4.0%} known, {min(bits):.2f} to {max(bits):.2f} bits per weight"
+    )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bits-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Twenty times as many steps help with 512 facts, though not up to the 256 that fit, and do next to nothing for 1024. And the store holds **1.5 bits per weight** at 16 facts per neuron and up to 1.9 at its limit, about
@@ -341,15 +361,17 @@ try:
 except NotImplementedError:
     print("This cell lights up when train_fact_ffn is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "top_neurons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] nbgrader={"grade": false, "grade_id": "which-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Which neurons know it?
 #
 # A fact is known because the output points towards its answer. Each neuron adds h_j · value_j to the output. So it helps if it fires (h_j is large)
 # *and* its value points the right way. What it adds along a direction, here the vector of the right answer, is its **contribution**,
 # h_j · (value_j · direction): a number with a sign.
-#
-# **Predict:** would the neurons that fire most do as well? (Section 6 counts both.)
-#
+
+# %% nbgrader={"grade": false, "grade_id": "predict-firing-or-contribution", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("firing_or_contribution")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "top_neurons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `top_neurons`
 #
 # *3 points · difficulty ●●○ · 4 minutes*
@@ -389,8 +411,10 @@ recheck("top_neurons", top_neurons)
 # Now the experiment. Take the m strongest neurons of one fact, those with the largest contributions to its answer, set their coefficients to zero, and
 # ask the store all 512 questions again. In grey you see the scores as they were.
 #
-# **Predict:** if one neuron held one fact, m = 1 would delete it and nothing else. If every fact were spread over all neurons, m = 8 would hardly
-# matter. What happens? What if the m neurons are chosen at random among those that fire?
+# Tick the box to choose the m neurons at random among those that fire.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-strongest-out", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("strongest_out")
 
 # %% nbgrader={"grade": false, "grade_id": "knock", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -398,6 +422,7 @@ controls.show(
     fact=controls.steps("fact", figures.PEOPLE, 40),
     m=controls.play("m", 0, 16, 1, 4, interval=900),
     at_random=controls.toggle("random firing neurons"),
+    seen=controls.free("a neuron", figures.PLACES, figures.UNSEEN),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knockout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -468,6 +493,7 @@ for seed in bar(5, "five stores"):
     facts = fact_stores.facts(512, seed)
     stores.append((facts, as_ffn(fact_stores.learned(facts, 128, seed)[0]), seed))
 
+
 def percent(shares):
     low, high = (f"{100 * share:.1f}" for share in (min(shares), max(shares)))
     return f"{low} %" if low == high else f"{low} to {high} %"
@@ -492,16 +518,13 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
         print(f"    the {m} that fire most: the fact is lost in {most}; {m} random ones: {chance}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** (No lines? They appear when `top_neurons` and `knockout` are written.) The ranges are over five seeds; on another processor they move a little.
+# (No lines above? They appear when `top_neurons` and `knockout` are written.)
 #
-# - **“One neuron, one fact” is refuted.** Without its strongest neuron a fact is still there in most cases: 18 to 27 % were lost.
-# - **“A few neurons” is not.** Without the top four nearly every fact is gone: 99 % or more. Random firing neurons do far less: about a fifth for eight of them.
-#   (So eight random ones do delete a fact now and then. The order is not strict either: a neuron that pushes the other way may go too, and then the fact comes back.)
-# - **Firing is a fair guide, contribution a better one.** The four that fire most delete the fact in 62 to 70 % of the cases.
-# - **It is not clean either.** The eight neurons that delete one fact take about a tenth of the others along. Every neuron works for many facts.
-#
-# Why is every fact spread, and every neuron shared? 512 facts in 128 neurons: an obvious guess is that there are too few neurons to give each fact its own.
-# **Predict:** what happens with 64 facts in 512 neurons, eight for each? How many of its strongest neurons can a fact lose and still be known?
+# Why is every fact spread, and every neuron shared? 512 facts in 128 neurons: an obvious guess is that there are too few neurons to give each fact
+# its own. The cell tries it the other way round.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-room-to-spare", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("room_to_spare")
 
 # %% nbgrader={"grade": false, "grade_id": "room", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
@@ -519,21 +542,134 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
     print("    a fact is lost:", "; ".join(f"top {m} out, in {percent(shares)}" for m, shares in lost.items()))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "room-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With eight neurons for every fact, a neuron still fires for nearly half of them, and each fact is **more** spread: the top four, which deleted nearly every fact
-# above, delete none. So sharing does not come from a shortage. It is what gradient descent makes of dense random keys, and a shortage *concentrates*
-# a fact on fewer neurons. A neuron that serves several facts is called **polysemantic**, and facts stored this way **distributed**.
+# A neuron that serves several facts is called **polysemantic**, and facts stored this way **distributed**.
 #
 # You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) use it for features that outnumber the dimensions, which works when few of
 # them are active at once. Here half of the neurons are active at once, so this store is a cousin at best. (The superposition of notebook 01 is
 # something else: additivity.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "activation_patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know all three parts of a neuron by now: its key says to whom it
+# listens, its bias how well a question must match, its value what it writes.
+#
+# ### Exercise `write_fact`
+#
+# *4 points · difficulty ●●● · 10 minutes · deeper: you can come back to it later*
+#
+# Make **one** new neuron that changes the answer of one person and of no other.
+#
+# - **Takes** `ffn` as before, the questions `E` [N, d_model], the answers `U` [C, d_model], the number `n` of a person, and the number `c` of the new answer.
+# - **Returns** a triple `(key, bias, value)`: `key` [d_model], `bias` one number, `value` [d_model]. Nobody changes `ffn`; whoever uses your neuron adds relu(x · key +
+#   bias) · value to the output.
+# - For every row of `E` but row n the neuron is silent.
+# - For row n the answer is then c: its score (x + output) · `U[c]` leads all others by at least 1.
+# - All questions are equally long vectors, and so are all answers. But some questions are much like person n's, so the threshold must be found, not guessed.
+# - `ffn`, `E` and `U` stay as they were.
+#
+# Stuck? Run `hint("write_fact")` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "write_fact", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def write_fact(ffn, E, U, n, c):
+    """A neuron (key [d_model], bias, value [d_model]) that makes c the answer to question E[n], and is silent for all others."""
+    ### BEGIN SOLUTION
+    with torch.no_grad():
+        key = E[n]
+        match = E @ key  # [N]; of vectors that are equally long, none matches E[n] better than itself
+        bias = -(match[n] + match[torch.arange(len(E)) != n].max()) / 2
+        value = (U[c] - E[n] - ffn(E[n])) / (match[n] + bias)  # so that E[n] + output becomes U[c]
+    return key, bias, value
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-write_fact", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check("write_fact", write_fact)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("write_fact", write_fact)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "write-one", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+(E, U, y), store = fact_stores.store()
+ffn, n = as_ffn(store), 40
+c = (int(y[n]) + 1) % len(U)
+with torch.no_grad():
+    before = ((E + ffn(E)) @ U.T).argmax(1)
+    try:
+        key, bias, value = write_fact(ffn, E, U, n, c)
+        fires = torch.relu(E @ key + bias)  # [512]
+        after = ((E + ffn(E) + fires[:, None] * value) @ U.T).argmax(1)
+        print(f"person {n}: answer {before[n]} before, {after[n]} now; it should be {c}")
+        print(f"the neuron fires for {int((fires > 0).sum())} of {len(E)}; {int((before != after).sum()) - 1} others changed their answer")
+    except (NotImplementedError, TypeError, ValueError):
+        print("This cell lights up when write_fact is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "write-one-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# One neuron, one fact; here it works for each of the 512 people. Gradient descent does not store facts like this, but a hand can, and large models are mended in this
+# way. *Transformer-Patcher* (Huang et al. 2023, arXiv 2301.09785) trains one such neuron for each mistake; *ROME* (Meng et al. 2022, arXiv 2202.05262) changes the second
+# matrix of an FFN so that one key gets a new value. The hard part is left out here: the same question, asked in other words, is another vector.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "rules-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Neurons of a model that reads words
+#
+# The store of this notebook has random questions: nothing in them is alike, so there is nothing to share but neurons. Words are different. The little Transformer of
+# notebooks 00 and 02 has an FFN as well, trained with a small price on every activation. Can its keys and values be read?
+#
+# Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`reading.looked_for`). A
+# value can be held against the scores of all words (`reading.written`). The cell does both for two neurons. Each number for a word is what it says beyond the mean of its
+# line, since every sentence has one word of each line.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-heard-by-cold-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("heard_by_cold_water")
+
+# %% nbgrader={"grade": false, "grade_id": "rules-read", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from ffnlab import reading, world
+
+model = reading.load()
+named = {name.neuron: name for name in reading.names(model) if name.good}
+for neuron in (10, 33):
+    print(f"neuron {neuron}, “{named[neuron].words}”. Its key listens to")
+    heard, value = reading.looked_for(model, neuron), reading.written(model, neuron)
+    for group in (world.PLACES, world.WEATHERS, world.MOODS):
+        told = heard[world.numbers(group)]
+        pairs = zip(group, (told - told.mean()).tolist(), strict=True)
+        print("   ", "  ".join(f"{word} {number:+.0f}" for word, number in pairs))
+    print("  its value pushes", ", ".join(f"{word} {value[world.NUMBER[word]]:+.1f}" for word in (*world.WAYS, *world.FEELINGS)))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# That is the memory of section 1, in words: a key that asks “cold? water?”, and a value that says “over”. Now take such neurons out.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-rule-out", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("rule_out")
+
+# %% nbgrader={"grade": false, "grade_id": "knock-rule", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+scenes = world.scenes(held_out=True)
+sentences = reading.tensor([world.wish(scene) for scene in scenes])  # [1792, T]
+x = model.gather(sentences[:, :-1])
+kinds = {"cold water": (1, 1), "warm water": (1, 0), "cold land": (0, 1), "warm land": (0, 0)}
+for rule in kinds:
+    hidden = model.hidden(x)  # [1792, T, d_ff]
+    hidden[..., [neuron for neuron, name in named.items() if name.words == rule]] = 0
+    chances = model.say(x, hidden).softmax(-1)[:, world.WAY - 1]  # [1792, V]
+    sure = chances.gather(1, sentences[:, world.WAY, None])[:, 0]
+    shares = {kind: sure[[(s.water, s.cold) == at for s in scenes]].mean() for kind, at in kinds.items()}
+    print(f"without “{rule}”:", ",  ".join(f"{kind} {share:4.0%}" for kind, share in shares.items()))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **What you saw.** The numbers say how sure the model is of the right word, *over* or *into*, in the scenes that it has never read about. Why is it otherwise here than
+# in the store? The questions had something in common (words with attributes), the rules were few, and activations cost something in training. Without these three you get
+# the store above. What large models have is in between, and disputed: section 8.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · Patterns
 #
 # Which neurons fire for which question? Row n of the pattern has a 1 for each neuron that fires for token n.
-#
-# **Predict:** do facts with the same answer share a pattern? And how many neurons fire after training, compared with before?
-#
+
+# %% nbgrader={"grade": false, "grade_id": "predict-same-answer", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("same_answer")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "activation_patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `activation_patterns`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
@@ -577,13 +713,8 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
         )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** (No lines? Write `activation_patterns`.) Two things that one might not expect:
-#
-# 1. The pattern does not give the answer away. Two facts with the same answer agree on hardly more neurons than any two facts, and two coins agree
-#    half of the time as well: each question has a pattern of its own. The questions here are random vectors; for words with something in common this
-#    may differ.
-# 2. Half of the neurons fire, before training and after. **The sparsity of trained Transformers does not show at this
-#    size**; section 9 has their numbers.
+# (No lines? Write `activation_patterns`.) Half of the neurons fire, before training and after. **The sparsity of trained Transformers does not show at this
+# size**; section 9 has their numbers.
 #
 # What one can predict is the start. If what a neuron adds up is normally distributed, with standard deviation σ around its bias b, it fires with
 # probability Φ(b/σ), where Φ is the bell curve's area up to a point (notebook 03). The cell sets all biases of a random layer by hand and compares.
@@ -607,8 +738,10 @@ for b in (0.0, -0.67, -1.28, -2.0):
 # | Dai et al. 2022 found *knowledge neurons* in BERT: the more active they are, the more a fact is expressed | Hase et al. 2023: where a fact is *localised* does not predict where it is best *edited* |
 # | Meng et al. 2022 (ROME) traced facts to the FFNs of middle layers in GPT models, and changed facts by changing one FFN's weights | Allen-Zhu and Li 2024: with a thousand exposures of each fact, the 2 bits per parameter hold for models *with all FFNs removed* too |
 #
-# Can attention store facts, without any FFN? **Predict**, then run it: 512 facts of two tokens each (64 subjects × 8 relations, as in “Debaba, likes”),
-# one attention layer, trained embeddings.
+# Can attention store facts, without any FFN? One attention layer tries.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-attention-stores", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("attention_stores")
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention-only", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -619,7 +752,9 @@ def attention_only(seed, softmax=True, d=32, heads=4):
     y = torch.randint(64, (512,))
     subjects, relations, read_out = nn.Embedding(64, d), nn.Embedding(8, d), nn.Linear(d, 64, bias=False)
     attention = nn.MultiheadAttention(d, heads, bias=False, batch_first=True)
-    average = nn.Sequential(nn.Linear(d, d, bias=False), nn.Linear(d, d, bias=False))  # values and output, without scores
+    average = nn.Sequential(
+        nn.Linear(d, d, bias=False), nn.Linear(d, d, bias=False)
+    )  # values and output, without scores
     parts = nn.ModuleList([subjects, relations, read_out, attention, average])
     adam = torch.optim.Adam(parts.parameters(), lr=0.02)
     for _ in range(300):
@@ -637,9 +772,7 @@ for label, softmax in (("attention alone", True), ("a plain average", False)):
     print(label, "knows", ", ".join(f"{attention_only(seed, softmax):.0%}" for seed in bar(5, label)))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-labels", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# It knows all of them, for each of five seeds, so it is false that attention cannot store facts. Softmax is a non-linearity, and embeddings are weights too:
-# with a plain average in its place, which is linear, the same embeddings and the same read-out know less than half. What remains true: most parameters
-# sit in FFNs, and that is where recall mechanisms have been found.
+# What remains true: most parameters sit in FFNs, and that is where recall mechanisms have been found.
 #
 # ## 9 · Spot the error
 #
@@ -829,6 +962,7 @@ recheck("quiz_width", quiz_width)
 # - train a store of facts, and say how its capacity grows: `train_fact_ffn`;
 # - find the neurons that matter for an answer: `top_neurons`;
 # - knock neurons out, and count what else is lost: `knockout`;
+# - write a fact by hand, in one neuron: `write_fact`;
 # - tell which neurons fire: `activation_patterns`;
 # - weigh both sides of “facts live in the FFN”: M6.
 #

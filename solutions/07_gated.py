@@ -15,25 +15,11 @@
 #
 # `●●●●●●●○○○` step 7 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | intermediate |
-# | **Time** | 75 minutes, and 15 more for the quiz and question M7 (sections 10 and 11), which can wait for another day |
-# | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
-# | **Points** | 18 for code, 4 for the quiz, 3 for an answer in your own words |
+# The FFN of LLaMA, PaLM, Gemma, Qwen and nearly every large language model of today is not the one of 2017. It has a third matrix, a **gate**: one
+# half of the network decides how much of the other half gets through. The two numbers of one unit, **gate** and **up**, are multiplied.
 #
-# The FFN of LLaMA, PaLM, Gemma, Qwen and nearly every large language model of today is not the one of 2017. It has a third matrix, a **gate**: one half of
-# the network decides how much of the other half gets through. You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one
-# function, match their size to a plain FFN, let them compete, and read the table that started it all. **You will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | show what two lines and a product can do | `bilinear_square` |
-# | implement the whole GLU family, and say which branch is activated | `glu_variant`, question `quiz_branch` |
-# | write the FFN of LLaMA as a module | `GatedFFN` |
-# | match parameters, and compute LLaMA's width | `swiglu_width` |
-# | do two matrix products as one, and cut the result the right way | `fuse_gate_up` |
-# | read a table of results with its error bars | questions `quiz_table`, M7 |
+# What does that look like? Walk through the inputs in one direction, t. Both numbers are then straight lines in t. The figure draws them, and what
+# the unit makes of them. There is **no activation** in it. Run the next three cells, guess, and bend something without bending it.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -42,24 +28,16 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import atlas, check, controls, hint, progress, quiz, style
+from ffnlab import atlas, check, controls, hint, predict, progress, quiz, style
+from ffnlab.figures import anatomy
 from ffnlab.figures import gated as figures
 from ffnlab.train import bar
 
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · Two lines and their product
-#
-# A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice, with two
-# columns of weights, so in the words of notebook 06 it has two keys. The two numbers are called **gate** and **up**, and are multiplied.
-#
-# What does that look like? x has many dimensions, so take a walk: start at some point p, and go in one direction v. On the walk x = p + t·v, and both
-# numbers are straight lines in t. The figure draws them, and what the unit makes of them. There is **no activation** in it.
-#
-# **Predict** before you move anything: the gate is t + 1, up is t − 1. Where is their product zero? Is it a line, a line with a kink, or a curve? Then
-# make the gate equal to up: what is the product now?
+# %% nbgrader={"grade": false, "grade_id": "predict-product-of-lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("product_of_lines")
 
 # %% nbgrader={"grade": false, "grade_id": "gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -71,11 +49,44 @@ controls.show(
     up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The product is a curve, a parabola, and it is zero where **either** line is zero. With gate = up it is a square and never goes below
-# zero. Give the gate the slope 0, and the product is a straight line again: a gate that does not look at x is only one more weight.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | intermediate |
+# | **Time** | 75 minutes, 8 more for `find_the_gate`, and 15 more for the quiz and question M7 (sections 10 and 11), which can wait for another day |
+# | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
+# | **Points** | 21 for code, 4 for the quiz, 3 for an answer in your own words |
 #
-# So nothing was bent, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
+# You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, match their size
+# to a plain FFN, let them compete, and read the table that started it all.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | show what two lines and a product can do | `bilinear_square` |
+# | implement the whole GLU family, and say which branch is activated | `glu_variant`, question `quiz_branch` |
+# | write the FFN of LLaMA as a module | `GatedFFN` |
+# | match parameters, and compute LLaMA's width | `swiglu_width` |
+# | do two matrix products as one, and cut the result the right way | `fuse_gate_up` |
+# | find out which rows of a checkpoint are the gate | `find_the_gate` |
+# | read a table of results with its error bars | questions `quiz_table`, M7 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("07")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Two lines and their product
+#
+# A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice, with two
+# columns of weights, so in the words of notebook 06 it has two keys. The two numbers are called **gate** and **up**, and are multiplied.
+#
+# In the figure at the top, x has many dimensions and takes a walk: it starts at some point p, and goes in one direction v. On the walk x = p + t·v,
+# and both numbers are straight lines in t.
+#
+# Nothing was bent there, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · x², exactly
@@ -162,8 +173,11 @@ except (NotImplementedError, TypeError):
 # products of two readings of x: a polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. More layers raise the degree: two in a row reach
 # 4, three reach 8. Each tool is exact on its own kind of function, and both are only a start: what matters is what training makes of them.
 #
-# With d_model = 1 one thing stays hidden. In more dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). **Predict:** with one
-# reading a for “cold” and one reading b for “water”, which logical function is a · b? Does it matter whether “no” is written as 0 or as −1?
+# With d_model = 1 one thing stays hidden. In more dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). Does it matter
+# whether “no” is written as 0 or as −1?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-cold-times-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("cold_times_water")
 
 # %% nbgrader={"grade": false, "grade_id": "readings", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for no in (0, -1):
@@ -171,9 +185,7 @@ for no in (0, -1):
     print(f"“no” is {no:2}:   " + ";   ".join(rows))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "readings-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With readings of 0 and 1, in the order (no, no), (no, yes), (yes, no), (yes, yes), the product is a soft **and**, in one unit and without a threshold. With
-# −1 and 1 it says whether the two **agree**: it is 1 for (no, no) as well. Turn the sign round, and −a · b is 1 exactly where they differ. That is the
-# XOR of notebook 01, which no single ReLU unit can do, in one unit.
+# Turn the sign round, and −a · b is 1 exactly where they differ. That is the XOR of notebook 01, which no single ReLU unit can do, in one unit.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · The family
@@ -192,9 +204,9 @@ for no in (0, -1):
 # | `reglu` | ReLU | gate · up | 0, exactly |
 # | `geglu` | GELU, the erf form | nearly gate · up | nearly nothing |
 # | `swiglu` | SiLU, also called Swish | nearly gate · up | nearly nothing |
-#
-# **Predict:** the same two lines as before, now with an activation on the gate. On which side of the gate's zero does the product stay as it was? And how
-# does the sigmoid differ from the others?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-bent-gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("bent_gate")
 
 # %% nbgrader={"grade": false, "grade_id": "bent-gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -208,10 +220,6 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bent-gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The dotted line is the gate before it is bent. Where it is positive, the product with ReLU is the parabola of before; where it is
-# negative, the unit is silent; between the two is a kink. GELU and SiLU have no kink and are not quite silent: with SiLU the product at t = −1.5 is 0.67.
-# The sigmoid does not grow: far on the open side the product is the line up itself.
-#
 # **Only the gate is bent.** Up stays straight, so that through an open gate a gradient reaches x without being damped by a bend. Does it matter which of
 # the two is bent? The cell bends up in place of the gate.
 
@@ -271,8 +279,11 @@ recheck("glu_variant", glu_variant)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The next figure asks **your** function: one unit, x a single number, gate and up two lines through zero. **Predict:** which of the five give the same
-# number for x and for −x? What happens to the picture when both weights change their sign?
+# The next figure asks **your** function: one unit, x a single number, gate and up two lines through zero. What happens to the picture when both
+# weights change their sign? Press a kind to see it in green, and drag its point on the right to read elsewhere.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-mirror", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("mirror")
 
 # %% nbgrader={"grade": false, "grade_id": "family", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -281,11 +292,8 @@ controls.show(
     kind=controls.choice("kind", figures.KINDS, "swiglu"),
     gate=controls.slider("gate weight", -2.0, 2.0, 0.5, 1.0),
     up=controls.slider("up weight", -2.0, 2.0, 0.5, 1.0),
+    t=controls.free("where it is read", figures.READ, 2.0),
 )
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "family-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** `bilinear` alone gives the same for x and −x: with both weights 1 it is x². `reglu`, `geglu` and `swiglu` follow it on one side and go to
-# zero on the other, `swiglu` last. `glu` grows like a line. Turning both signs mirrors the picture, and changes nothing for `bilinear`.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "llama-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · As LLaMA does it
@@ -369,7 +377,10 @@ recheck("GatedFFN", GatedFFN)
 #
 # A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. For a fair comparison both need the same number of weights.
 #
-# **Predict:** the plain FFN has two matrices of width 4·d_model. How wide may the three matrices of the gated one be? Then find it with the slider.
+# Find the width with the slider, or drag the edge.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-matched-width", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("matched_width")
 
 # %% nbgrader={"grade": false, "grade_id": "matched", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -380,10 +391,6 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "matched-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** At 4·d_model the gated FFN is half as large again: 12·d² weights against 8·d². Three matrices of width f are as large as two of width 4·d
-# when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. (The work follows: 2 FLOPs for each weight and token. So equal weights
-# mean equal work, apart from multiplying gate with up, which is little.)
-#
 # 8/3 of a power of two is never a whole number. LLaMA cuts it and then rounds up to a multiple of 256, say: processors multiply matrices in blocks, and
 # several chips share a matrix in equal parts. In full:
 #
@@ -446,8 +453,9 @@ for (ratio, share), names in sorted(shares.items()):
 #
 # Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product keeps a
 # processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two.
-#
-# **Predict:** PyTorch has `F.glu`, which cuts its input in half and multiplies. Which half gets the sigmoid? Decide, then run the cell.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-torch-glu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("torch_glu")
 
 # %% nbgrader={"grade": false, "grade_id": "f-glu", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 halves = torch.tensor([2.0, 0.0])
@@ -456,8 +464,8 @@ print("sigmoid(2) · 0 =", torch.sigmoid(halves[0]).item() * 0)
 print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fuse_gate_up-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The second half gets it. In LLaMA-like code the gate is usually the **first**. A fused matrix with its halves the wrong way round loads without complaint and
-# computes a different function. The order is part of a model's file format. (gpt-oss even stores gate and up alternately, row by row.)
+# A fused matrix with its halves the wrong way round loads without complaint and computes a different function. The order is part of a model's file
+# format. (gpt-oss even stores gate and up alternately, row by row.)
 #
 # ### Exercise `fuse_gate_up`
 #
@@ -490,6 +498,51 @@ from autograder import recheck
 recheck("fuse_gate_up", fuse_gate_up)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **And the other way.** You download a checkpoint. It holds one fused matrix and the matrix `down`, and no word on which rows are the gate. The page that came with it has three
+# inputs and what the layer made of them. That is enough.
+#
+# ### Exercise `find_the_gate`
+#
+# *3 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
+#
+# - **Takes** `fused` [2·d_ff, d_model] and `down` [d_model, d_ff], as `nn.Linear` stores them; `x` [3, d_model]; and `y` [3, d_model], what a SwiGLU layer without
+#   biases gave for `x`, written down to about three digits.
+# - There are four ways in which gate and up may lie in `fused`: gate above up, up above gate, or row by row in turn, beginning with the gate or with up.
+# - **Returns** the pair `(gate, up)`, both [d_ff, d_model]: the two weights of the layer that comes nearest to `y`.
+# - The three inputs do not all tell you equally much. Nothing that you are handed is changed.
+#
+# Stuck? Run `hint("find_the_gate")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "find_the_gate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def find_the_gate(fused, down, x, y):
+    """The two weights (gate [d_ff, d_model], up [d_ff, d_model]) in `fused`, by what the layer gives for x."""
+    ### BEGIN SOLUTION
+    halves, in_turn = fused.chunk(2), (fused[0::2], fused[1::2])
+    layouts = [halves, halves[::-1], in_turn, in_turn[::-1]]
+
+    def error(layout):
+        gate, up = layout
+        return (F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down) - y).norm().item()
+
+    return min(layouts, key=error)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-find_the_gate", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check("find_the_gate", find_the_gate)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("find_the_gate", find_the_gate)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Why did not every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2; then the layer is nearly bilinear, and in
+# a product of two straight lines nobody can say which is the gate. What tells them apart is the bend.
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · A contest
 #
@@ -497,8 +550,10 @@ recheck("fuse_gate_up", fuse_gate_up)
 # notebook 03: 512 random vectors, each with one of 64 random answers to know by heart. That is more than the plain ones can hold, so the contest is held **at
 # the limit**, where differences show. Five seeds; in each seed all nine get the same facts.
 #
-# **Predict** the order: will the gated ones, with a third fewer units, know more or less than the plain ones? And `bilinear`, the one without any
-# activation? The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)
+# The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)
+
+# %% nbgrader={"grade": false, "grade_id": "predict-gated-or-plain", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("gated_or_plain")
 
 # %% nbgrader={"grade": false, "grade_id": "train-contest", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 BENDS = {"identity": lambda h: h, "ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
@@ -557,14 +612,12 @@ wins = sum(ends[g][s] > ends[p][s] for g in GATES for p in plain for s in range(
 print(f"gated ahead of plain in {wins} of {len(GATES) * len(plain) * 5} comparisons")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Among the plain ones the order is that of notebook 03: ReLU, GELU, SiLU know 56 %, 62 % and 69 % on average, with standard deviations of 3
-# or 4 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to 4 points. Take any gated and any plain FFN with
-# the same facts: the gated one is ahead, in all 75 comparisons (the linear `identity` does not count). It has a third fewer units. And it does not even need an activation: on this task the
-# product does what the bend does, and more.
-#
 # Move the slider back to the first steps, where the answer is not so clear. (On another processor the percentages move by a point or two.)
 #
-# Do not conclude too much yet. **Predict** what the next cell will say: a smaller network, more steps, a larger network. Does the order stay?
+# Do not conclude too much yet. Does the order stay in a smaller network, after more steps, in a larger network?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-order-again", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("order_again")
 
 # %% nbgrader={"grade": false, "grade_id": "contest-again", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 entrants = ("SiLU", "Bilinear", "SwiGLU")
@@ -576,15 +629,9 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-again-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Three lessons about contests.
-#
-# 1. **Gated before plain** stays, as long as the network is full: at width 15, and after 1,200 steps.
-# 2. **The order among the gated does not.** Bilinear was ahead of SwiGLU above, within the spread; it is far behind with 10 units, and ahead again after 1,200
-#    steps, again within the spread. This task does not crown a best gate.
-# 3. With a third more units (24 and 16) **everyone knows everything**. A task with room to spare shows no difference at all.
-#
-# And it is about learning by heart. Allen-Zhu and Li (2024, arXiv 2404.05405), who measure how many facts a model can hold, report the opposite for short
-# training: with 100 exposures of each fact, models with a gated FFN stored about 1.3 times **less** than those with a plain one. So: more per weight, on this task, at the limit. What about language?
+# All of this is about learning by heart. Allen-Zhu and Li (2024, arXiv 2404.05405), who measure how many facts a model can hold, report the opposite
+# for short training: with 100 exposures of each fact, models with a gated FFN stored about 1.3 times **less** than those with a plain one. So: more
+# per weight, on this task, at the limit. What about language?
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Shazeer's table
@@ -614,8 +661,10 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 # reader asks for two and a half.) The paper does not say in so many words whether 1.997 is the mean of the four. We read “1.997 (0.005)” as such
 # tables are usually meant, as a mean with a standard deviation. The first menu offers the cautious reading too, as if each number were one run.
 #
-# **Predict**, then look them up: is GELU better than ReLU? Is GEGLU better than SwiGLU? Is Bilinear better than GELU? Then switch to 524,288 steps and ask
-# again.
+# Look others up: is Bilinear better than GELU? Then switch to 524,288 steps and ask again. A row that you press is compared with the one before.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-beyond-luck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("beyond_luck")
 
 # %% nbgrader={"grade": false, "grade_id": "table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -636,10 +685,8 @@ for first, second in (("GELU", "ReLU"), ("GELU", "Swish"), ("GEGLU", "SwiGLU")):
     print(f"{first} against {second}: {gap / error:.1f} standard errors; {gap / single:.1f} deviations of single runs")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What the table shows.** After the short runs every gated FFN but one is far outside the noise of every plain one, by 6.5 to 20.8 standard errors. Even
-# **bilinear, without any activation**, beats all three plain ones. The exception is GLU, with the sigmoid: it is ahead of ReLU and Swish, and level with GELU.
-# Among the plain ones GELU leads, by 4.0 and 3.8. Read as single runs,
-# bilinear and the three after it stay ahead by 3.3 or more; the leads of GLU and of GELU are then just short of two.
+# **What the table shows.** Among the plain ones GELU leads after 65,536 steps, by 4.0 and 3.8 standard errors, and the gated ones lead by more. Read
+# as single runs, bilinear and the three after it stay ahead by 3.3 or more; the leads of GLU and of GELU are then just short of two.
 #
 # **What it does not show.**
 #
@@ -841,6 +888,7 @@ recheck("quiz_table", quiz_table)
 # - write the FFN of LLaMA as a module: `GatedFFN`;
 # - match parameters, and compute LLaMA's width: `swiglu_width`;
 # - do two matrix products as one, and cut the result the right way: `fuse_gate_up`;
+# - find out which rows of a checkpoint are the gate: `find_the_gate`;
 # - read a table of results with its error bars: `quiz_table`, M7.
 #
 # ## Going further

@@ -15,25 +15,11 @@
 #
 # `●●●●●●●●○○` step 8 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | advanced |
-# | **Time** | 105 minutes, and 15 more for the quiz and question M8 (sections 10 and 11), which can wait for another day |
-# | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
-# | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
+# Can a model have eight times the parameters without eight times the work?
 #
-# A larger FFN knows more and costs more. A **mixture of experts** (MoE) breaks this link: it has many FFNs, the *experts*, and a small *router* that
-# picks a few of them for each token. You will push a router's logits by hand, write the sum that defines the layer, and then compute the same sum in
-# less and less time. At the end, **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | turn logits into gates in the four ways that real models use | `route` |
-# | say what a mixture of experts computes | `moe_reference` |
-# | compute it with each expert seeing only its own tokens | `moe_loop` |
-# | compute it with one sort, and one call for each expert | `moe_sorted` |
-# | count total and active parameters | `moe_counts` |
-# | say when a router gets a gradient, and when not | `router_gradient`, question M8 |
+# A **mixture of experts** (MoE) tries. It has many FFNs, the *experts*, and a small *router*, one linear map from d_model to a number for each
+# expert, which picks a few of them for each token. Here are eight experts, and every token uses two. Run the next two cells, and guess what that
+# costs.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import time
@@ -42,7 +28,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import atlas, check, controls, hint, progress, quiz, style, train
+from ffnlab import atlas, check, controls, hint, predict, progress, quiz, style, train
+from ffnlab.figures import anatomy
 from ffnlab.figures import experts as figures
 
 style.use()
@@ -65,13 +52,8 @@ def make_experts(E, d_model, d_ff, seed=0):
     return nn.ModuleList(Expert(d_model, d_ff) for e in range(E))
 
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "eight-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · One FFN becomes eight
-#
-# Can a model have eight times the parameters without eight times the work? Here are eight experts and a router, which is one linear map from d_model to
-# 8 numbers. Every token is to use two experts.
-#
-# **Predict:** how many multiplications does a token need, compared with a single FFN of the same width?
+# %% nbgrader={"grade": false, "grade_id": "predict-work-of-eight", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("work_of_eight")
 
 
 # %% nbgrader={"grade": false, "grade_id": "eight", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -86,19 +68,47 @@ print(f"parameters of 8 experts:   {count(make_experts(E, d_model, d_ff)):>11,}"
 print(f"multiplications, one FFN:  {one:>11,}")
 print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_model * E) / one:.3f} times)")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The layer has eight times the parameters and does twice the work; the router costs almost nothing.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | advanced |
+# | **Time** | 105 minutes, and 15 more for the quiz and question M8 (sections 10 and 11), which can wait for another day |
+# | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
+# | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# A larger FFN knows more and costs more; a mixture of experts breaks this link. You will push a router's logits by hand, write the sum that defines
+# the layer, and then compute the same sum in less and less time.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | turn logits into gates in the four ways that real models use | `route` |
+# | say what a mixture of experts computes | `moe_reference` |
+# | compute it with each expert seeing only its own tokens | `moe_loop` |
+# | compute it with one sort, and one call for each expert | `moe_sorted` |
+# | count total and active parameters | `moe_counts` |
+# | say when a router gets a gradient, and when not | `router_gradient`, question M8 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("08")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "eight-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · One FFN becomes eight
 #
 # In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
 # number for each expert and token. What an expert's output is finally multiplied by is its **gate**. Most gates are zero.
 # (In notebook 07 “gate” was a whole branch of the FFN, d_ff numbers. Here it is one number for each expert and token.)
-#
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · The router
 #
-# How do logits become gates? In the figure you are the router. Move the eight logits of one token.
-#
-# **Predict**, before you move anything: you raise the logit of an expert that was *not* chosen, but not so far that it is chosen. Do the gates of the
-# chosen ones change? Does the answer depend on the normalisation?
+# How do logits become gates? In the figure you are the router. Drag the eight logits of one token.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-raised-but-not-chosen", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("raised_but_not_chosen")
 
 # %% nbgrader={"grade": false, "grade_id": "router", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -110,7 +120,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** All four keep the k largest logits. They differ in what a kept logit z is turned into, exp(z) or σ(z), and in what that is divided by.
+# What each of the four divides by:
 #
 # | `norm` | gate of a kept expert e | rows sum to | used by |
 # |---|---|---|---|
@@ -119,14 +129,15 @@ controls.show(
 # | `topk_softmax` | exp(z_e) / sum of exp(z) over **the k** | 1 | Mixtral's own code, gpt-oss |
 # | `sigmoid_norm` | σ(z_e) / sum of σ(z) over the k | 1 | DeepSeek-V3 (and then × 2.5) |
 #
-# Only in the first one do the experts that were not chosen have a say: they take their part of the softmax. A temperature divides all logits and
-# never changes *who* is chosen. In a softmax it makes the choice sharper below 1, softer above. Not so with `sigmoid_norm`: set k = 2 and the
-# temperature to 0.25, and both sigmoids are near 1, so that the two gates become almost equal.
+# A temperature divides all logits and never changes *who* is chosen. In a softmax it makes the choice sharper below 1, softer above. Not so with
+# `sigmoid_norm`: set k = 2 and the temperature to 0.25, and both sigmoids are near 1, so that the two gates become almost equal.
 #
 # ### Why −∞
 #
-# To leave an expert out of a softmax, one sets its logit to a number that gives it no weight. **Predict:** what does the expert in the middle get in
-# both rows?
+# To leave an expert out of a softmax, one sets its logit to a number that gives it no weight. Which number?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-filled-with-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("filled_with_zero")
 
 # %% nbgrader={"grade": false, "grade_id": "minus-infinity", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for fill in (0.0, float("-inf")):
@@ -134,8 +145,6 @@ for fill in (0.0, float("-inf")):
     print(f"filled with {fill:>4}: ", [round(p, 3) for p in torch.softmax(kept, -1).tolist()])
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "route-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With 0 the expert that was *not* chosen gets the largest gate.
-#
 # ### Exercise `route`
 #
 # *6 points · difficulty ●●○ · 10 minutes*
@@ -179,8 +188,10 @@ recheck("route", route)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "same-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Two of the four are the same function. **Predict** which, before you run the cell: it prints the largest difference between the gates of each pair,
-# for a thousand random tokens.
+# Two of the four are the same function. The cell prints the largest difference between the gates of each pair, for a thousand random tokens.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-same-gates", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("same_gates")
 
 # %% nbgrader={"grade": false, "grade_id": "same", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 logits = torch.randn(1000, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -193,9 +204,6 @@ except NotImplementedError:
     print("This cell lights up when route is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** `softmax_topk_renorm` and `topk_softmax` agree: dividing by the sum over the k cancels what the softmax was divided by before. Two
-# code bases of the same model, Mixtral, do it in different orders, and both are right.
-#
 # **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen. bfloat16 keeps 8 significant bits, between two and
 # three decimal digits, and rounds a lot. So models that compute in bfloat16 often let the router alone work in float32. Notebook 09 measures what rounding
 # does to the router's probabilities.
@@ -248,8 +256,9 @@ recheck("moe_reference", moe_reference)
 # A published tutorial computes the same like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
 # the loop looks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
 # as `idx` and `w`, both [T, k]: the chosen experts of each token, and their gates.)
-#
-# **Predict:** with E = 8 and k = 2, how often is an expert called? How many rows does each call have, of 256 tokens?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-calls-of-the-loop", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("calls_of_the_loop")
 
 
 # %% nbgrader={"grade": false, "grade_id": "published", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -287,8 +296,8 @@ with torch.no_grad():
         print("equal to the reference: write moe_reference first")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The loop is right. But it calls each expert k times, with about T / E = 32 tokens of one slot at a time, although the expert does not
-# care in which slot it was chosen. Each round also asks `mask.any()`: on a GPU, that is a wait for the answer, k · E times in a layer.
+# The loop is right. But it is slow in two ways: it calls each expert k times, and each round asks `mask.any()`. On a GPU, that is a wait
+# for the answer, k · E times in a layer.
 #
 # ## 5 · One loop over the experts
 #
@@ -341,19 +350,21 @@ recheck("moe_loop", moe_loop)
 # once?
 #
 # Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
-# list. Press play.
-#
-# **Predict:** the slots come back in the order of the experts. What has to happen before they can be added up, token by token?
+# list. Press play, and press a token to follow it.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-before-adding", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("before_adding")
 
 # %% nbgrader={"grade": false, "grade_id": "dispatch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.dispatch,
     frame=controls.play("frame", 0, figures.LAST_FRAME, 1, 0, interval=700),
     k=controls.slider("k", 1, 3, 1, 2),
+    token=controls.free("a token", figures.FOLLOWED, figures.ALL),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dispatch-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Five steps, each a single operation on whole tensors:
+# It takes five steps, each a single operation on whole tensors:
 #
 # 1. **List.** `idx` [T, k] as one list of T · k slots, token after token. Slot number n belongs to token n // k.
 # 2. **Sort** by expert. What is needed later is not only the sorted list, but the *order*: which slot is where.
@@ -406,8 +417,11 @@ recheck("moe_sorted", moe_sorted)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Which one is fastest?
 #
-# All four give the same. **Predict** their order for few large experts, and for many small ones. The cell uses one thread and prints times relative to
-# the published loop of the same line.
+# All four give the same. Which one is fastest for few large experts, and which for many small ones? The cell uses one thread and prints times
+# relative to the published loop of the same line.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-small-experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("small_experts")
 
 
 # %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -447,10 +461,6 @@ with torch.no_grad():
 torch.set_num_threads(threads)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Your numbers differ a little from run to run. What stays: with 64 small experts the published loop makes 512 tiny calls, and one
-# loop over the experts or sorting needs a small part of its time. With 8 larger experts the gap is smaller, since the products themselves take most of
-# it. The dense sum does E / k times the work of the others.
-#
 # ### All segments in one call
 #
 # PyTorch (since 2.10) has a product for all segments at once, `F.grouped_mm`: `rows` [N, d] times one matrix for each segment, [E, d, f], where `offs`
@@ -486,23 +496,22 @@ else:
 # router learn?
 #
 # The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero.
-#
-# **Predict:** which columns are empty for `softmax_topk`? For `topk_softmax`? And what is left of either at k = 1?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-logits-that-count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("logits_that_count")
 
 # %% nbgrader={"grade": false, "grade_id": "slopes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.slopes,
     k=controls.slider("k", 1, 8, 1, 2),
     norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
+    cell=controls.free("a derivative", figures.CELLS, figures.NO_CELL),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slopes-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the
-# chosen ones**: if more of an expert would have made the loss smaller, its logit rises.
-# (Gates that share a sum compete: then what counts is whether more of it helps more than more of the other chosen ones.)
-#
-# With `softmax_topk` all logits get some of it, since all are in the denominator. Where the sum runs over the k, only the k chosen logits do. At k = 1
-# a renormalised gate is p / p = 1, whatever the logit. A constant has no gradient: the router gets **nothing**.
+# Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the chosen ones**: if
+# more of an expert would have made the loss smaller, its logit rises. (Gates that share a sum compete: then what counts is whether more of it helps
+# more than more of the other chosen ones.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router_gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `router_gradient`
@@ -548,7 +557,10 @@ recheck("router_gradient", router_gradient)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "measured-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Now measure. **Predict** which of the six numbers is zero: the largest entry of the router's gradient, for two ways to normalise and three k.
+# Now measure. The cell prints the largest entry of the router's gradient, for two ways to normalise and three k.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-zero-of-six", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("zero_of_six")
 
 # %% nbgrader={"grade": false, "grade_id": "measured", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 experts = make_experts(E=4, d_model=8, d_ff=16)
@@ -567,8 +579,9 @@ except NotImplementedError:
 # Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
 # expert of its own. One that gets no gradient stays where it started, and the experts have to live with a random division. Both train in the same way,
 # k = 1, from the same start, with five seeds.
-#
-# **Predict:** by what factor is the error larger when the gate is renormalised?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-price-of-renorm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("price_of_renorm")
 
 
 # %% nbgrader={"grade": false, "grade_id": "trap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -613,9 +626,6 @@ print(f"the error is {min(ratios):.1f} to {max(ratios):.1f} times as large when 
 torch.set_num_threads(threads)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Renormalised, the error is larger with every seed; by how much depends on seed and task. Its router moves by a few hundredths, and
-# not towards anything: Adam divides by the size of the gradient, and blows up even the rounding errors that are left of it.
-#
 # Switch Transformers route to one expert, and multiply by the probability as it is: `softmax_topk`. In other words: with k = 1, leave the gate alone.
 # With k ≥ 2 both ways learn.
 #
@@ -625,8 +635,9 @@ torch.set_num_threads(threads)
 #
 # Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to lie in memory, since the next
 # token may want any expert. The **active** parameters are those that one token passes through; they decide the work.
-#
-# **Predict**, before you choose a model: which has the smallest share of active parameters?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-smallest-active", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("smallest_active")
 
 # %% nbgrader={"grade": false, "grade_id": "totals", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -636,9 +647,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "moe_counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The experts hold nearly all parameters, and most of them are idle at any moment: gpt-oss-120b, the smallest share here, uses 4.9 % of its parameters for a token,
-# Mixtral-8x7B 27.6 %. (Here the embeddings count as a whole. A token reads one row of the input table: without that table gpt-oss-120b uses 4.4 %, 5.1 billion,
-# the number that its makers give.) Twice as many experts per token do not change the total by a single parameter.
+# In the figure the embeddings count as a whole. A token reads one row of the input table: without that table gpt-oss-120b uses 4.4 %, 5.1 billion,
+# the number that its makers give.
 #
 # ### Exercise `moe_counts`
 #

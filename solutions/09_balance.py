@@ -15,26 +15,12 @@
 #
 # `●●●●●●●●●○` step 9 of 10
 #
-# | | |
-# |---|---|
-# | **Difficulty** | advanced |
-# | **Time** | 85 minutes, and 10 more for the quiz and question M11 (sections 9 and 10), which can wait for another day |
-# | **You need** | `08_experts` |
-# | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
+# A router that learns may learn to send everything to one expert. Then seven of eight experts cost memory and do nothing. Does more training repair
+# it?
 #
-# A router that learns may learn to send everything to one expert. Then seven of eight experts cost memory and do nothing. You will see such a collapse, planted on purpose, measure it,
-# and cure it in two ways; then give experts a limited number of places and see who is dropped; and put an expert for everyone beside the routed ones. At the end,
-# **you will be able to …**
-#
-# | | tested by |
-# |---|---|
-# | diagnose a load: the fullest expert, the dead ones, the effective number | `diagnose_load` |
-# | write the balance loss, and say why 1 is not its minimum | `load_balance_loss` |
-# | keep router logits from growing | `z_loss` |
-# | say which slots a capacity drops, and in which order | `drop_mask` |
-# | balance without a loss, by a bias for the choice | `bias_update` |
-# | put a shared expert beside the routed ones | `SharedExpertMoE` |
-# | say what a balance loss trades away | question M11 |
+# The toy has eight clusters of tokens, equally frequent, and eight experts; the ideal is one expert for each cluster. Nothing in the task prefers an
+# expert. **We plant a preference**: a head start, added to the logit of expert 0 before training. It is an ordinary bias, and training may undo it.
+# Run the next three cells, guess, and move the head start.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -43,8 +29,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, progress, quiz, style
+from ffnlab import check, controls, hint, predict, progress, quiz, style
 from ffnlab.experiments import balance as toy
+from ffnlab.figures import anatomy
 from ffnlab.figures import balance as figures
 from ffnlab.train import bar
 
@@ -62,26 +49,50 @@ class FFN(nn.Module):
         return self.linear2(torch.relu(self.linear1(x)))
 
 
+# %% nbgrader={"grade": false, "grade_id": "predict-head-start", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("head_start")
+
+# %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.load, head_start=controls.slider("head start", 0, 3, 1, 1), cure="none")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# | | |
+# |---|---|
+# | **Difficulty** | advanced |
+# | **Time** | 85 minutes, and 10 more for the quiz and question M11 (sections 9 and 10), which can wait for another day |
+# | **You need** | `08_experts` |
+# | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
+#
+# You will measure this collapse, and cure it in two ways; then give experts a limited number of places and see who is dropped; and put an expert for
+# everyone beside the routed ones.
+#
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+#
+# | | tested by |
+# |---|---|
+# | diagnose a load: the fullest expert, the dead ones, the effective number | `diagnose_load` |
+# | write the balance loss, and say why 1 is not its minimum | `load_balance_loss` |
+# | keep router logits from growing | `z_loss` |
+# | say which slots a capacity drops, and in which order | `drop_mask` |
+# | balance without a loss, by a bias for the choice | `bias_update` |
+# | put a shared expert beside the routed ones | `SharedExpertMoE` |
+# | say what a balance loss trades away | question M11 |
+#
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+anatomy.block("09")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · A planted collapse
 #
 # From notebook 08 you need two lines. A router gives each of T tokens a **logit** for each of E experts; softmax makes **probabilities** p of them. The k most probable experts
 # are chosen, `idx` [T, k], and their outputs are added, each weighted with its probability. One entry of `idx` is a **slot**: T tokens have k·T slots.
 #
-# The toy for this notebook has eight clusters of tokens, equally frequent. Each cluster has a linear map of its own to learn. There are eight experts and k = 1, so the ideal is one expert for
-# each cluster. Nothing in the task prefers an expert. **We plant a preference**: a head start, added to the logit of expert 0 before training. It is an ordinary bias, and training may undo it.
+# The toy has k = 1, and each of its eight clusters has a linear map of its own to learn.
 #
-# **Predict:** with a head start of 3, expert 0 begins with nearly all tokens. Does training undo the head start? And what happens without one?
-
-# %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-controls.show(figures.load, head_start=controls.slider("head start", 0, 3, 1, 1), cure="none")
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With a head start of 3 or 2, expert 0 gets everything, and keeps it. With 1, hardly more than two experts are left in effect. Without one nothing collapses onto a single expert: the load is uneven, three to
-# five experts share the work, and the others get nothing.
-#
-# Why does training not repair it? Only chosen experts get a gradient. Expert 0 has the tokens, so it learns, so its output helps, so its probability is raised for more tokens. The others stay as they were
-# made. The rich get richer.
+# Why does training not repair the planted collapse? Only chosen experts get a gradient. Expert 0 has the tokens, so it learns, so its output helps,
+# so its probability is raised for more tokens. The others stay as they were made. The rich get richer.
 #
 # The error needs a scale. A layer that always says 0 has an error of 0.24 to 0.30, the tick at the right. One expert that does all the work for eight clusters already comes to about 0.012, and the best runs of
 # this notebook to less than 0.003. So the collapse costs a factor of about four here, not everything.
@@ -165,7 +176,11 @@ except NotImplementedError:
 #
 # With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
 #
-# **Predict:** ten tokens, three experts, k = 1. Some tokens are undecided and choose expert 0 with 0.34. The others choose expert 1 with 0.51, and give expert 0 nothing. Can the loss be smaller than 1? Move the first slider; the second one changes the 0.34.
+# Ten tokens are there to be shared out below: some undecided, the others sure of expert 1. Move the first slider, or drag the dashed line; the second slider changes the 0.34 of
+# the undecided.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-below-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("below_one")
 
 # %% nbgrader={"grade": false, "grade_id": "products", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -173,10 +188,6 @@ controls.show(
     undecided=controls.slider("undecided", 0, 10, 1, 10),
     confidence=controls.steps("confidence", list(figures.CONFIDENCES), 0.34),
 )
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "products-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** With six undecided tokens the loss is 0.850. Expert 0 has most of the tokens, but little probability, since its tokens chose it with 0.34 and the others gave it 0. Where much load meets
-# little probability, the sum falls below 1. If f is even, or P, the loss is exactly 1, whatever the other one is. So 1 means neither “balanced” nor “as good as it gets”.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "load_balance_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `load_balance_loss`
@@ -214,7 +225,10 @@ recheck("load_balance_loss", load_balance_loss)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Predict:** the same head start of 3, now with your loss. Which of the weights 0.001, 0.01 and 1 undo it? Which has the smallest error? The last lines ask for α = 1 and α = 0 where nothing was planted.
+# The same head start of 3, now with your loss. The last lines ask for α = 1 and α = 0 where nothing was planted.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-which-alpha", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("which_alpha")
 
 
 # %% nbgrader={"grade": false, "grade_id": "loss-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -235,16 +249,18 @@ except NotImplementedError:
     print("This cell lights up when diagnose_load and load_balance_loss are written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** α = 0.001 is too weak against this head start, 0.01 and 1 spread the load over all eight experts. But an even load is not the aim: a small error is. With α = 1 the error is larger than with
-# 0.01, in every seed. Where nothing was planted, α = 1 has 1.4 to 2.8 times the error of no loss at all: its load is even, and the router has followed the loss instead of the task. Section 6 looks at how.
+# Section 6 looks at how a loss that is too strong makes the router follow it.
 #
 # ## 3 · Logits that grow
 #
 # Add 100 to all logits of a token: softmax does not notice, and no gradient of the task's loss pushes such a shift or holds it. Multiply them by 16, and the probabilities change completely: size is what softmax sees best.
 # A router that is sure of its choice has large logits, and nothing in the task's loss keeps them from growing further. What is wrong with large logits?
 #
-# **Predict:** the logits are stored in bfloat16, which keeps 8 significant bits. Near 1 its numbers are 1/128 apart, near 128 a whole 1. Logits of size 1, 4, 16 and 64 are rounded to it. For how many of 1000 tokens
-# does the rounding change the choice? And what does it do to the probabilities?
+# The logits are stored in bfloat16. Logits of size 1, 4, 16 and 64 are rounded to it: how many tokens change their expert, and what happens to the
+# probabilities?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-rounded-choice", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("rounded_choice")
 
 # %% nbgrader={"grade": false, "grade_id": "drift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for size in (1, 4, 16, 64):
@@ -260,9 +276,8 @@ for size in (1, 4, 16, 64):
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "z-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The choice hardly suffers, and not more for large logits than for small ones: all of them are rounded in proportion. But an error of δ in a logit is a factor of e^δ in exp(z), so the probabilities, and with them the
-# gates, get worse as the logits grow. Two things help: the router computes in float32, as most code bases do, whatever the model's dtype is; and a second small loss holds the size. The **z-loss** of ST-MoE (Zoph et al. 2022)
-# takes, for each token, the logarithm of what softmax divides by:
+# Two things help against rounded probabilities: the router computes in float32, as most code bases do, whatever the model's dtype is; and a second
+# small loss holds the size. The **z-loss** of ST-MoE (Zoph et al. 2022) takes, for each token, the logarithm of what softmax divides by:
 #
 # $$L_z = \frac1T \sum_{t=1}^{T} \Bigl(\ln \sum_{e=1}^{E} e^{z_{te}}\Bigr)^2$$
 #
@@ -297,7 +312,10 @@ recheck("z_loss", z_loss)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "z-see-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Predict:** which of the two columns changes when all logits are shifted? And when they are multiplied? At which of the five shifts is the z-loss smallest?
+# The cell shifts all logits, and multiplies them. At which of the five shifts is the z-loss smallest?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-shifted-logits", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("shifted_logits")
 
 # %% nbgrader={"grade": false, "grade_id": "z-see", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 logits = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
@@ -317,9 +335,6 @@ except NotImplementedError:
     print("This cell lights up when z_loss is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Softmax does not notice a shift, the z-loss does; a factor changes both. Of the five shifts −2 is the best. The best of all is minus the mean logsumexp, −2.40 for these random logits; if all logits
-# were equal, it would be −ln 8 ≈ −2.08.
-#
 # ## 4 · Capacity
 #
 # On real hardware each expert gets a buffer of fixed size: its **capacity**, usually a factor times the even share,
@@ -327,9 +342,10 @@ except NotImplementedError:
 # $$C = \lceil \text{factor} \cdot k\,T / E \rceil$$
 #
 # The Switch Transformer uses factors of 1 to 1.25. What if more tokens want an expert than it has places? They are **dropped**: for them this expert adds nothing. The order of service decides who: first choices of all tokens in
-# the order of the tokens, then second choices of all tokens.
-#
-# **Predict:** at factor 1, are any slots dropped if the router is even? If it is not? Whom does it hit with k = 2, first or second choices?
+# the order of the tokens, then second choices of all tokens. Drag the thick line in the figure.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-who-is-dropped", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("who_is_dropped")
 
 # %% nbgrader={"grade": false, "grade_id": "capacity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -338,10 +354,6 @@ controls.show(
     k=controls.choice("k", [1, 2], 2),
     even=controls.toggle("an even router"),
 )
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-intro", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Factor 1 has exactly as many places as slots, up to rounding. An even router fills them all. With the uneven one some wait at a full expert while places at others stay empty. Second choices are hit first, since all first
-# choices were served before them; and late tokens before early ones: with k = 1 and factor 0.5 none of the last four finds a place, for no other reason than their place in the sentence.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `drop_mask`
@@ -380,7 +392,10 @@ recheck("drop_mask", drop_mask)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# What becomes of a token without any expert? **Predict** the last column of the cell: six tokens, two experts with three places each, k = 1.
+# What becomes of a token without any expert? Six tokens, two experts with three places each, k = 1.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-token-without-expert", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("token_without_expert")
 
 # %% nbgrader={"grade": false, "grade_id": "residual", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
@@ -396,8 +411,6 @@ except NotImplementedError:
     print("This cell lights up when drop_mask is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The residual connection carries it past the layer, unchanged. Nothing breaks; the token has only missed a layer.
-#
 # How much does a factor buy? The cell takes 512 tokens, eight experts and k = 1: a router that chooses at random, all experts alike, and one that likes expert 0.
 
 # %% nbgrader={"grade": false, "grade_id": "dropped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -416,7 +429,8 @@ except NotImplementedError:
     print("This cell lights up when drop_mask is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Even a fair router drops some tokens at factor 1, by chance; with 1.25, none here. Against a router with a favourite, a factor of 2 is not enough, and takes twice the places. Balance comes first, capacity second.
+# Even a fair router drops some tokens at factor 1, by chance; with 1.25, none here. Against a router with a favourite, a factor of 2 is not enough,
+# and takes twice the places. Balance comes first, capacity second.
 #
 # Newer systems do without: MegaBlocks (Gale et al. 2022) and the grouped products of notebook 08 take any number of tokens for each expert. They are called **dropless**. Balance still matters there: the fullest expert
 # is the one all others wait for.
@@ -426,7 +440,10 @@ except NotImplementedError:
 # The balance loss pulls at the router with the same gradient that should teach it the task. Wang et al. 2024 do without. Each expert gets a **bias** b for the **choice** alone. Their **scores** are sigmoids of the logits, each expert's for itself: the k largest of score + b are chosen, but
 # the weights come from the scores without b. No gradient reaches b. After each step it is moved by hand: down for experts with too many tokens, up for those with too few.
 #
-# **Predict:** expert 4 is third. How much bias does it take to get in? What happens to the weight of expert 0 then? Tick the box to see what goes wrong if the bias enters the weights, too.
+# Tick the box to see what goes wrong if the bias enters the weights, too.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-partner-changes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("partner_changes")
 
 # %% nbgrader={"grade": false, "grade_id": "selection", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -434,9 +451,6 @@ controls.show(
     bias=controls.slider("bias of expert 4", -0.3, 0.3, 0.05, 0.0),
     weighted=controls.toggle("bias in the weights (wrong)"),
 )
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-intro", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** A bias of 0.1 brings expert 4 in. Expert 0 then has a weaker partner, and its weight rises from 0.54 to 0.62. The bias decides **who** works, not how much their word counts: among the same two experts a larger bias changes nothing. In the weights it would change the output of every token that this expert is chosen for, at every update.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `bias_update`
@@ -474,7 +488,10 @@ recheck("bias_update", bias_update)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bias-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Predict:** head start 3 again, no loss, only your update, and sigmoid scores. What do a small and a large u do in 300 steps? The last line takes softmax scores instead.
+# Head start 3 again, no loss, only your update. The last line takes softmax scores instead of sigmoids.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-which-step", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("which_step")
 
 # %% nbgrader={"grade": false, "grade_id": "bias-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 try:
@@ -484,17 +501,16 @@ except NotImplementedError:
     print("This cell lights up when diagnose_load and bias_update are written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "cures-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The steps have one size. With u = 0.001 the bias can move by 0.3 at most in 300 steps: too little here, and when the steps end, tokens are still changing experts. u = 0.01 is enough. With 0.1 each update
-# overshoots, and tokens are thrown to and fro: the load is a little less even, and the error is about that of the collapse, or larger.
-#
-# The last line is as even as the second, and its error is larger. Softmax scores share a sum of 1: the planted preference stays in the router, and experts that are chosen only thanks to their bias keep small scores. They are **chosen, but whisper**:
-# the mean weight of the chosen expert is 0.21 to 0.25, against 0.69 to 0.75 with sigmoids, where each expert's score is its own.
+# The last line of the cell is as even as the second, and its error is larger. Softmax scores share a sum of 1: the planted preference stays in the
+# router, and experts that are chosen only thanks to their bias keep small scores. They are **chosen, but whisper**: the mean weight of the chosen
+# expert is 0.21 to 0.25, against 0.69 to 0.75 with sigmoids, where each expert's score is its own.
 #
 # ## 6 · All cures at once
 #
 # Here are all stored runs: the head start, and one cure or none.
-#
-# **Predict:** which settings look perfect in the coloured area but bad in the error dots?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-perfect-and-bad", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("perfect_and_bad")
 
 # %% nbgrader={"grade": false, "grade_id": "cures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -519,7 +535,10 @@ for head_start in (3, 0):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "tables-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # `gate` is the mean weight of the chosen expert. `information` is the mutual information between a token's cluster and its expert, as a share of the largest possible: 1 if the expert tells the cluster for certain, 0 if it tells nothing. What does that look like? Here are
-# the tables of the first seed, without a head start: which share of each cluster's tokens goes to which expert. **Predict:** which of the two looks like a permutation?
+# the tables of the first seed, without a head start: which share of each cluster's tokens goes to which expert.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-permutation", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("permutation")
 
 # %% nbgrader={"grade": false, "grade_id": "clusters", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 weak, strong = (stored["runs"][toy.name(cure, 0)]["table"] for cure in ("loss, α = 0.01", "loss, α = 1"))
@@ -530,13 +549,11 @@ for cluster, rows in enumerate(zip(weak, strong, strict=True)):
     print(f"cluster {cluster}   {one}     {other}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** All four cures of the table repair the planted collapse. At a head start of 3 the loss at α = 0.01 (errors of 0.0030 to 0.0067) and the bias at u = 0.01 (0.0045 to 0.0060) are level: their ranges overlap. With softmax scores
-# the bias stays behind (0.0067 to 0.0112). And:
+# All four cures of the table repair the planted collapse. At a head start of 3 the loss at α = 0.01 (errors of 0.0030 to 0.0067) and the bias at u =
+# 0.01 (0.0045 to 0.0060) are level: their ranges overlap. With softmax scores the bias stays behind (0.0067 to 0.0112). And:
 #
 # - Where nothing was planted, experts that share unevenly (2.7 to 4.6 in effect) have errors of 0.0043 to 0.0094, and evenly loaded ones, by the loss at α = 0.01 or the bias at u = 0.01 with sigmoid scores, of 0.0030 to 0.0068: the ranges overlap.
-# - α = 1 with an even load is as wrong there (0.0112 to 0.0139) as the collapse itself (0.0116 to 0.0127). **Even is not the same as good.** With α = 0.01 the router discovers the clusters: the expert tells 0.82 to 1.00
-#   of what it can tell, and in the first seed the table is a permutation. With α = 1 it tells 0.41 to 0.47: each cluster goes to several experts, and each expert has to serve several clusters. Their gates fall to
-#   0.16 or 0.17; a router that knows nothing would give 1/8.
+# - With α = 1 the gates fall to 0.16 or 0.17, where nothing was planted; a router that knows nothing would give 1/8.
 # - α = 1 does better *with* the planted preference (0.0076 to 0.0104) than without: the expert then tells 0.64 to 0.72. Why, we have not measured.
 #
 # ## 7 · An expert for everyone
@@ -599,7 +616,10 @@ recheck("SharedExpertMoE", SharedExpertMoE)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fine-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The same paper cuts experts finer: m times as many, each 1/m as wide, m times as many chosen. **Predict** what changes in the cell: the parameters of all experts, those that a token uses, the number of ways to choose?
+# The same paper cuts experts finer: m times as many, each 1/m as wide, m times as many chosen.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-finer-experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("finer_experts")
 
 # %% nbgrader={"grade": false, "grade_id": "fine", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 d_model, width, E, k = 2048, 5632, 16, 2
@@ -611,8 +631,9 @@ for m in (1, 2, 4):
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fine-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Parameters and work stay the same, the ways to combine experts explode. DeepSeekMoE-16B has 64 routed experts of width 1408 for d_model = 2048, chooses 6, and has 2 shared ones. DeepSeek-V3 has 256 routed experts, chooses 8, and has 1 shared.
-# Others do without a shared expert: OLMoE (64 experts, 8 chosen) and Qwen3-MoE (128, 8 chosen). Whether it helps can't be seen at the size of a notebook, so we promise nothing.
+# DeepSeekMoE-16B has 64 routed experts of width 1408 for d_model = 2048, chooses 6, and has 2 shared ones. DeepSeek-V3 has 256 routed experts,
+# chooses 8, and has 1 shared. Others do without a shared expert: OLMoE (64 experts, 8 chosen) and Qwen3-MoE (128, 8 chosen). Whether it helps can't
+# be seen at the size of a notebook, so we promise nothing.
 #
 # ## 8 · Spot the error
 #

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -72,8 +73,20 @@ def test_kinks_ends_as_the_interpolation() -> None:
             assert numbers(drawn.sentence)[-2] == pytest.approx(float(net[-1]))
         if units == 4:
             assert float((net - x * x).max()) == pytest.approx(1 / 16)
-        circles = list(ET.fromstring(drawn.svg).iter(f"{SVG}circle"))
-        assert len(circles) == units
+        circles = [one for one in ET.fromstring(drawn.svg).iter(f"{SVG}circle") if one.attrib["fill"] != "transparent"]
+        assert len(circles) == (min(units + 1, 4) if units else 0), (
+            "where the pieces begin, and where the last one ends"
+        )
+
+
+def test_kinks_elsewhere_are_worse_by_what_is_said() -> None:
+    x = np.linspace(-1, 1, 2001)
+    for starts in ((-0.5, 0.0, 0.5), (-0.7, 0.1, 0.5), (-0.3, -0.2, 0.7)):
+        nodes = np.array([-1, *starts, 1])
+        worst = float((np.interp(x, nodes, nodes**2) - x * x).max())
+        drawn = figures.kinks(4, *starts)
+        assert f"up to {round(worst, 4):g} too high" in drawn.sentence
+        assert ("no other starts do better" in drawn.sentence) == (starts == (-0.5, 0.0, 0.5))
 
 
 @pytest.mark.parametrize("ends", [ends for _, ends in figures.INTERVALS])

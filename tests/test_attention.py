@@ -67,7 +67,7 @@ def test_no_line_solves_xor_and_some_line_solves_and() -> None:
     best = {"XOR": 0, "AND": 0}
     for target in best:
         for angle in range(0, 360, 15):
-            for step in range(-20, 31):
+            for step in range(-20, 21):
                 drawn = attention.line(angle, step / 20, target)
                 best[target] = max(best[target], int(re.findall(r"gets (\d) of 4", drawn.title)[0]))
     assert best == {"XOR": 3, "AND": 4}

@@ -64,7 +64,8 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(start:
     old["cells"].insert(at + 1, own("print('my own trial')"))
     old["cells"].insert(at + 2, own("print('and another')"))
     write(tmp_path / "old", old)
-    (tmp_path / "old" / ".progress.json").write_text("{}", encoding="utf-8")
+    for kept in (".progress.json", ".predictions.json"):
+        (tmp_path / "old" / kept).write_text("{}", encoding="utf-8")
     new = blank()
     new["cells"][0]["source"] = "# A new title"
     write(start.COURSE, new)
@@ -73,7 +74,8 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(start:
     at = place(found, "hello_shape")
     assert texts(found)[at : at + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
     assert texts(found)[0] == "# A new title", "what is new stays new"
-    assert found["cells"][at + 1]["outputs"] == [] and (start.COURSE / ".progress.json").is_file()
+    assert found["cells"][at + 1]["outputs"] == []
+    assert (start.COURSE / ".progress.json").is_file() and (start.COURSE / ".predictions.json").is_file()
     assert read(tmp_path / "old") == old, "the old folder is left alone"
     assert json.loads((start.COURSE / NAME / f"{NAME}.before.ipynb").read_text(encoding="utf-8")) == new
 

@@ -31,7 +31,9 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
     """Opens a notebook as a student gets it and runs it from top to bottom; each one once."""
     home = tmp_path_factory.mktemp("home")
     course = home / "course"
-    leave = shutil.ignore_patterns(".venv", "__pycache__", "*.egg-info", ".progress.json*", ".ipynb_checkpoints")
+    leave = shutil.ignore_patterns(
+        ".venv", "__pycache__", "*.egg-info", ".progress.json*", ".predictions.json*", ".ipynb_checkpoints"
+    )
     shutil.copytree(ROOT / "course", course, ignore=leave)
     opened: dict[str, Lab] = {}
     with server(course, home) as address, browser() as chromium:
@@ -75,42 +77,54 @@ def test_the_untouched_notebook_runs_from_top_to_bottom(jupyter: Callable[[str],
     assert "not attempted" in lab.cell(f"check-{first}").locator(".jp-Cell-outputArea").inner_text()
 
 
-@pytest.mark.parametrize(("name", "grade_id"), figures())
-def test_each_control_changes_the_picture_and_the_sentence(
-    jupyter: Callable[[str], Lab], name: str, grade_id: str
-) -> None:
-    lab = jupyter(name)
+def solve_what_it_shows(lab: Lab, grade_id: str) -> Locator:
+    """The cell of a figure; where it shows what the student's code does, that is written first, as the figure asks."""
     cell = lab.cell(grade_id)
-    cell.locator(".widget-html-content").first.wait_for(timeout=PATIENCE)
-    waiting = re.search(
-        r"lights up when .*: solve (\w+) first", cell.locator(".widget-html-content").first.inner_text()
-    )
-    if waiting:  # it shows what the student's code does: write it, as the figure asks
+    cell.locator(".ffn-picture figure").first.wait_for(timeout=PATIENCE)
+    waiting = re.search(r"lights up when .*: solve (\w+) first", cell.locator(".ffn-picture").first.inner_text())
+    if waiting:
         lab.write(waiting[1], solution_answer(waiting[1]).source)
         lab.run(waiting[1])
         lab.run(grade_id)
         cell = lab.cell(grade_id)
     cell.locator(".jp-OutputArea-output svg, .jp-OutputArea-output img").first.wait_for(timeout=PATIENCE)
+    return cell
+
+
+@pytest.mark.parametrize(("name", "grade_id"), figures())
+def test_each_control_changes_the_picture_and_the_sentence(
+    jupyter: Callable[[str], Lab], name: str, grade_id: str
+) -> None:
+    lab = jupyter(name)
+    cell = solve_what_it_shows(lab, grade_id)
     lab.picture(f"{name}_{grade_id}")
     moved = 0
-    for control in cell.locator(".widget-slider, .widget-hslider").all():
+    for control in cell.locator(".ffn-controls input[type=range]").all():
         moved += _moves(lab, cell, control, "slider")
-    for control in cell.locator("select").all():
+    for control in cell.locator(".ffn-controls select").all():
         moved += _moves(lab, cell, control, "select")
-    for control in cell.locator("input[type=checkbox], .widget-toggle-button").all():
+    for control in cell.locator(".ffn-controls input[type=checkbox]").all():
         moved += _moves(lab, cell, control, "toggle")
-    assert moved, f"{grade_id} has no control that could be moved"
+    for kind in ("sets", "drags"):
+        if cell.locator(f".ffn-picture [data-{kind}]").count():
+            moved += _moves(lab, cell, cell.locator(f".ffn-picture [data-{kind}]"), kind)
+    assert moved, f"{grade_id} has nothing that could be moved"
     lab.picture(f"{name}_{grade_id}_moved")
 
 
 def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
+    """Moves a control, or a mark of the picture, with the keyboard."""
     before = _shown(cell)
-    if kind == "slider":
-        control.locator(".noUi-handle").first.focus()
-        lab.page.keyboard.press("ArrowRight")
-        lab.page.wait_for_timeout(400)
-        if _shown(cell) == before:  # it stood at its right end
-            lab.page.keyboard.press("ArrowLeft")
+    if kind in ("slider", "drags"):
+        for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):  # it may stand at an end
+            control.first.focus()
+            lab.page.keyboard.press(key)
+            lab.page.wait_for_timeout(400)
+            if _shown(cell) != before:
+                break
+    elif kind == "sets":
+        control.and_(lab.page.locator("[aria-pressed=false]")).first.focus()
+        lab.page.keyboard.press("Enter")
     elif kind == "select":
         count = control.locator("option").count()
         chosen = control.evaluate("s => s.selectedIndex")
@@ -129,9 +143,9 @@ def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
 
 def _shown(cell: Locator) -> tuple[str, str]:
     """A figure's picture and its sentence, as the page holds them."""
-    html = cell.locator(".widget-html-content").first
+    html = cell.locator(".ffn-picture").first
     picture = html.locator("svg, img").first.evaluate("e => e.outerHTML")
-    return picture, html.inner_text()
+    return picture, html.locator("figcaption").inner_text()
 
 
 def test_a_wrong_answer_is_named_and_a_right_one_is_earned(lab: Lab) -> None:
@@ -150,6 +164,61 @@ def test_a_wrong_answer_is_named_and_a_right_one_is_earned(lab: Lab) -> None:
     lab.picture("earned")
     progress = json.loads((lab.folder / ".progress.json").read_text(encoding="utf-8"))
     assert progress["ffn_forward"] == {"outcome": "earned", "points": 4.0}
+
+
+def test_a_prediction_is_clicked_and_then_explained(lab: Lab) -> None:
+    cell = lab.cell("predict-nothing-in")
+    guess = cell.locator(".ffnlab-guess")
+    guess.wait_for(timeout=PATIENCE)
+    assert "faintly inviting" not in cell.inner_text(), "the answer stood in sight before the guess"
+    guess.get_by_role("button", name="0 and 0").click()
+    guess.get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
+    assert "faintly inviting" in cell.inner_text()
+    assert guess.get_by_role("button").first.is_disabled()
+    lab.picture("prediction_clicked")
+    assert _kept(lab, "nothing_in") == {"guess": "0 and 0", "right": False}
+    lab.run("predict-nothing-in")
+    lab.cell("predict-nothing-in").get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
+
+
+def test_a_prediction_is_made_with_the_keyboard_alone(lab: Lab) -> None:
+    cell = lab.cell("predict-relu-zeros")
+    guess = cell.locator(".ffnlab-guess")
+    guess.wait_for(timeout=PATIENCE)
+    guess.get_by_role("button").first.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp"):  # in JupyterLab these would go to other cells
+        lab.page.keyboard.press(key)
+    assert lab.page.evaluate("document.activeElement.textContent") == "50 %"
+    lab.page.keyboard.press("Enter")
+    guess.get_by_text("You said “50 %”, and so it is.").wait_for(timeout=PATIENCE)
+    assert _kept(lab, "relu_zeros") == {"guess": "50 %", "right": True}
+
+
+@pytest.mark.parametrize("name", ["00_start_here"])
+def test_a_number_is_predicted_with_a_slider_and_the_arrow_keys(jupyter: Callable[[str], Lab], name: str) -> None:
+    lab = jupyter(name)
+    guess = lab.cell("predict-gpt3-ffn-share").locator(".ffnlab-guess")
+    guess.wait_for(timeout=PATIENCE)
+    slider = guess.get_by_role("slider")
+    slider.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp"):
+        lab.page.keyboard.press(key)
+    assert slider.input_value() == "52" and guess.locator("output").inner_text() == "52 %"
+    lab.page.keyboard.press("Tab")
+    lab.page.keyboard.press("Enter")
+    guess.get_by_text("You said 52 %; it is 66 %.").wait_for(timeout=PATIENCE)
+    lab.picture("prediction_slider")
+    assert _kept(lab, "gpt3_ffn_share") == {"guess": 52, "right": False}
+
+
+def _kept(lab: Lab, name: str) -> object:
+    """What is kept of a guess, once the kernel has written it."""
+    file = lab.folder / ".predictions.json"
+    for _ in range(100):
+        if file.is_file() and name in (kept := json.loads(file.read_text(encoding="utf-8"))):
+            return kept[name]
+        lab.page.wait_for_timeout(100)
+    raise AssertionError(f"the guess of {name} was not kept")
 
 
 def test_nbgraders_validate_button_answers(lab: Lab) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, needs_bubblewrap
@@ -123,6 +124,23 @@ def test_many_answers_are_one_json_line_each_with_the_files_name(tmp_path: Path)
         ("hello_shape/b.py", "not attempted", None),
         ("quiz_rank/c.py", "not earned", "option_A"),
     ]
+
+
+@needs_bubblewrap
+def test_answers_are_graded_on_the_draws_of_any_secret_with_what_was_seen_in_each_aspect(tmp_path: Path) -> None:
+    (tmp_path / "ffn_forward").mkdir()
+    (tmp_path / "ffn_forward" / "a.py").write_text(
+        "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 - 3 * b2", encoding="utf-8"
+    )
+    told: list[dict[str, Any]] = []
+    for secret in (("--secret", "one"), ("--secret", "one"), ("--secret", "another"), ()):
+        status, said, _ = autograder("answers", str(tmp_path), "--json", *secret)
+        assert status == 0
+        told.append(json.loads(said))
+    assert told[0] == told[1] and told[0]["where"]
+    assert len({one["aspects"][0]["seen"] for one in told[1:]}) == 3, "each secret has inputs of its own"
+    assert [aspect["name"] for aspect in told[0]["aspects"]] == ["values", "gradients", "any leading shape"]
+    assert all(aspect["seen"] and aspect["points"] < aspect["max_points"] for aspect in told[0]["aspects"])
 
 
 @needs_bubblewrap

@@ -16,7 +16,7 @@ from autograder import keys
 from autograder.house import source
 from autograder.marking import draws, judge
 from ffnlab import exercises, style
-from ffnlab.figures import feed_forward, shared, start_here
+from ffnlab.figures import anatomy, feed_forward, shared, start_here
 from ffnlab.picture import Picture
 from ffnlab.verdict import Verdict
 
@@ -197,7 +197,7 @@ def test_expand_contract_shows_every_number_once() -> None:
 
 def test_without_an_activation_the_line_is_straight_and_says_so() -> None:
     drawn = feed_forward.bend(0)
-    curve = next(e for e in ET.fromstring(drawn.svg).iter(f"{SVG}path") if e.attrib["stroke"] == style.POSITIVE)
+    curve = next(e for e in ET.fromstring(drawn.svg).iter(f"{SVG}path") if e.attrib.get("stroke") == style.CHOSEN)
     points = [tuple(map(float, pair.split(","))) for pair in curve.attrib["d"][1:].split()]
     (x0, y0), (x1, y1) = points[0], points[-1]
     assert all(abs(y - (y0 + (y1 - y0) * (x - x0) / (x1 - x0))) < 0.02 for x, y in points)
@@ -226,7 +226,8 @@ def judged(exercise: str, answer: object) -> Verdict:
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:
-    assert "the second of your three numbers: " in judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).seen
+    seen = judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).seen
+    assert seen.startswith("x, the second of your three numbers, and all 3 others: 99 is not right")
 
 
 def test_a_text_with_every_number_is_no_extra_repr() -> None:
@@ -262,19 +263,21 @@ def test_no_bar_of_an_embedding_leaves_the_axis() -> None:
     assert float(start_here.batch().abs().max()) <= start_here.REACH
 
 
-def test_the_map_names_eleven_notebooks_and_their_minutes() -> None:
-    words = texts(start_here.course_map(2))
-    assert all(title in words and f"{number:02d}" in words for number, (title, _) in enumerate(start_here.STEPS))
-    minutes, more = sum(m for _, m in start_here.STEPS), sum(start_here.LATER)
-    assert numbers(start_here.course_map(2).sentence)[2:] == [minutes, more, 2, 75]
-    assert numbers(start_here.course_map(2).title) == [round((minutes + more) / 60)]
+def test_the_map_names_every_notebook_and_lights_one() -> None:
+    words = texts(anatomy.block("02"))
+    assert all(title.partition(":")[0] in words for title, _ in start_here.STEPS)
+    assert all(str(minutes) in words for _, minutes in start_here.STEPS)
+    assert numbers(anatomy.block().sentence)[-2:] == [sum(m for _, m in start_here.STEPS), sum(start_here.LATER)]
+    assert len({anatomy.block(part).svg for part in ("", *anatomy.PARTS)}) == 11
 
 
 def test_the_map_counts_the_minutes_that_the_notebooks_announce_for_later() -> None:
     announced = []
     for name in exercises.NOTEBOOKS:
         time = re.search(
-            r"^# \| \*\*Time\*\* \| \d+ minutes(?:, and (\d+) more)?", source(name).read_text("utf-8"), re.M
+            r"^# \| \*\*Time\*\* \| \d+ minutes(?:.*? and (\d+) more for the quiz)?",
+            source(name).read_text("utf-8"),
+            re.M,
         )
         assert time
         announced.append(int(time[1] or 0))
@@ -290,3 +293,36 @@ def test_only_large_tokens_reach_the_place_where_relu6_is_cut_off(seed: int) -> 
     usual, far = (drawn[name] @ drawn["W1"] + drawn["b1"] for name in ("x", "far"))
     assert float(usual.abs().max()) < 5.6 and float(far.max()) > 20
     assert 0 < float(drawn["x"][0, 0, 0, 0].abs()) < 1e-3 and not drawn["x"][0, -1, -1].any()
+
+
+# ffn_backward
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_the_way_back_is_what_autograd_finds_and_what_small_steps_measure(case: int) -> None:
+    """The truth walks every path; here it meets two who know nothing of paths. Small steps are kept away from the kinks."""
+    names = ("x", "W1", "b1", "W2", "b2")
+    key = keys.find("ffn_backward")
+    drawn = key.exercise.inputs(1000 + case, case)
+    found = key.the_truth.answer(*(drawn[name] for name in (*names, "dy")))
+
+    def loss(**given: torch.Tensor) -> torch.Tensor:
+        hidden = torch.relu(given["x"] @ given["W1"] + given["b1"])
+        total: torch.Tensor = ((hidden @ given["W2"] + given["b2"]) * drawn["dy"]).sum()
+        return total
+
+    leaves = {name: drawn[name].clone().requires_grad_() for name in names}
+    slopes = torch.autograd.grad(loss(**leaves), list(leaves.values()))
+    for name, slope in zip(names, slopes, strict=True):
+        assert torch.allclose(found[f"d{name}"], slope, atol=1e-12), name
+
+    drawn["x"][drawn["x"] == 0] = 0.01  # the token at a kink moves off it
+    found = key.the_truth.answer(*(drawn[name] for name in (*names, "dy")))
+    for name in names:
+        for place in ((0,) * drawn[name].ndim, (-1,) * drawn[name].ndim):
+            ends = []
+            for step in (1e-7, -1e-7):
+                moved = drawn[name].clone()
+                moved[place] += step
+                ends.append(float(loss(**{each: drawn[each] for each in names} | {name: moved})))
+            assert (ends[0] - ends[1]) / 2e-7 == pytest.approx(float(found[f"d{name}"][place]), abs=1e-5), name

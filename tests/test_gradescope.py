@@ -229,7 +229,8 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
         "project/class/settings.json", "project/class/markings.safetensors",
     }  # fmt: skip
     course = {name for name in content if name.startswith("project/course/")}
-    assert {Path(name).suffix for name in course} == {".py", ".json", ".ipynb"}, "no shipped answer"
+    assert {Path(name).suffix for name in course} == {".py", ".json", ".ipynb", ".js", ".css", ".safetensors"}
+    assert not [name for name in course if "/answers/" in name and not name.endswith(".py")], "no shipped answer"
     notebooks = {name: data for name, data in content.items() if name.endswith(".ipynb")}
     assert notebooks == {
         f"project/course/{name}/{name}.ipynb": release(name).read_bytes() for name in exercises.NOTEBOOKS
@@ -277,7 +278,7 @@ def test_a_class_says_what_counts() -> None:
     policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["NormFFN"]')
     settings = zips.settings_of(OTHER, policy, {})
     assert settings.practice == ["quiz_rank", "quiz_bias", "quiz_dropout"]
-    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 20.0)
+    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 25.0)
     assert zips.settings_of(OTHER, Policy(), {}).by_hand == {"M2": 3.0}
 
 
@@ -362,7 +363,8 @@ def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container
     allowed = (source / "project/autograder/jail", source / "project/course/ffnlab")
     rest = {path for path in open_to_all if not any(folder in path.parents for folder in allowed)}
     assert {path.name for path in rest} - {"submission_metadata.json", "results.json"} == {"setup.sh", "run_autograder"}
-    assert not [path for path in open_to_all if path.suffix in (".safetensors", ".zip")]
+    model = source / "project/course/ffnlab/experiments/world.safetensors"  # which the notebooks look into
+    assert not [path for path in open_to_all - {model} if path.suffix in (".safetensors", ".zip")]
 
 
 # What Gradescope reads
@@ -565,7 +567,7 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
     assert {told["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
     assert tests["ffn_forward"]["output"].startswith("<div") and tests["ffn_forward"]["output_format"] == "html"
     lines = told["output"].splitlines()
-    assert lines[0] == f"{OTHER}: 0 of 20 points."
+    assert lines[0] == f"{OTHER}: 0 of 25 points."
     assert "Extra credit, on top of the maximum: NormFFN." in lines
     assert "Not in this score, as your instructor reads it: M2." in lines
 

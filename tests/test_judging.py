@@ -23,8 +23,9 @@ from autograder.jail import wire
 from autograder.jail.limits import MIB, Limits
 from autograder.marking import draws, judge
 from ffnlab import comparing, exercises, plain
-from ffnlab.comparing import allowed, marking_of, normalised
+from ffnlab.comparing import allowed, marking_of
 from ffnlab.comparing import judge as compare
+from ffnlab.differences import normalised
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure, Malformed, Opaque, Size
 from ffnlab.verdict import Outcome, Verdict

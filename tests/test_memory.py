@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from itertools import pairwise
 
 import pytest
@@ -88,7 +89,11 @@ def test_one_neuron_is_spoken_of_as_one() -> None:
 @pytest.mark.parametrize("count", [0, 1, 4, figures.NEURONS])
 def test_the_growing_sum_says_what_the_loops_say(count: int) -> None:
     scores = scores_by_loops(64, set(strongest(64)[count:]))
-    assert f"“{figures.LIKES[scores.index(max(scores))]}”" in figures.growing(64, count).title
+    drawn, right = figures.growing(64, count), int(fact_stores.store()[0].y[64])
+    assert f"“{figures.LIKES[scores.index(max(scores))]}”" in drawn.title
+    lead = scores[right] - max(score for answer, score in enumerate(scores) if answer != right)
+    (handle,) = [one.attrib["aria-valuetext"] for one in ET.fromstring(drawn.svg).iter() if "data-drags" in one.attrib]
+    assert numbers(handle) == [count, pytest.approx(lead, abs=0.006)]
 
 
 @pytest.mark.parametrize("j", [0, 127])

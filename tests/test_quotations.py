@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from ffnlab import exercises
+from ffnlab import exercises, predictions
 
 DATA = Path(__file__).parent / "data" / "quotations"
 NOTEBOOKS = list(exercises.NOTEBOOKS)
@@ -28,10 +28,11 @@ def plain(text: str) -> str:
 
 
 def prose(notebook: str) -> str:
-    """The text cells of a notebook."""
+    """The text cells of a notebook, and what its predictions say."""
     cells = (ROOT / "solutions" / f"{notebook}.py").read_text(encoding="utf-8").split("\n# %%")
     texts = [cell.partition("\n")[2] for cell in cells if cell.startswith(" [markdown]")]
-    return plain("\n".join(re.sub(r"(?m)^# ?", "", text) for text in texts))
+    asked = [f"{one.question}\n{one.explanation}" for one in predictions.of_notebook(notebook).values()]
+    return plain("\n".join([re.sub(r"(?m)^# ?", "", text) for text in texts] + asked))
 
 
 def quotations(notebook: str) -> list[dict[str, Any]]:

@@ -23,7 +23,8 @@ from nbgrader.utils import get_partial_grade
 from ffnlab import check, hint, panel, plain, progress, quiz
 from ffnlab.checks import NotEarned
 from ffnlab.cleaning import clean
-from ffnlab.comparing import difference, judge, marking_of, normalised
+from ffnlab.comparing import judge, marking_of
+from ffnlab.differences import difference, normalised
 from ffnlab.exercise import Exercise, NotAsAsked, described, raised, send_back
 from ffnlab.plain import Failure, Malformed, Opaque
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -110,6 +111,46 @@ def luck(
 
 
 @app.command()
+def mutants(
+    exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
+    every: Annotated[int, typer.Option(min=1, help="Only each so many-th mutant.")] = 1,
+    unnamed: Annotated[
+        bool, typer.Option("--unnamed", help="List what is told to those whose mistake has no name.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+) -> None:
+    """Grade every solution with one small change in it. Exit status 1 where one earns full marks and keys/survivors.json has no reason for it."""
+    with importing():
+        from autograder.authoring import mutants as mutations
+        from ffnlab import exercises
+
+    for name in exercise or []:
+        notebook_of(name)
+    chosen = mutations.all_of(exercise or exercises.every())[::every]
+    console = console_of()
+    with bar(console) as progress:
+        task = progress.add_task("mutants", total=len(chosen), rate="")
+        found = mutations.run(chosen, lambda count: progress.advance(task, count), workers)
+    verdicts = [one.verdict for one in found if one.verdict and not one.survived]
+    if unnamed:
+        for one in found:
+            if one.verdict and not one.survived and not one.verdict.mistake:
+                console.print(
+                    Text(f"{one.mutant.exercise}: {one.mutant.change}\n    {one.verdict.message}"), soft_wrap=True
+                )
+    problems = mutations.problems(found)
+    for problem in problems:
+        console.print(Text(problem), soft_wrap=True)
+    named = sum(1 for verdict in verdicts if verdict.mistake)
+    console.print(
+        f"{len(found)} mutants: {len(verdicts)} lose marks, {named} of these are named; {sum(one.never_ended for one in found)} never end; "
+        f"{sum(one.survived for one in found)} earn full marks, {len(problems)} of them or of the listed ones are not as they must be"
+    )
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
 def sample(
     students: Annotated[int, typer.Argument(min=1, help="How many.")] = 16,
     grading: Annotated[Path | None, typer.Option(help="Where. [default: grading/sample/]")] = None,
@@ -145,6 +186,37 @@ def handout(
     typer.echo(f"{shown(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
     for name in policy.notebooks:
         typer.echo(f"  {name:<18}{policy.maximum(name):>4g} points in this class")
+
+
+@app.command()
+def site(
+    assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
+    to: Annotated[Path | None, typer.Option(help="Where. [default: dist/site/]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+) -> None:
+    """Make web pages of the course, with figures that answer without a kernel, and of the documentation: only what changed."""
+    if importlib.util.find_spec("myst_nb") is None:
+        raise UserError("the site needs Sphinx and what it brings: pip install -e '.[site]'")
+    from autograder.site import make
+
+    names = [known(name) for name in dict.fromkeys(assignment)] if assignment else assignments()
+    target, work = make.usual()
+    console = console_of()
+    with bar(console) as progress:
+        task = progress.add_task("notebooks", total=len(names), rate="")
+        built = make.build(
+            to or target, work if to is None else to.with_name(f"{to.name}.work"), names, force,
+            lambda name: progress.update(task, advance=1, rate=name), workers,
+        )  # fmt: skip
+    figures = [figure for notebook in built.notebooks for figure in notebook.figures]
+    console.print(
+        f"{shown(to or target)}: {built.pages} pages, {make.weight(built.size)}; {len(figures)} figures with "
+        f"{sum(figure.states for figure in figures):,} settings; drawn anew: {', '.join(built.drawn) or 'nothing has changed'}"
+    )
+    heaviest = max(built.wires, key=lambda name: built.wires[name])
+    console.print(f"The heaviest page, {heaviest}, sends {make.weight(built.wires[heaviest])} with all its figures.")
+    console.print(f"Look at it: python3 -m http.server --bind 127.0.0.1 --directory {shown(to or target)}")
 
 
 @app.command()

@@ -29,6 +29,7 @@ from autograder.cli.shared import (
 )
 from autograder.house import Class, UserError, alone, importing, known, root
 from autograder.jail.limits import Limits
+from ffnlab import exercises
 
 if TYPE_CHECKING:
     from autograder.desk import classroom
@@ -131,7 +132,9 @@ def grade(
             opened = pool.on_cluster(scheduler, limits, mode)
         else:
             most = 1 if student else max(1, classroom.students(school))
-            opened = pool.on_this_machine(min(workers or os.cpu_count() or 1, most), limits, mode, (school.folder,))
+            late = [module for name in names for module in exercises.LATE.get(name, ())]
+            side_by_side = min(workers or os.cpu_count() or 1, most)
+            opened = pool.on_this_machine(side_by_side, limits, mode, (school.folder,), late)
         with opened as team:
             for name in names:
                 asked = classroom.Asked(student, exercise, force or dry_run, start_anew, dry_run)
@@ -267,23 +270,38 @@ def feedback(
                 )
 
 
+Secret = Annotated[
+    str | None,
+    typer.Option(
+        help="Draw the hidden inputs of a class with this secret, any text. [default: those that the solutions are validated on]"
+    ),
+]
+
+
 @app.command()
 def answer(
     exercise: Annotated[str, typer.Argument(help="The exercise's name, e.g. ffn_forward.")],
     file: Annotated[Path, typer.Argument(help="What a student would type in the exercise's cell.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    secret: Secret = None,
 ) -> None:
     """Grade one answer to one exercise, in the jail."""
     from autograder.engine.grade import grade_answer
 
-    result = grade_answer(exercise, source_of(file))
+    result = grade_answer(exercise, source_of(file), secret=secret)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _line(result))
 
 
 @app.command()
 def answers(
     folder: Annotated[Path, typer.Argument(help="A folder of FOLDER/<exercise>/*.py.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line each, with the file's name.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON line each: the file's name, the verdict, what was seen in each aspect."
+        ),
+    ] = False,
+    secret: Secret = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
@@ -302,7 +320,7 @@ def answers(
     sources = [source_of(file) for file in files]
     with Jail() as jail, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         results = pool.map(
-            lambda pair: grade_answer(pair[0].parent.name, pair[1], jail), zip(files, sources, strict=True)
+            lambda pair: grade_answer(pair[0].parent.name, pair[1], jail, secret), zip(files, sources, strict=True)
         )
         for file, result in zip(files, results, strict=True):
             name = str(file.relative_to(folder))

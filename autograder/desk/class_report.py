@@ -346,6 +346,7 @@ class _Gathering:
             if not verdict.get("mistake"):
                 continue
             seen = self._mistakes.setdefault((name, verdict["mistake"]), _Seen(str(verdict["cause"])))
+            seen.message = min(seen.message, str(verdict["cause"]), key=len)  # some are told with a second mistake
             (seen.now if last else seen.before).add(student)
             source = sources.get(name, "")
             if source and (seen.example is None or (len(source), student) < seen.example[:2]):

@@ -45,7 +45,8 @@ def write(
     submitted: when, in UTC. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
     """
     notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
-    keep(notebook, json.dumps(graded_notebook(graded), indent=1, ensure_ascii=False))
+    # Without an indent: with one, json takes its slow encoder.
+    keep(notebook, json.dumps(graded_notebook(graded), ensure_ascii=False))
     write_page(school, student, graded, marks, grade)
     stamp = notebook.parent / handed_in.TIMESTAMP
     if submitted:

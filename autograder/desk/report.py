@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,17 +48,20 @@ def of_class(
     listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
     shown: list[Attempt] = []
     mistakes: Counter[tuple[str, str]] = Counter()
+    causes: dict[tuple[str, str], str] = {}  # the shortest of each: one student's may be told with a second one
     count = 0
     for count, attempt in enumerate(attempts, 1):
         if count <= most:
             shown.append(attempt)
         for name, verdict in attempt.verdicts.items():
             if verdict.get("mistake"):
-                mistakes[name, str(verdict["cause"])] += 1
+                which = name, str(verdict["mistake"])
+                mistakes[which] += 1
+                causes[which] = min(causes.get(which, verdict["cause"]), verdict["cause"], key=len)
     table = _points(assignment, listed, shown, marks, grades)
-    if console.measure(table, options=console.options.update(max_width=10_000)).maximum > console.width:
-        table = _points(assignment, listed, shown, marks, grades, narrow=True)
-        console.print(table)
+    if _too_wide(console, table):
+        for part in _narrow(console, assignment, listed, shown, marks, grades):
+            console.print(part)
         legend = "   ".join(f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(listed, 1))
         console.print(Text(legend), style="dim")
     else:
@@ -75,7 +79,7 @@ def of_class(
     if remarks:
         console.print(_listing("Remarks", ("student", "remark"), remarks))
     if mistakes:
-        console.print(_misunderstandings(mistakes))
+        console.print(_misunderstandings(mistakes, causes))
     waiting = sum(mark.waits for student in marks.values() for mark in student.values())
     if waiting:
         console.print(
@@ -105,25 +109,60 @@ def of_changes(
         console.print(f"{assignment}: nobody's points would change.")
 
 
+def _too_wide(console: Console, table: Table) -> bool:
+    return console.measure(table, options=console.options.update(max_width=10_000)).maximum > console.width
+
+
+def _narrow(
+    console: Console,
+    assignment: str,
+    listed: Sequence[Outline],
+    attempts: Sequence[Attempt],
+    marks: Mapping[str, Marks],
+    grades: Mapping[str, Grade],
+) -> list[Table]:
+    """The table of points for a narrow screen, in as many parts as it takes for nothing to be cut; the last has the totals."""
+    numbers = range(1, len(listed) + 1)
+    tables: list[Table] = []
+    for parts in numbers:
+        size = math.ceil(len(listed) / parts)
+        tables = [
+            _points(assignment, listed, attempts, marks, grades, numbers[start : start + size])
+            for start in range(0, len(listed), size)
+        ]
+        if not any(_too_wide(console, table) for table in tables):
+            break
+    return tables
+
+
 def _points(
     assignment: str,
     listed: Sequence[Outline],
     attempts: Sequence[Attempt],
     marks: Mapping[str, Marks],
     grades: Mapping[str, Grade],
-    narrow: bool = False,
+    only: range | None = None,
 ) -> Table:
-    """The table of points; a narrow one has the exercises' numbers as titles and no room to spare. A total is the gradebook's."""
+    """The table of points. A total is the gradebook's.
+
+    only: a narrow one of these exercises, counted from 1: their numbers are their titles, there is no room to spare, and totals come with the last.
+    """
+    narrow = only is not None
+    numbers = range(1, len(listed) + 1) if only is None else only
+    last = numbers[-1:] == range(len(listed), len(listed) + 1)
     table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.padding = (0, 0) if narrow else (0, 1)
     table.add_column("student", no_wrap=True)
-    for number, exercise in enumerate(listed, 1):
+    chosen = [listed[number - 1] for number in numbers]
+    for number, exercise in zip(numbers, chosen, strict=True):
         title = str(number) if narrow else _short(exercise.name)
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("total", justify="right", style="bold", no_wrap=True)
+    if last:
+        table.add_column("total", justify="right", style="bold", no_wrap=True)
     for attempt in attempts:
-        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in listed]
-        table.add_row(Text(attempt.student), *cells, Text(_total(attempt, marks, grades)))
+        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in chosen]
+        totals = [Text(_total(attempt, marks, grades))] if last else []
+        table.add_row(Text(attempt.student), *cells, *totals)
     return table
 
 
@@ -151,9 +190,11 @@ def _listing(title: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -
     return table
 
 
-def _misunderstandings(mistakes: Counter[tuple[str, str]], most: int = 10) -> Table:
+def _misunderstandings(
+    mistakes: Counter[tuple[str, str]], causes: Mapping[tuple[str, str], str], most: int = 10
+) -> Table:
     title = "What the class misunderstood" + (f", the {most} most frequent" if len(mistakes) > most else "")
-    rows = [(f"{times:8}", name, in_a_line(cause)) for (name, cause), times in mistakes.most_common(most)]
+    rows = [(f"{times:8}", which[0], in_a_line(causes[which])) for which, times in mistakes.most_common(most)]
     return _listing(title, ("students", "exercise", "mistake"), rows)
 
 

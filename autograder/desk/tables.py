@@ -105,9 +105,12 @@ for (assignment, exercise), share in sorted(shares.items(), key=lambda pair: pai
         (True, "## The mistakes\n\nHow many students make each in their latest attempt."),
         (
             False,
-            """mistakes = Counter((row["exercise"], row["mistake"], row["message"]) for row in rows if row["latest"] and row["mistake"])
-for (exercise, mistake, message), count in mistakes.most_common(20):
-    print(f"{count:4}  {exercise}: {message}")""",
+            """told = {}
+for row in rows:
+    if row["latest"] and row["mistake"]:
+        told.setdefault((row["exercise"], row["mistake"]), []).append(row["message"])
+for (exercise, mistake), messages in sorted(told.items(), key=lambda pair: -len(pair[1]))[:20]:
+    print(f"{len(messages):4}  {exercise}: {min(messages, key=len)}")""",
         ),
         (
             True,

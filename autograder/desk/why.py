@@ -25,7 +25,7 @@ from autograder.engine.rebuild import Cell, Kind, template
 from autograder.house import Class, UserError, assignments, release
 from autograder.marking import draws, outline
 from ffnlab.cleaning import clean, in_a_line
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.verdict import EVERYWHERE, Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader and torch take seconds to import
     from autograder.desk.gradebook import Attempt, Book, Written
@@ -346,7 +346,7 @@ def unpacked(data: str, dtype: str, *shape: int) -> Any:
 
 
 def told(verdict: Verdict) -> list[str]:
-    """A verdict in lines: how it ended, each aspect with what was seen, the known mistake, where to look."""
+    """A verdict in lines: how it ended, each aspect with what was seen, the mistake, where to look."""
     lines = [f"{verdict.outcome}, {verdict.points:g} of {verdict.max_points:g} points"]
     for aspect in verdict.aspects:
         sign = "✔" if aspect.points == aspect.max_points and not aspect.seen else "✘"
@@ -355,7 +355,11 @@ def told(verdict: Verdict) -> list[str]:
         seen = f": {in_a_line(aspect.seen, 1_000)}" if aspect.seen else ""
         lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{seen}")
     if verdict.mistake:
-        lines.append(f"  known mistake {verdict.mistake}: {in_a_line(verdict.cause, 1_000)}")
+        everywhere = verdict.mistake.removeprefix(EVERYWHERE)
+        which = (
+            f"general mistake “{everywhere}”" if everywhere != verdict.mistake else f"known mistake {verdict.mistake}"
+        )
+        lines.append(f"  {which}: {in_a_line(verdict.cause, 1_000)}")
     elif verdict.cause:
         lines.append(f"  cause: {in_a_line(verdict.cause, 1_000)}")
     elif verdict.outcome is Outcome.NOT_EARNED:
