@@ -17,7 +17,7 @@ import nbformat
 import pytest
 
 from autograder import house, keys
-from autograder.authoring import build
+from autograder.authoring import build, minutes
 from autograder.house import UserError
 from autograder.marking import depends, outline
 from ffnlab import answers, exercises
@@ -248,7 +248,35 @@ def test_generated_notebooks_say_that_they_are_generated() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_course_map_says_the_same_minutes_as_the_header(name: str) -> None:
+def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_same(name: str) -> None:
     header = "\n".join(cell.source for cell in nbformat.read(house.release(name), as_version=4).cells[:8])
-    minutes = re.search(r"\| \*\*Time\*\* \| (\d+) minutes", header)
-    assert minutes and int(minutes[1]) == STEPS[int(name[:2])][1]
+    said = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
+    step, counted = STEPS[int(name[:2])], minutes.of(name)
+    assert said and (int(said[1]), int(said[2] or 0)) == (step.core, step.more)
+    assert (step.core, step.more) == minutes.announced(counted)
+
+
+def test_the_core_path_is_for_a_day() -> None:
+    assert max(step.core for step in STEPS) <= 75
+    assert sum(step.core for step in STEPS) <= 8 * 60
+
+
+def test_minutes_follow_the_marks_of_what_is_deeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(mark: str) -> minutes.Minutes:
+        source = f"# Title\n\n{'a word ' * 200}\n\n## 1 · First\n\n{mark}\n\n{'a word ' * 100}\n\n## 2 · Second\n\n{'a word ' * 100}"
+        cells = [
+            nbformat.v4.new_markdown_cell(source),
+            nbformat.v4.new_code_cell("controls.show(draw)", metadata={"tags": ["demo"]}),
+        ]
+        cells += [
+            nbformat.v4.new_markdown_cell(
+                "## 3 · Words\n\n*question M3 · 3 points, graded by your instructor · 8 minutes*\n\nWhy?"
+            )
+        ]
+        monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
+        monkeypatch.setattr(exercises, "of_notebook", lambda assignment: [])
+        return minutes.of("02_feed_forward")
+
+    plain, marked = counted(""), counted("*deeper: the core path goes on with section 2*")
+    assert plain.words == marked.words == 8 and plain.deeper == 0
+    assert 1 <= marked.deeper < 1.1 and 5.9 < marked.core + marked.deeper < 6.2

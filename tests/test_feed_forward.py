@@ -13,7 +13,6 @@ from drawings import SVG, numbers, texts
 from torch import nn
 
 from autograder import keys
-from autograder.house import source
 from autograder.marking import draws, judge
 from ffnlab import exercises, style
 from ffnlab.figures import anatomy, feed_forward, shared, start_here
@@ -265,23 +264,12 @@ def test_no_bar_of_an_embedding_leaves_the_axis() -> None:
 
 def test_the_map_names_every_notebook_and_lights_one() -> None:
     words = texts(anatomy.block("02"))
-    assert all(title.partition(":")[0] in words for title, _ in start_here.STEPS)
-    assert all(str(minutes) in words for _, minutes in start_here.STEPS)
-    assert numbers(anatomy.block().sentence)[-2:] == [sum(m for _, m in start_here.STEPS), sum(start_here.LATER)]
+    assert all(step.title.partition(":")[0] in words and str(step.core) in words for step in start_here.STEPS)
+    assert numbers(anatomy.block().sentence)[-2:] == [
+        sum(step.core for step in start_here.STEPS),
+        sum(step.more for step in start_here.STEPS),
+    ]
     assert len({anatomy.block(part).svg for part in ("", *anatomy.PARTS)}) == 11
-
-
-def test_the_map_counts_the_minutes_that_the_notebooks_announce_for_later() -> None:
-    announced = []
-    for name in exercises.NOTEBOOKS:
-        time = re.search(
-            r"^# \| \*\*Time\*\* \| \d+ minutes(?:.*? and (\d+) more for the quiz)?",
-            source(name).read_text("utf-8"),
-            re.M,
-        )
-        assert time
-        announced.append(int(time[1] or 0))
-    assert announced == list(start_here.LATER)
 
 
 # What the probes draw

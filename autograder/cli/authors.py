@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
+from rich.table import Table
 from rich.text import Text
 
 from autograder.cli.shared import Grading, app, bar, class_of, console_of, notebook_of, shown
@@ -26,6 +28,23 @@ def build(
             raise UserError(f"there is no solutions/{name}.py")
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
+
+
+@app.command()
+def minutes() -> None:
+    """Count how long each notebook takes: on the core path, in what is marked as deeper, and for questions in one's own words."""
+    from autograder.authoring import minutes as counting
+
+    table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
+    counted = {name: counting.of(name) for name in assignments()}
+    for name, found in counted.items():
+        core, more = counting.announced(found)
+        table.add_row(
+            name, *(f"{spent:.0f}" for spent in found), f"{core} minutes" + (f"; {more} more" if more else "")
+        )
+    table.add_section()
+    table.add_row("all", *(f"{sum(spent):.0f}" for spent in zip(*counted.values(), strict=True)), "")
+    console_of().print(table)
 
 
 @app.command()

@@ -20,6 +20,7 @@ from autograder.site.frames import Drawn
 from autograder.site.running import FIGURE, PREDICTION, Output, Ran, cell_name, is_check
 from ffnlab import answers, checks, exercises, guessing, panel, predictions
 from ffnlab.exercise import Exercise, public_seed
+from ffnlab.naming import is_question
 from ffnlab.picture import framed
 from ffnlab.plain import Failure
 
@@ -64,7 +65,7 @@ def _cells(assignment: str, cell: Any, asked: dict[str, Exercise], ran: Ran) -> 
         yield nbformat.v4.new_markdown_cell(cell.source)
     elif is_check(cell):
         return
-    elif name in asked and _is_question(asked[name]):
+    elif name in asked and is_question(asked[name]):
         yield _html(question(asked[name]))
     elif name in asked:
         yield _code(cell.source, [], "exercise")
@@ -142,10 +143,6 @@ def _wide(picture: str) -> str:
     return (
         f'<div class="ffn-wide" tabindex="0" role="group" aria-label="A picture that scrolls sideways">{picture}</div>'
     )
-
-
-def _is_question(exercise: Exercise) -> bool:
-    return [aspect.name for aspect in exercise.aspects] == ["choice"]
 
 
 def question(exercise: Exercise) -> str:

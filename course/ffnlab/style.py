@@ -88,10 +88,17 @@ SETTINGS: dict[str, Any] = {  # of matplotlib; the colours of lines are set in `
 
 
 def use() -> None:
-    """Gives matplotlib the course's colours, type and axes."""
+    """Gives matplotlib the course's colours, type and axes; in a notebook its pictures are sharp on fine screens, too."""
     import matplotlib as mpl
     from cycler import cycler
+    from IPython.core.getipython import get_ipython
+    from matplotlib_inline.config import InlineBackend
 
     lines = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1))]
     settings: Any = SETTINGS | {"axes.prop_cycle": cycler(color=SERIES) + cycler(linestyle=lines)}
     mpl.rcParams.update(settings)
+    shell = get_ipython()
+    if shell is not None:  # two pixels for each, whether or not a picture was drawn before
+        shell.config.InlineBackend.figure_formats = {"retina"}
+        if InlineBackend.initialized():
+            InlineBackend.instance().figure_formats = {"retina"}

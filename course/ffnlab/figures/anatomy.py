@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ffnlab import style, svg
-from ffnlab.figures.start_here import LATER, STEPS
+from ffnlab.figures.start_here import STEPS
 from ffnlab.picture import Picture
 
 __all__ = ["PARTS", "block"]
@@ -49,8 +49,8 @@ def block(lit: str = "") -> Picture:
         words = f"{halves}. Notebook {lit} opens {PARTS[lit].name}, which {PARTS[lit].does}."
     else:
         title = "One Transformer block, opened in ten notebooks"
-        minutes = sum(minutes for _, minutes in STEPS)
-        words = f"{halves}; each notebook opens one part. All take {minutes} minutes, and {sum(LATER)} more for quizzes and questions."
+        core, more = sum(step.core for step in STEPS), sum(step.more for step in STEPS)
+        words = f"{halves}; each notebook opens one part. The core path takes {core} minutes; what is marked as deeper, and answers in words, {more} more."
     return Picture(
         title, words, svg.card(HEIGHT, title, words, *_tokens(lit), *_attention(lit), *_ffn(lit), *_list(lit))
     )
@@ -178,7 +178,7 @@ def _ffn(lit: str) -> list[str]:
 def _list(lit: str) -> list[str]:
     """The notebooks by name, with their minutes in small print."""
     parts = [svg.text(620, 66, "minutes", size=11, fill=style.MUTED, anchor="end")]
-    for n, (name, minutes) in enumerate(STEPS):
+    for n, (name, minutes, _) in enumerate(STEPS):
         y, part = 88 + 28.5 * n, f"{n:02d}"
         now = part == lit
         parts += [

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
 from ffnlab import style, svg
 from ffnlab.figures.shared import D_MODEL, OTHER_TOKENS, TOKENS, embeddings
 from ffnlab.picture import Picture
 
-__all__ = ["D_MODEL", "LATER", "OTHER_TOKENS", "STEPS", "TOKENS", "bars", "batch"]
+__all__ = ["D_MODEL", "OTHER_TOKENS", "STEPS", "TOKENS", "Step", "bars", "batch"]
+
+
+class Step(NamedTuple):
+    """A notebook of the course: its title, its minutes on the core path, and the minutes of all else in it."""
+
+    title: str
+    core: int
+    more: int
+
 
 STEPS = (
-    ("Start here", 15),
-    ("What attention can and cannot do", 70),
-    ("The FFN, from formula to module", 75),
-    ("Bends: activations and approximation", 90),
-    ("One network, every position", 60),
-    ("Where the parameters live", 55),
-    ("What the FFN stores", 70),
-    ("Gated FFNs", 75),
-    ("Mixture of Experts I: route and dispatch", 105),
-    ("Mixture of Experts II: balance and capacity", 85),
-    ("Capstone: one block, four kinds of feed-forward", 45),
-)  # title and minutes of notebook 00, 01, …
-LATER = (
-    0,
-    10,
-    10,
-    15,
-    15,
-    10,
-    10,
-    15,
-    15,
-    10,
-    25,
-)  # more minutes of each, for its quiz and its questions in one's own words
+    Step("Start here", 20, 0),
+    Step("What attention can and cannot do", 70, 10),
+    Step("The FFN, from formula to module", 85, 20),
+    Step("Bends: activations and approximation", 95, 20),
+    Step("One network, every position", 80, 15),
+    Step("Where the parameters live", 75, 10),
+    Step("What the FFN stores", 75, 20),
+    Step("Gated FFNs", 75, 20),
+    Step("Mixture of Experts I: route and dispatch", 95, 10),
+    Step("Mixture of Experts II: balance and capacity", 85, 5),
+    Step("Capstone: one block, four kinds of feed-forward", 65, 20),
+)  # notebook 00, 01, …; `autograder minutes` counts them
 SENTENCES = (TOKENS, OTHER_TOKENS)
 REACH = 2.5  # no number of an embedding is larger: with mean 0 and mean square 1, six numbers reach √5 at most
 

@@ -1,0 +1,74 @@
+"""How long a notebook takes, counted from its source by one rule, so that no header promises less than its text asks for.
+
+Text is read at 200 words a minute. A figure takes two minutes, a guess and a cell that only demonstrates half a minute each, a question
+with letters one; an exercise takes what its own line announces, its text included. Nobody was timed: it is a rule, and the course says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+from autograder.authoring import build
+from autograder.house import UserError
+from ffnlab import exercises
+from ffnlab.naming import is_question
+
+WORDS = 200  # read in a minute
+FIGURE, GUESS, DEMO, LETTERS = 2.0, 0.5, 0.5, 1.0
+
+HEADING = re.compile(r"^(?=##+ )", re.M)
+SKIPPED = re.compile(r"^\*deeper: .*\*$", re.M)
+ANNOUNCED = re.compile(
+    r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes(?P<deeper> · deeper\b.*)?\*$", re.M
+)  # the line below the heading of an exercise, or of a question answered in words
+CODE = re.compile(r"```.*?```|<[^>]+>|[|#*_`]", re.S)  # what is looked at rather than read
+
+
+class Minutes(NamedTuple):
+    """A notebook's minutes: on the core path, quiz included; in what is marked as deeper; for questions answered in one's own words."""
+
+    core: float
+    deeper: float
+    words: float
+
+
+def announced(counted: Minutes) -> tuple[int, int]:
+    """What a header says: the core path's minutes, and those of all else, each rounded up to the next five."""
+    return _rounded(counted.core), _rounded(counted.deeper + counted.words)
+
+
+def _rounded(spent: float) -> int:
+    return 5 * math.ceil(round(spent, 6) / 5)
+
+
+def of(assignment: str) -> Minutes:
+    """What the rule counts for a notebook.
+
+    Raises:
+        UserError: an exercise announces no minutes.
+    """
+    asked = {exercise.name: is_question(exercise) for exercise in exercises.of_notebook(assignment)}
+    spent = {"core": 0.0, "deeper": 0.0, "words": 0.0}
+    path, announcing = "core", 0
+    for cell in build.notebook_of(assignment).cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if cell.cell_type == "markdown":
+            for part in HEADING.split(cell.source):
+                if part.startswith("## "):
+                    path = "deeper" if SKIPPED.search(part) else "core"
+                if announced := ANNOUNCED.search(part):
+                    own = "words" if announced["question"] else "deeper" if announced["deeper"] else path
+                    spent[own] += float(announced["minutes"])
+                    announcing += own != "words"
+                else:
+                    spent[path] += len(CODE.sub(" ", part).split()) / WORDS
+        elif asked.get(name):
+            spent[path] += LETTERS
+        elif "demo" in cell.metadata.get("tags", []):
+            spent[path] += FIGURE if "controls.show(" in cell.source else GUESS if "predict(" in cell.source else DEMO
+    exercised = list(asked.values()).count(False)
+    if announcing != exercised:
+        raise UserError(f"solutions/{assignment}.py: {announcing} of {exercised} exercises announce their minutes")
+    return Minutes(**spent)
