@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
 import re
 import shutil
-import threading
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -18,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 from conftest import ROOT, needs_chromium
+from lab import web_pages
 from test_desk import AXE, violations
 
 pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.[site]'")
@@ -52,21 +50,10 @@ def site(built: tuple[Path, make.Built]) -> Path:
     return built[0]
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def _served(folder: Path) -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    yield from _served(site)
+    with web_pages(site) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -559,7 +546,7 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
         f'<!doctype html><meta charset="utf-8"><body>{html}<script type="module" src="site.js"></script>',
         encoding="utf-8",
     )
-    for address in _served(tmp_path):
+    with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.set_default_timeout(10_000)
         page.goto(address)
