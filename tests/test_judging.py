@@ -145,11 +145,34 @@ def test_what_ends_a_judge_twice_could_not_be_judged(harm: str, words: str, judg
 
 
 def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges: judging.Judges) -> None:
-    found, right = judging.Judge(judges, QUICK), frame(observed(START))
-    for _ in range(2):
-        said = found.verdict(START, SEEDS, right)
+    found, right = judging.Judge(judges, QUICK), observed(START)
+    for printed in ("one", "other"):
+        said = found.verdict(START, SEEDS, frame(right, printed=printed))
         assert said.verdict and said.verdict.outcome is Outcome.EARNED
         os.kill(found.pid, signal.SIGKILL)
+
+
+def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Judges) -> None:
+    found, right = judging.Judge(judges, QUICK), frame(observed(START))
+    first = found.verdict(START, SEEDS, right)
+    found.close()
+    os.kill(found.pid, signal.SIGKILL)
+    found.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
+    found.judges.verdicts = judges.verdicts
+    assert found.verdict(START, SEEDS, right) == first
+    with pytest.raises(AttributeError):
+        found.verdict(START, SEEDS[::-1], right)
+    with pytest.raises(AttributeError):
+        found.verdict(START, SEEDS, frame(observed(START), printed="more"))
+
+
+def test_only_so_many_verdicts_are_kept_and_no_long_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "KEPT_VERDICTS", 2)
+    kept, asked = judging._Verdicts(), [("name", (1,), bytes([n])) for n in range(4)]
+    for one in asked[:3]:
+        kept.put(one, judging.Judged(None, "short"))
+    kept.put(asked[3], judging.Judged(None, "x" * (judging.SHORT + 1)))
+    assert [kept.get(one) is not None for one in asked] == [False, True, True, False]
 
 
 def test_judges_end_with_whoever_started_them_even_while_they_spin() -> None:

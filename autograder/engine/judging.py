@@ -15,6 +15,7 @@ import atexit
 import contextlib
 import ctypes
 import gc
+import hashlib
 import json
 import os
 import resource
@@ -57,6 +58,7 @@ FORKED = struct.Struct("<ii")  # the new judge's process number, and how the old
 READY, PROBLEM = b"r", b"p"
 TRIES = 2  # a judge that ends by chance costs nobody anything
 OUT_OF_MEMORY = 3
+KEPT_VERDICTS, SHORT = 4096, 2000  # verdicts of a few kB each, and characters that an answer printed
 
 
 class JudgeBroken(JailBroken):
@@ -115,11 +117,15 @@ class Judge:
         Raises:
             NotJudged: two judges ended over it. JudgeBroken: there is none to be had. KeyProblem: the truth itself raises.
         """
+        sent = (exercise, seeds, hashlib.blake2b(frame).digest())
+        known = self.judges.verdicts.get(sent)
+        if known:
+            return known
         header: dict[str, Any] = {"do": "judge", "exercise": exercise, "seeds": seeds}
         if marked:
             header["marked"] = [str(marked.file), list(marked.seeds.items())]
         said = self._ask(header, frame)
-        return Judged(
+        judged = Judged(
             verdict.from_dict(said["verdict"]) if said["verdict"] else None,
             said["printed"],
             said["defined"],
@@ -127,6 +133,8 @@ class Judge:
             said["unreadable"],
             said["seconds"],
         )
+        self.judges.verdicts.put(sent, judged)
+        return judged
 
     def outputs(self, frame: bytes, most: int) -> outputs.Ran:
         """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises likewise."""
@@ -196,10 +204,32 @@ class Judge:
         return "the process that judges it breaks down"
 
 
+class _Verdicts:
+    """What was said of the last few thousand answers. Many of a class send the same bytes, such as the right ones, and a verdict depends on nothing else."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, Seeds, bytes], Judged] = {}
+        self._lock = threading.Lock()
+
+    def get(self, sent: tuple[str, Seeds, bytes]) -> Judged | None:
+        """What was said of it: with the seconds that judging it took then, so that the budget of a submission does not depend on others."""
+        return self._kept.get(sent)
+
+    def put(self, sent: tuple[str, Seeds, bytes], judged: Judged) -> None:
+        """Keep it, for as long as there is room; what was printed takes most of it."""
+        if len(judged.printed) > SHORT:
+            return
+        with self._lock:
+            self._kept[sent] = judged
+            if len(self._kept) > KEPT_VERDICTS:
+                del self._kept[next(iter(self._kept))]
+
+
 class Judges:
     """The warm process that forks judges, for all threads of this process. `fork`: from this process, which must have one thread only."""
 
     def __init__(self, fork: bool = False) -> None:
+        self.verdicts = _Verdicts()
         self._lock = threading.Lock()
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(START_SECONDS)
