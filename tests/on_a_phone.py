@@ -95,7 +95,7 @@ class Figure:
         self._room(knob, f"handle “{name}”")
         moved = any(
             self._quietly(lambda dx=dx, dy=dy: self._drag(place, dx, dy))
-            for dx, dy in ((40, 0), (-40, 0), (0, -40), (0, 40))
+            for dx, dy in ((120, 0), (-120, 0), (0, -90), (0, 90))
         )
         if moved:
             self.answered["handles"] += 1

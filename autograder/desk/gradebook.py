@@ -466,10 +466,10 @@ class Book:
 
     @contextlib.contextmanager
     def _one_transaction(self) -> Iterator[Session]:
-        """nbgrader's methods commit one by one; here they flush, and all is committed at the end or not at all."""
+        """nbgrader's methods commit one by one; here all is written and committed at the end, or not at all. What a query needs is flushed before it."""
         session = self._gradebook.db()
         commit = session.commit
-        session.commit, session.expire_on_commit = session.flush, False
+        session.commit, session.expire_on_commit = (lambda: None), False
         try:
             yield session
             commit()
