@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import anatomy
+from ffnlab.figures import anatomy, folded
 from ffnlab.figures import attention as figures
 
 style.use()
@@ -375,6 +375,22 @@ from autograder import recheck
 
 recheck("xor_weights", xor_weights)
 ### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "fold-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Your network, folded.** Where a neuron does not fire, its ReLU presses everything flat. So each neuron folds the plane of (a, b) along its **hinge**, the line where
+# it begins to fire, as you would fold a sheet of paper. Press ▶ and watch your own weights do it. (A direction that no neuron sees is drawn as depth; at the end you look nearly along
+# it.) In the folded sheet one straight line parts the points. Unfold it, as children do with paper stars: where has the one cut gone?
+#
+# Then drag a hinge. How far can it go before the cut loses a point? And the next answer to `xor_weights` that you think of will fold another way: run its cell, then this one again.
+
+# %% nbgrader={"grade": false, "grade_id": "fold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    folded.fold,
+    net=lambda low, high: xor_weights(low, high),
+    stage=controls.steps("fold", folded.STAGES, folded.CUT, interval=700),
+    first=controls.free("hinge 1", folded.MOVES, 0.0),
+    second=controls.free("hinge 2", folded.MOVES, 0.0),
+)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "search-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same
