@@ -495,11 +495,11 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 #
 # Each layer of attention replaces tokens by averages. What happens to averages of averages of averages?
 #
-# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. It shows how much the tokens differ: the part of X that is left when their
-# mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”. The coloured lines
-# are five seeds, each with its own tokens and weights; the grey ones show four settings of the first.
+# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. On the left each token is a dot, seen from the mean of all. The curve is
+# r(X), how far the dots are from that mean, in proportion to X: 1 is “nothing in common”, 0 is “all the same”. Each of the five green lines has its own random tokens
+# and weights; the dots are those of the thick one. The grey lines show four settings of it.
 #
-# Tick one at a time, and go all the way to 96 layers: GPT-3 has as many.
+# Press ▶. Then tick one part at a time, and go all the way to 96 layers: GPT-3 has as many. What looks alike on the logarithmic scale may not on the other.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-what-stops-it", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("what_stops_it")
@@ -507,10 +507,11 @@ predict("what_stops_it")
 # %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.collapse,
-    depth=controls.steps("layers", figures.DEPTHS, 6),
+    depth=controls.steps("layers", figures.DEPTHS, 1, interval=700),
     skip=controls.toggle("skip", False),
     ffn=controls.toggle("FFN", False),
     norm=controls.toggle("norm", False),
+    log=controls.toggle("logarithmic", True),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}

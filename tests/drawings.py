@@ -123,7 +123,10 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
     attention.scaled: [(-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)],
     attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
-    attention.collapse: [(1,), (96,), (96, True, True, True), (1, True), (96, False, True, True), (5, True)],
+    attention.collapse: [
+        *product((0, 96), (False, True), (False, True), (False, True), (False, True)),
+        (1,), (1, True), (2,), (12, True, True, True, False),
+    ],
     fold: [
         *product((0, 2, folded.LAID, 5, folded.BENT, folded.FOLDED, folded.SIDEWAYS), (0.0, 0.4)),
         *product((folded.CUT,), folded.MOVES, (-0.4, 0.0, 0.4)),
@@ -246,7 +249,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (attention.scaled, (9.0,), "must be"),
     (attention.line, (0, 0.0, "NAND"), "no target"),
     (attention.line, (0, 1.5), "must be from"),
-    (attention.collapse, (0,), "must be"),
+    (attention.collapse, (5,), "must be"),
     (fold, (folded.CUT + 1,), "must be"),
     (fold, (0, 0.3), "must be one of"),
     (feed_forward.trace, (14,), "must be"),

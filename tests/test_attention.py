@@ -14,6 +14,7 @@ from drawings import Net, fold, numbers, tips, two_sums
 from autograder import keys
 from autograder.marking import draws, judge
 from ffnlab.exercises import attention as exercises
+from ffnlab.experiments import collapse
 from ffnlab.figures import attention, folded, shared
 
 
@@ -206,7 +207,7 @@ def test_collapse_draws_the_residuals_it_exports() -> None:
         drawn = attention.collapse(96, *setting)
         found = [float(tip.split(": ")[1]) for tip in tips(drawn) if tip.startswith("layer")]
         right = attention.residuals(96, *setting)
-        assert found == pytest.approx([right[n] for n in (0, *attention.DEPTHS)], rel=0.01)
+        assert found == pytest.approx([right[n] for n in attention.DEPTHS], rel=0.02, abs=2e-14)
 
 
 def test_collapse_says_how_far_five_seeds_are_apart() -> None:
@@ -214,7 +215,29 @@ def test_collapse_says_how_far_five_seeds_are_apart() -> None:
         drawn = attention.collapse(depth, *setting)
         ends = [attention.residuals(depth, *setting, seed=seed)[-1] for seed in SEEDS]
         assert numbers(drawn.title.split(": ")[1])[:2] == pytest.approx([min(ends), max(ends)], rel=0.05)
-        assert "(5 seeds; " in drawn.sentence
+        assert "(5 seeds)" in drawn.sentence
+
+
+def test_what_was_stored_of_the_collapse_is_computed_again() -> None:
+    for setting, stack in collapse.stacks(attention.SETTINGS, 12, 1, numpy.dtype("float64")).items():
+        again = [float(numpy.linalg.norm(x - x.mean(axis=0)) / numpy.linalg.norm(x)) for x in stack]
+        assert collapse.stored(setting)["residuals"][1][:13] == pytest.approx(again, rel=0.01, abs=1e-14)
+
+
+def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
+    """Their mean is the middle, the root of their mean square is r(X), and they lie as the tokens do in the plane where these differ most."""
+    for setting, stack in collapse.stacks(
+        [(True, False, False), (False, False, False)], 3, 0, numpy.dtype("float64")
+    ).items():
+        stored = collapse.stored(setting)
+        for n, x in enumerate(stack):
+            dots = numpy.array(stored["dots"][collapse.DEPTHS.index(n)])
+            assert dots.mean(axis=0) == pytest.approx([0, 0], abs=1e-4)
+            assert math.sqrt((dots**2).sum() / len(dots)) == pytest.approx(stored["residuals"][0][n], rel=6e-3, abs=1e-4)
+            u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
+            plane = u[:, :2] * s[:2]
+            alike = numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1]
+            assert alike > 0.999 or stored["residuals"][0][n] < 1e-3
 
 
 def test_a_depth_that_was_not_trained_is_refused() -> None:

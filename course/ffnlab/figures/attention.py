@@ -14,11 +14,14 @@ import numpy as np
 import torch
 
 from ffnlab import plot, style, svg
+from ffnlab.experiments import collapse as experiment
+from ffnlab.experiments.collapse import DEPTH, DEPTHS, LENGTH, SETTINGS, Setting, cubed, residuals
 from ffnlab.figures.shared import D_MODEL, SEED, TOKENS, embeddings
 from ffnlab.picture import Picture
 
 __all__ = [
     "DEPTHS",
+    "SETTINGS",
     "TOKENS",
     "Head",
     "blend",
@@ -344,185 +347,115 @@ def _listed(ones: Sequence[int]) -> str:
 
 # Tokens that become one
 
-DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
-DEPTH, WIDTH, HEADS, LENGTH = DEPTHS[-1], 64, 4, 14
-SEEDS = range(5)
 FLOOR = -17  # the lowest power of ten drawn
 
-Setting = tuple[bool, bool, bool]  # skip, FFN, norm
-SETTINGS: list[Setting] = [
-    (skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)
-]
-
-
-def residuals(
-    depth: int = DEPTH,
-    skip: bool = False,
-    ffn: bool = False,
-    norm: bool = False,
-    seed: int = 0,
-    dtype: torch.dtype = torch.float64,
-) -> list[float]:
-    """How far 14 random tokens of 64 numbers are from being one, before and after each of `depth` random layers.
-
-    ‖X − mean over tokens‖ / ‖X‖, as a list of depth + 1 numbers. A layer is attention with 4 heads and, with `ffn`, a ReLU
-    network of width 256; each has a norm before it with `norm`, and its input is added with `skip`.
-    """
-    if not 0 <= depth <= DEPTH:
-        raise ValueError(f"depth must be from 0 to {DEPTH}, not {depth}")
-    setting = (skip, ffn, norm)
-    precision = np.dtype(str(dtype).removeprefix("torch."))
-    return list(_residuals((setting,), depth, seed, precision)[setting])
-
-
-@cache
-def _residuals(
-    settings: tuple[Setting, ...], depth: int, seed: int, precision: np.dtype[Any]
-) -> dict[Setting, list[float]]:
-    """The residuals of several settings on the same random layers."""
-    rng = np.random.default_rng([SEED, seed, 3])
-    x = rng.standard_normal((LENGTH, WIDTH)).astype(precision)
-    tokens = dict.fromkeys(settings, x)
-    found = {setting: [_residual(x)] for setting in settings}
-    for _ in range(depth):
-        square = [(rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH)).astype(precision) for _ in range(4)]
-        into = (rng.standard_normal((WIDTH, 4 * WIDTH)) / math.sqrt(WIDTH)).astype(precision)
-        back = (rng.standard_normal((4 * WIDTH, WIDTH)) / math.sqrt(4 * WIDTH)).astype(precision)
-        for setting, x in tokens.items():
-            skip, ffn, norm = setting
-            x = skip * x + _heads(_normed(x) if norm else x, *square)
-            if ffn:
-                x = skip * x + np.maximum((_normed(x) if norm else x) @ into, 0) @ back
-            tokens[setting] = x
-            found[setting].append(_residual(x))
-    return found
-
-
-def cubed(layers: int = 6, seed: int = 0) -> list[float]:
-    """log₁₀ of the residuals of attention alone with one head of width 64, before and after each layer, far below what float64 can hold beside 1.
-
-    Each token is written as what all share, m, plus a small rest e. What all queries have in common makes the weights a; what a
-    token's own rest adds to its scores is a product of two rests, and it moves the weights by that little. They then weigh a third
-    rest: the next rest is about the cube of this one. Computed with the rests alone, so that nothing is rounded away.
-    """
-    rng = np.random.default_rng([SEED, seed, 3])
-    x = rng.standard_normal((LENGTH, WIDTH))
-    shared, rest = x.mean(axis=0), x - x.mean(axis=0)
-    found = [_logarithm(shared, rest)]
-    for _ in range(layers):
-        Wq, Wk, Wv, Wo = (rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH) for _ in range(4))
-        rng.standard_normal((2, 4 * WIDTH, WIDTH))  # an FFN's, as in `residuals`
-        keys = rest @ Wk / math.sqrt(WIDTH)
-        weights = _softmax((keys @ (shared @ Wq))[None])[0]
-        moved = np.expm1((rest @ Wq) @ keys.T)
-        mean = moved @ weights
-        change = weights * (moved - mean[:, None]) / (1 + mean[:, None])  # A minus `weights`, in every row
-        shared, rest = (shared + weights @ rest) @ Wv @ Wo, change @ rest @ Wv @ Wo
-        found.append(_logarithm(shared, rest))
-    return found
-
-
-def _logarithm(shared: Array, rest: Array) -> float:
-    apart = rest - rest.mean(axis=0)
-    size = float(np.abs(apart).max())
-    return float(math.log10(size) + np.log10(np.linalg.norm(apart / size)) - np.log10(np.linalg.norm(shared + rest)))
-
-
-def _residual(x: Array) -> float:
-    return float(np.linalg.norm(x - x.mean(axis=0)) / np.linalg.norm(x))
-
-
-def _normed(x: Array) -> Array:
-    centred = x - x.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), dtype=x.dtype)
-
-
-def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
-    h = WIDTH // HEADS
-    out = np.zeros_like(x)
-    for start in range(0, WIDTH, h):
-        part = slice(start, start + h)
-        scores = (x @ wq[:, part]) @ (x @ wk[:, part]).T / np.asarray(math.sqrt(h), dtype=x.dtype)
-        out += _softmax(scores) @ (x @ wv[:, part]) @ wo[part]
-    return out
-
-
-NAMED: dict[
-    Setting, tuple[str, int, float, str]
-] = {  # label, and where it is written: at which layer, how much higher, its anchor
-    (False, False, False): ("attention alone", 3, 0, "start"),
-    (True, False, False): ("with skip", 38, 14, "end"),
-    (True, False, True): ("with skip and norm", 96, 30, "end"),
-    (True, True, True): ("with all three", 96, -10, "end"),
+NAMED: dict[Setting, tuple[str, tuple[int, float, str], tuple[int, float, str]]] = {
+    # label, and where it is written on each scale, logarithmic and linear: at which layer, how much lower, its anchor
+    (False, False, False): ("attention alone", (4, -70, "start"), (2, -5, "start")),
+    (True, False, False): ("skip", (48, 6, "end"), (6, 18, "end")),
+    (True, False, True): ("skip, norm", (96, 27, "end"), (96, 24, "end")),
+    (True, True, True): ("all three", (96, -9, "end"), (96, -30, "end")),
 }
+CENTRE = (148.0, 208.0)  # of the dots
+UNIT = 72.0  # how far from the middle a dot is that has nothing in common with the others
+TAIL = 3  # stops that a dot leaves a trace of
 
 
-def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False) -> Picture:
-    """The residuals of `residuals` for the ticked parts, up to `depth` layers, of five seeds, the first with its points; four settings of
-    the first seed are drawn pale behind."""
-    if not 1 <= depth <= DEPTH:
-        raise ValueError(f"depth must be from 1 to {DEPTH}, not {depth}")
-    every, *others = (_residuals(tuple(SETTINGS), DEPTH, seed, np.dtype("float64")) for seed in SEEDS)
-    runs = [found[skip, ffn, norm][: depth + 1] for found in (every, *others)]
+def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False, log: bool = True) -> Picture:
+    """The tokens of the first seed as dots after `depth` layers, and r(X) on the way there, of five seeds, the first with its points;
+    four settings of the first seed are drawn pale behind. `log`: with a logarithmic scale.
+    """
+    if depth not in DEPTHS:
+        raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {depth}")
+    found = experiment.stored((skip, ffn, norm))
+    runs = [run[: depth + 1] for run in found["residuals"]]
     values = runs[0]
     last = _range([run[-1] for run in runs])
     parts = [name for name, on in (("skip", skip), ("FFN", ffn), ("norm", norm)) if on]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
     named = f"Attention with {listed}" if parts else "Attention alone"
     short = f"With {listed}" if parts else named  # a title has one line
-    title = f"{short}: {last} after {depth} layer{'s' * (depth > 1)}"
+    layers = f"after {depth} layer{'s' * (depth > 1)}" if depth else "at the start"
+    title = f"{short}: {last} {layers}"
     fates = [next((layer for layer, value in enumerate(run) if value < 1e-6), None) for run in runs]
     fallen = sorted(fate for fate in fates if fate is not None)
+    together = "the 14 dots are one" if values[-1] < 0.01 else f"the dots are {_power(values[-1])} from their middle"
     sentence = (
-        f"{named}: after {depth} layer{'s' * (depth > 1)} the tokens' distance from being one vector is {last} "
-        f"({len(runs)} seeds; {_range([run[0] for run in runs])} at the start); "
+        f"{named}, {layers}: {together}, and r(X), the tokens' distance from being one, is {last} ({len(runs)} seeds); "
     )
     if not fallen:
-        sentence += "it has not fallen below one millionth."
+        sentence += "it has not fallen below a millionth."
     elif len(fallen) < len(runs):
-        sentence += f"it has fallen below one millionth in {len(fallen)} of them."
+        sentence += f"it has fallen below a millionth in {len(fallen)} of them."
     elif fallen[0] == fallen[-1]:
-        sentence += f"it is below one millionth from layer {fallen[0]} on."
+        sentence += f"it is below a millionth from layer {fallen[0]} on."
     else:
-        sentence += f"it falls below one millionth at layer {fallen[0]} to {fallen[-1]}."
+        sentence += f"it falls below a millionth at layer {fallen[0]} to {fallen[-1]}."
+    shapes = [*_dots(found["dots"], depth), *_fall(runs, (skip, ffn, norm), depth, log)]
+    return Picture(title, sentence, svg.card(406, title, sentence, *shapes))
 
+
+def _dots(places: list[list[list[float]]], depth: int) -> list[str]:
+    """The tokens around their mean, with the way they came from the last stops; a circle where nothing is in common."""
+    x, y = CENTRE
+    stop = DEPTHS.index(depth)
+    last = max(stop - TAIL, 0)
+    shapes = [
+        svg.text(svg.MARGIN + 6, 66, "14 tokens, seen from their mean", size=13, bold=True),
+        svg.circle(x, y, UNIT, stroke=style.NEUTRAL, stroke_width=1),
+        svg.text(x, 346, "circle: r(X) = 1, nothing in common", size=12, fill=style.MUTED, anchor="middle"),
+    ]
+    ways = [
+        [(x + UNIT * places[n][t][0], y - UNIT * places[n][t][1]) for n in range(last, stop + 1)] for t in range(LENGTH)
+    ]
+    for way in ways:
+        for n in range(len(way) - 1):
+            shapes.append(
+                svg.path(
+                    way[n : n + 2], stroke=style.pale(style.CHOSEN, (0.7, 0.45, 0.25)[len(way) - 2 - n]), width=1.6
+                )
+            )
+    for token, way in enumerate(ways):
+        shapes.append(
+            svg.circle(*way[-1], 5.5, fill=style.CHOSEN, stroke=style.PAPER, stroke_width=1.4, tip=f"token {token + 1}")
+        )
+    return shapes
+
+
+def _fall(runs: list[list[float]], chosen: Setting, depth: int, log: bool) -> list[str]:
+    """r(X) against depth."""
     powers = tuple((10.0**power, _tick(power)) for power in range(0, FLOOR, -4))
     frame = plot.Frame(
-        (0, DEPTH), (10.0**FLOOR, 1), "layers, on a logarithmic scale", "‖X − mean token‖ / ‖X‖",
-        (0, 1, 2, 4, 8, 16, 32, 64, 96), powers, "symlog", "log", left=76, right=RIGHT - 10, bottom=356,
+        (0, DEPTH), (10.0**FLOOR, 1) if log else (0, 1), "layers", "r(X) = ‖X − mean token‖ / ‖X‖", (0, 1, 2, 4, 8, 16, 32, 96),
+        powers if log else (0, 0.25, 0.5, 0.75, 1), "symlog", "log" if log else "linear", left=338, right=RIGHT - 4, top=78, bottom=356,
     )  # fmt: skip
-    layers, lowest = range(DEPTH + 1), 10.0**FLOOR
+    layers, lowest = range(DEPTH + 1), 10.0**FLOOR if log else 0.0
     behind = plot.Look(style.RULE, width=1.6)
-    look = plot.Look(style.CHOSEN, () if skip else (6, 4), 2.8)
-    shapes = [frame.axes(), *(frame.curve(layers, every[setting], behind) for setting in NAMED)]
+    look = plot.Look(style.CHOSEN, () if chosen[0] else (6, 4), 2.8)
+    first = {setting: experiment.stored(setting)["residuals"][0] for setting in NAMED}
+    shapes = [frame.axes(), *(frame.curve(layers, run, behind) for run in first.values())]
     shapes += [frame.curve(layers[: depth + 1], run, look._replace(dash=(), width=0.9)) for run in runs[1:]]
-    marked = sorted({0, depth, *(n for n in DEPTHS if n < depth)})
-    heights = [max(values[n], lowest) for n in marked]
+    values = runs[0]
+    marked = [n for n in DEPTHS if n <= depth]
     tips = [f"layer {n}: {values[n]:.2e}" for n in marked]
     shapes += [
         frame.curve(layers[: depth + 1], values, look),
-        frame.dots(marked, heights, style.PAPER, 4, style.CHOSEN, tips),
+        frame.dots(marked, [max(values[n], lowest) for n in marked], style.PAPER, 4, style.CHOSEN, tips),
     ]
-    for setting, (words, layer, lower, anchor) in NAMED.items():
-        x, y = frame.at(layer, max(every[setting][layer], lowest))
-        mine = setting == (skip, ffn, norm)
+    for setting, (words, *places) in NAMED.items():
+        layer, lower, anchor = places[0 if log else 1]
+        x, y = frame.at(layer, max(first[setting][layer], lowest))
+        mine = setting == chosen
         shapes.append(
             svg.text(
-                x + (10 if anchor == "start" else -6),
-                y + lower,
-                words,
-                size=12.5,
-                bold=mine,
-                fill=style.CHOSEN if mine else style.MUTED,
-                anchor=anchor,
-                halo=True,
+                x + (8 if anchor == "start" else -6), y + lower, words,
+                size=12.5, bold=mine, fill=style.CHOSEN if mine else style.MUTED, anchor=anchor, halo=True,
             )
-        )
-    note = "near 1e−16: rounding of float64"
-    shapes.append(
-        svg.text(frame.right, frame.bottom - 8, note, size=12, fill=style.MUTED, anchor="end", halo=True),
-    )
-    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
+        )  # fmt: skip
+    if log:
+        note = "near 1e−16: rounding of float64"
+        shapes.append(svg.text(frame.right, frame.bottom - 8, note, size=12, fill=style.MUTED, anchor="end", halo=True))
+    return shapes
 
 
 def _tick(power: int) -> str:
