@@ -203,8 +203,8 @@ recheck("self_attention", self_attention)
 # A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it does
 # to two inputs together is what it does to each, added up.
 #
-# The figure multiplies all vectors of the sentence by s. The curve is ‖f(sX) − s·f(X)‖: how far attention is from what a linear map would do. On the
-# left is A. The tick “freeze A” keeps the weights of s = 1.
+# The figure multiplies all vectors of the sentence by s, and compares f(sX) with s·f(X), which a linear map would give: below for the whole sentence, and on the right for
+# one token (press a row of A to choose it). The tick “freeze A” keeps the weights of s = 1.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-scaled-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("scaled_zero")
@@ -214,6 +214,7 @@ controls.show(
     figures.scaled,
     s=controls.slider("s", -2.0, 4.0, 0.5, 2.0),
     frozen=controls.toggle("freeze A", False),
+    token=controls.free("token", [(word, t) for t, word in enumerate(figures.TOKENS)], 7),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}

@@ -121,7 +121,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
-    attention.scaled: [(-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)],
+    attention.scaled: product((-2.0, -1.0, 0.0, 0.5, 4.0), (False, True), (0, 3, 7, 13)),
     attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
     attention.collapse: [
         *product((0, 96), (False, True), (False, True), (False, True), (False, True)),
@@ -247,6 +247,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
 
     (anatomy.block, ("11",), "must be"),
     (attention.scaled, (9.0,), "must be"),
+    (attention.scaled, (1.0, False, 14), "must be"),
     (attention.line, (0, 0.0, "NAND"), "no target"),
     (attention.line, (0, 1.5), "must be from"),
     (attention.collapse, (5,), "must be"),

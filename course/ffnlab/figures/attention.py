@@ -173,71 +173,152 @@ def _attend(s: float, frozen: bool) -> tuple[Array, Array]:
 
 @cache
 def _off(s: float, frozen: bool) -> float:
-    return float(np.linalg.norm(_attend(s, frozen)[0] - s * _attend(1.0, frozen)[0]))
+    """‖f(sX) − s·f(X)‖ in proportion to ‖s·f(X)‖; at s = 0, where both are zero, 0."""
+    right = s * _attend(1.0, frozen)[0]
+    return float(np.linalg.norm(_attend(s, frozen)[0] - right) / np.linalg.norm(right)) if s else 0.0
 
 
-def scaled(s: float = 2.0, frozen: bool = False) -> Picture:
-    """The distance of f(sX) from s·f(X), in Frobenius norm, for one head on the shared sentence; beside it A [T, T]."""
+ARROWS = 62.0  # how long s·f(X) is drawn, whatever s
+
+
+def scaled(s: float = 2.0, frozen: bool = False, token: int = 7) -> Picture:
+    """One head on s times the shared sentence: A at 1 and at s, one token's output f(sX) beside s·f(X), and how far they are apart for
+    the whole sentence, in proportion to s·f(X), for every s.
+    """
     if not LOW <= s <= HIGH:
         raise ValueError(f"s must be from {LOW:g} to {HIGH:g}, not {s}")
+    if not 0 <= token < len(TOKENS):
+        raise ValueError(f"token must be from 0 to {len(TOKENS) - 1}, not {token}")
     s = float(s)
-    off, a = _off(s, frozen), _attend(s, frozen)[1]
+    off = _off(s, frozen)
     linear = off < 1e-9
-    what = "A frozen" if frozen else "A free"
-    title = (
-        f"{what}, s = {svg.label(s)}: f(sX) is s·f(X)"
-        if linear
-        else f"{what}, s = {svg.label(s)}: f(sX) is {svg.label(off, 1, pad=True)} away from s·f(X)"
-    )
-    largest = svg.label(float(a.max()))
+    what = f"{'A frozen' if frozen else 'A free'}, s = {svg.label(s)}"
+    title = f"{what}: f(sX) is s·f(X)" if linear else f"{what}: f(sX) is {100 * off:.0f} % away from s·f(X)"
+    before, now = (_attend(factor, frozen) for factor in (1.0, s))
+    one, there = before[0][token], now[0][token]
+    unit = float(np.linalg.norm(s * one)) or 1.0
+    along = float(there @ (s * one)) / unit**2
+    aside = math.sqrt(max(float(there @ there) / unit**2 - along**2, 0))
     sentence = (
-        f"All vectors of the sentence are multiplied by {svg.label(s)}; the largest attention weight is {largest}, and "
-        f"‖f(sX) − s·f(X)‖ is {svg.label(off, 2)}. "
-        + ("With A frozen it is 0 for every s." if frozen else "With A free it is 0 at −1, 0 and 1 only.")
+        f"All vectors of the sentence are multiplied by {svg.label(s)}: f(sX) is {100 * off:.0f} % away from s·f(X), and the largest "
+        f"attention weight of “{TOKENS[token]}” goes from {svg.label(float(before[1][token].max()))} to {svg.label(float(now[1][token].max()))}. "
+        + ("With A frozen both are equal for every s." if frozen else "Both are equal at −1, 0 and 1 only.")
     )
+    shapes = [
+        *_weights(before[1], token, 76, "A for X", named=True),
+        *_weights(now[1], token, 242, "A for sX" if not frozen else "A, frozen", named=False),
+        *_arrows(s, along, aside, token),
+        *_apart(s, frozen, off),
+    ]
+    return Picture(title, sentence, svg.card(446, title, sentence, *shapes))
 
-    cell, left, top = 14.0, 76.0, 92.0
+
+CELL, ROWS = 11.0, 92.0  # of the heat maps: a cell's side, and where they begin
+
+
+def _weights(a: Array, token: int, left: float, name: str, named: bool) -> list[str]:
+    """A [T, T] as a heat map, one row for each token; pressing a row chooses it."""
     n = len(TOKENS)
-    shapes = [svg.text(left + n * cell / 2, top - 14, "A, one row per token", size=14, bold=True, anchor="middle")]
+    shapes = [
+        svg.text(left + n * CELL / 2, ROWS - 14, name, size=14, bold=True, anchor="middle"),
+        svg.rect(left - 1, ROWS - 1, n * CELL + 1, n * CELL + 1, fill=style.TINT),
+    ]
     for t, word in enumerate(TOKENS):
-        shapes.append(svg.text(left - 7, top + cell * t + 11, word, size=11.5, anchor="end", fill=style.MUTED))
-        shapes += [
+        y, here = ROWS + CELL * t, t == token
+        cells = [
             svg.rect(
-                left + cell * j,
-                top + cell * t,
-                cell - 1,
-                cell - 1,
-                fill=style.diverging(value**0.5, 1.0),
-                stroke=style.TINT,
-                stroke_width=0.6,
-                tip=f"{word} looks at {TOKENS[j]}: {value:.3f}",
+                left + CELL * j, y, CELL - 1, CELL - 1,
+                fill=style.diverging(value**0.5, 1.0), tip=f"{word} → {TOKENS[j]}: {value:.2f}",
             )
             for j, value in enumerate(a[t].tolist())
-        ]
-    grid = [LOW + 0.25 * k for k in range(int((HIGH - LOW) / 0.25) + 1)]
-    free, still = ([_off(value, kind) for value in grid] for kind in (False, True))
-    ceiling = 5 * math.ceil(max(free) / 5)
-    frame = plot.Frame(
-        (LOW, HIGH), (-0.06 * ceiling, ceiling), "s, the factor on all vectors", "‖f(sX) − s·f(X)‖",
-        tuple(range(int(LOW), int(HIGH) + 1)), tuple(ceiling * k // 5 for k in range(6)),
-        left=350, right=RIGHT - 8, top=top, bottom=top + n * cell,
-    )  # fmt: skip
-    pale = plot.Look(style.NEUTRAL, (6, 5), 2)
-    chosen = plot.Look(style.CHOSEN, width=2.8)
-    shapes += [
-        frame.axes(),
-        frame.curve(grid, still if not frozen else free, pale),
-        frame.curve(grid, still if frozen else free, chosen),
+        ]  # fmt: skip
+        if named:
+            fill = style.CHOSEN if here else style.MUTED
+            cells.append(svg.rect(svg.MARGIN, y - 0.5, left - svg.MARGIN - 2, CELL, fill=style.PAPER))
+            cells.append(svg.text(left - 7, y + 9, word, size=11.5, anchor="end", bold=here, fill=fill))
+            shapes.append(svg.button(*cells, sets={"token": t}, name=f"token {t}, {word}"))
+        else:
+            shapes += cells
+    shapes.append(
+        svg.rect(
+            left - 1.5, ROWS + CELL * token - 1.5, n * CELL + 2, CELL + 2, stroke=style.CHOSEN, stroke_width=2, radius=2
+        )
+    )
+    return shapes
+
+
+def _arrows(s: float, along: float, aside: float, token: int) -> list[str]:
+    """s·f(X) along the horizontal, always equally long, and f(sX) in the plane of the two, where the angle between them is true."""
+    x, y = 514.0, 174.0
+    turn = (s > 0) - (s < 0)
+    size = min(ARROWS, 98 / max(abs(along), 1), 70 / max(aside, 1))  # what does not fit is drawn smaller, both alike
+    right, found = (x + turn * size, y), (x + turn * size * along, y - size * aside)
+    shapes = [
+        svg.text(x, ROWS - 14, f"f for “{TOKENS[token]}”, in units of s·f(X)", size=13, bold=True, anchor="middle"),
+        svg.circle(x, y, size, stroke=style.RULE),
     ]
-    for words, mine, height in (("A free", not frozen, frame.top + 62), ("A frozen", frozen, frame.upright(0) - 10)):
+    if s:
+        shapes += [
+            svg.line(*right, *found, stroke=style.NEUTRAL, width=1.6, dash="1 4"),
+            *_arrow(x, y, *right, style.REFERENCE, dash="6 4"),
+            *_arrow(x, y, *found, style.CHOSEN),
+        ]
+    else:
+        shapes.append(svg.text(x, y + 24, "both are zero", size=12, fill=style.MUTED, anchor="middle"))
+    shapes.append(svg.circle(x, y, 3.5, fill=style.INK))
+    for n, (ink, dash, words) in enumerate(((style.CHOSEN, "", "f(sX)"), (style.REFERENCE, "6 4", "s·f(X)"))):
+        at = 432.0 + 92 * n
+        shapes += [
+            svg.line(at, 254, at + 26, 254, stroke=ink, width=2.6, dash=dash),
+            svg.text(at + 33, 258, words, size=13, fill=ink, bold=not n),
+        ]
+    return shapes
+
+
+def _arrow(x0: float, y0: float, x1: float, y1: float, ink: str, dash: str = "") -> list[str]:
+    far = math.dist((x0, y0), (x1, y1))
+    if far < 1:
+        return []
+    ux, uy = (x1 - x0) / far, (y1 - y0) / far
+    head = min(9.0, far)
+    back, wide = (x1 - head * ux, y1 - head * uy), 0.45 * head
+    tip = [(x1, y1), (back[0] - wide * uy, back[1] + wide * ux), (back[0] + wide * uy, back[1] - wide * ux)]
+    return [svg.line(x0, y0, *back, stroke=ink, width=2.6, dash=dash), svg.path(tip, fill=ink, closed=True)]
+
+
+def _apart(s: float, frozen: bool, off: float) -> list[str]:
+    """The relative distance for every s, with a gap at 0, where there is nothing to be in proportion to."""
+    near = 1e-3
+    grid = [LOW + 0.125 * k for k in range(int((HIGH - LOW) / 0.125) + 1)]
+    grid = sorted({*(value for value in grid if value), -near, near})
+    percent = {kind: [100 * _off(value, kind) for value in grid] for kind in (False, True)}
+    gap = grid.index(near)
+    frame = plot.Frame(
+        (LOW, HIGH), (-8, 120), "s, the factor on all vectors", "‖f(sX) − s·f(X)‖ in % of ‖s·f(X)‖",
+        tuple(range(int(LOW), int(HIGH) + 1)), (0, 25, 50, 75, 100), left=76, right=RIGHT - 8, top=298, bottom=402,
+    )  # fmt: skip
+    pale, chosen = plot.Look(style.NEUTRAL, (6, 5), 2), plot.Look(style.CHOSEN, width=2.8)
+    shapes = [frame.axes()]
+    for kind, look in ((not frozen, pale), (frozen, chosen)):
+        xs, ys = [*grid[:gap], math.nan, *grid[gap:]], [*percent[kind][:gap], math.nan, *percent[kind][gap:]]
+        shapes.append(frame.curve(xs, ys, look))
+        if not kind:
+            shapes.append(frame.dots([0], [percent[kind][gap]], style.PAPER, 3.5, look.colour))
+            shapes.append(frame.dots([0], [0], look.colour, 3.5))
+    for words, mine, height in (
+        ("A free", not frozen, frame.upright(percent[False][grid.index(3.5)]) - 9),
+        ("A frozen", frozen, frame.upright(0) - 7),
+    ):
         ink = style.CHOSEN if mine else style.MUTED
         shapes.append(
-            svg.text(frame.across(2.15), height, words, size=13, halo=True, fill=ink, bold=mine, anchor="end")
+            svg.text(frame.across(3.5), height, words, size=13, halo=True, fill=ink, bold=mine, anchor="middle")
         )
     way = svg.across((frame.left, frame.right), (LOW, HIGH))
-    said = f"s = {svg.label(s)}, distance {svg.label(off, 2)}"
-    shapes.append(svg.handle(*frame.at(s, off), drags={"s": way}, name="the factor", says=said, fill=style.CHOSEN))
-    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
+    said = f"s = {svg.label(s)}, {100 * off:.0f} % away"
+    shapes.append(
+        svg.handle(*frame.at(s, 100 * off), drags={"s": way}, name="the factor", says=said, fill=style.CHOSEN)
+    )
+    return shapes
 
 
 # A line among four points
