@@ -22,12 +22,13 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import anatomy
+from ffnlab.figures import anatomy, folded
 from ffnlab.figures import attention as figures
 
 style.use()
@@ -203,8 +204,8 @@ recheck("self_attention", self_attention)
 # A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it does
 # to two inputs together is what it does to each, added up.
 #
-# The figure multiplies all vectors of the sentence by s. The curve is ‖f(sX) − s·f(X)‖: how far attention is from what a linear map would do. On the
-# left is A. The tick “freeze A” keeps the weights of s = 1.
+# The figure multiplies all vectors of the sentence by s, and compares f(sX) with s·f(X), which a linear map would give: below for the whole sentence, and on the right for
+# one token (press a row of A to choose it). The tick “freeze A” keeps the weights of s = 1.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-scaled-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("scaled_zero")
@@ -214,6 +215,7 @@ controls.show(
     figures.scaled,
     s=controls.slider("s", -2.0, 4.0, 0.5, 2.0),
     frozen=controls.toggle("freeze A", False),
+    token=controls.free("token", [(word, t) for t, word in enumerate(figures.TOKENS)], 7),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -296,6 +298,24 @@ except NotImplementedError:
 # Four things in a block are not linear (this course says that they *bend*): attention's products of X with X, softmax, normalisation, and the activation of the
 # FFN. Norm and activation work on each token alone; only the activation comes in any width.
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Spot the error.** A blog walks through multi-head attention, step by step, and closes: “It is a strictly linear operation.” What is wrong with
+# that? Decide, then run the cell; f is our head on the whole sentence.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-linear-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+X = figures.embeddings(dtype=torch.float64)
+
+
+def head(X):
+    return figures.stages(X)["out"]
+
+
+for s in (2, -1):
+    print(f"s = {s:2}: f(sX) and s·f(X) differ by {(head(s * X) - s * head(X)).norm() / (s * head(X)).norm():.0%}")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The blending is linear in the values, for weights that do not move. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · What one token can't do
 #
@@ -376,6 +396,22 @@ from autograder import recheck
 recheck("xor_weights", xor_weights)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "fold-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Your network, folded.** Where a neuron does not fire, its ReLU presses everything flat. So each neuron folds the plane of (a, b) along its **hinge**, the line where
+# it begins to fire, as you would fold a sheet of paper. Press ▶ and watch your own weights do it. (A direction that no neuron sees is drawn as depth; at the end you look nearly along
+# it.) In the folded sheet one straight line parts the points. Unfold it, as children do with paper stars: where has the one cut gone?
+#
+# Then drag a hinge. How far can it go before the cut loses a point? And the next answer to `xor_weights` that you think of will fold another way: run its cell, then this one again.
+
+# %% nbgrader={"grade": false, "grade_id": "fold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    folded.fold,
+    net=lambda low, high: xor_weights(low, high),
+    stage=controls.steps("fold", folded.STAGES, folded.CUT, interval=700),
+    first=controls.free("hinge 1", folded.MOVES, 0.0),
+    second=controls.free("hinge 2", folded.MOVES, 0.0),
+)
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "search-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same
 # recipe (Adam, learning rate 0.05, 500 steps). It needs up to ten seconds.
@@ -423,6 +459,8 @@ for n, H in enumerate(widths):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Two surprises
 #
+# *deeper: the core path goes on with section 6*
+#
 # A published lesson lists XOR-like patterns among the things that attention cannot learn. With one token that is so: its output is affine in the features, and no
 # threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
 # a **product** of features.
@@ -453,7 +491,22 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # So what can be claimed of attention and XOR? **With one token, or with attention weights that do not depend on the features, attention is affine and
 # can't do XOR.** In general it can multiply, and it is used that way.
-#
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Spot the error.** A lesson has a table of what attention lacks. Because of “No non-linearity”, it says there, attention “Cannot learn XOR-like patterns”. Find the error, then ask
+# the head from above, where the only thing that changes between the four lines is the token's features.
+
+# %% nbgrader={"grade": false, "grade_id": "spot-local-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+outputs = {(a, b): xor_head(a, b)[1] for a in (-1, 1) for b in (-1, 1)}
+print("outputs:", {corner: round(out, 2) for corner, out in outputs.items()})
+print("f(-1,-1) + f(1,1) =", round(outputs[-1, -1] + outputs[1, 1], 2))
+print("f(-1,1) + f(1,-1) =", round(outputs[-1, 1] + outputs[1, -1], 2))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# An output of attention is a linear combination of values, but its coefficients are made from the features. An affine map would give the same sum on both
+# diagonals. For a single token the table is right.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **The second surprise.** Take two linear layers, and put nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The cell trains
 # 3 × 20 such networks on XOR, with three hidden numbers.
 
@@ -479,11 +532,11 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 #
 # Each layer of attention replaces tokens by averages. What happens to averages of averages of averages?
 #
-# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. It shows how much the tokens differ: the part of X that is left when their
-# mean is subtracted, in proportion to X, on a logarithmic scale. 1 is “nothing in common”, 0 is “all the same”. The coloured lines
-# are five seeds, each with its own tokens and weights; the grey ones show four settings of the first.
+# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. On the left each token is a dot, seen from the mean of all. The curve is
+# r(X), how far the dots are from that mean, in proportion to X: 1 is “nothing in common”, 0 is “all the same”. Each of the five green lines has its own random tokens
+# and weights; the dots are those of the thick one. The grey lines show four settings of it.
 #
-# Tick one at a time, and go all the way to 96 layers: GPT-3 has as many.
+# Press ▶. Then tick one part at a time, and go all the way to 96 layers: GPT-3 has as many. What looks alike on the logarithmic scale may not on the other.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-what-stops-it", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("what_stops_it")
@@ -491,10 +544,11 @@ predict("what_stops_it")
 # %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.collapse,
-    depth=controls.steps("layers", figures.DEPTHS, 6),
+    depth=controls.steps("layers", figures.DEPTHS, 1, interval=700),
     skip=controls.toggle("skip", False),
     ffn=controls.toggle("FFN", False),
     norm=controls.toggle("norm", False),
+    log=controls.toggle("logarithmic", True),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -512,7 +566,15 @@ for seed in range(5):
         X = torch.relu(X @ W1) @ W2
     print("   ".join(f"FFNs: {n:2}, r(X) = {apart[n]:.2f}" for n in (0, 1, 4, 12)))
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn-alone-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# So what happens when you take the FFN out of a Transformer? Nothing dramatic happens to this fall: with skip and norm it is a crawl, with the FFN or
+# without. What is lost is something else. Notebook 10 takes it out, and looks.
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "cube-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 7 · Measure the fall
+#
+# *deeper: the core path goes on with section 8*
+#
 # **Why does the crash get steeper?** Suppose that tokens share a large part and differ by a small rest. Their queries then give nearly the same weights: what
 # changes these weights is a product of two rests, one in the query and one in the key. The changed weights mix a third rest. So each layer of bare attention about **cubes**
 # r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
@@ -634,65 +696,31 @@ for name, parts in {
     print(f"{name:21}", "   ".join(f"{n}: {span}" for n, span in enumerate(spans)))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "seeds-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Does the skip save it?** Ask your own function: 96 layers, with skip.
+# **Does the skip save it?** Ask your own function, and plot what it says. Then halve all weights: change `/ 8` to `/ 16`. Which of the two lines cares more, and where does
+# each pass one millionth?
 
-# %% nbgrader={"grade": false, "grade_id": "slide", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "plot-collapse", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+rng = torch.Generator().manual_seed(0)  # another number: other tokens, other weights
+X0 = torch.randn(14, 64, generator=rng)
+layers = [tuple(torch.randn(64, 64, generator=rng) / 8 for _ in range(4)) for _ in range(96)]
 try:
-    for seed in range(5):
-        rng = torch.Generator().manual_seed(seed)
-        X0 = torch.randn(14, 64, generator=rng, dtype=torch.float64)
-        layers = [
-            tuple(torch.randn(64, 64, generator=rng, dtype=torch.float64) / 8 for _ in range(4)) for _ in range(96)
-        ]
-        found = attention_only_collapse(X0, layers, skip=True)
-        print("   ".join(f"{n} layers: {found[n]:7.1e}" for n in (12, 24, 48, 96)))
+    plt.semilogy(attention_only_collapse(X0, layers, skip=False), label="attention alone")
+    plt.semilogy(attention_only_collapse(X0, layers, skip=True), label="with skip")
+    plt.title("14 tokens become one")
+    plt.xlabel("layers")
+    plt.ylabel("r(X)")
+    plt.legend()
+    plt.show()
 except NotImplementedError:
-    print("This table fills when attention_only_collapse is written.")
+    print("This plot appears when attention_only_collapse is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slide-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved the crash: without skip connections or MLPs, the output of a stack of self-attention converges doubly
 # exponentially to a matrix of rank one. With skips, they show, there **exist** weights for which it does not. That is not a promise for all weights: your own
 # function has just seen tokens with a skip become one, only later. Noci et al. (2022, arXiv 2206.03126) find the same in Transformers with skips: tokens align
 # more and more with depth, unless what each layer adds is made smaller the deeper the network is.
-#
-# So what happens when you take the FFN out of a Transformer? Nothing dramatic happens to this fall: with skip and norm it is a crawl, with the FFN or
-# without. What is lost is something else. Notebook 10 takes it out, and looks.
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 7 · Spot the error
-#
-# Two statements from published pages. For each: find the error, then run the cell.
-#
-# **A.** A blog walks through multi-head attention, step by step, and closes: “It is a strictly linear operation.” Is attention linear in X?
-# Here f is our head on the whole sentence.
-
-# %% nbgrader={"grade": false, "grade_id": "spot-linear-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-X = figures.embeddings(dtype=torch.float64)
-
-
-def head(X):
-    return figures.stages(X)["out"]
-
-
-for s in (2, -1):
-    print(f"s = {s:2}: f(sX) and s·f(X) differ by {(head(s * X) - s * head(X)).norm() / (s * head(X)).norm():.0%}")
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The blending is linear in the values, for weights that do not move. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
-#
-# **B.** A lesson has a table of what attention lacks. Because of “No non-linearity”, it says there, attention “Cannot learn XOR-like patterns”. The cell asks the
-# head of section 5, where the only thing that changes between the four lines is the token's features.
-
-# %% nbgrader={"grade": false, "grade_id": "spot-local-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-outputs = {(a, b): xor_head(a, b)[1] for a in (-1, 1) for b in (-1, 1)}
-print("outputs:", {corner: round(out, 2) for corner, out in outputs.items()})
-print("f(-1,-1) + f(1,1) =", round(outputs[-1, -1] + outputs[1, 1], 2))
-print("f(-1,1) + f(1,-1) =", round(outputs[-1, 1] + outputs[1, -1], 2))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# An output of attention is a linear combination of values, but its coefficients are made from the features. An affine map would give the same sum on both
-# diagonals. For a single token the table is right.
-#
 # ## 8 · Attention and FFN, side by side
 #
 # | | attention | FFN |
@@ -766,6 +794,8 @@ recheck("quiz_linear", quiz_linear)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_xor`
 #
+# *deeper: it needs section 5*
+#
 # A token with two features goes through Linear → RMSNorm → Linear, with biases. RMSNorm divides the numbers of a token by the root of their mean square, and
 # subtracts nothing. There is no attention, no FFN and no activation. Can this compute XOR of the two features, for a threshold on the output?
 #
@@ -789,6 +819,8 @@ recheck("quiz_xor", quiz_xor)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M1-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 10 · In your own words
+#
+# *deeper: the core path ends with the quiz*
 #
 # *question M1 · 3 points, graded by your instructor · 6 minutes*
 #

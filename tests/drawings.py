@@ -27,6 +27,7 @@ from ffnlab.figures import (
     every_position,
     experts,
     feed_forward,
+    folded,
     gated,
     little_world,
     memory,
@@ -51,6 +52,16 @@ def parabola(n: int, low: float, high: float) -> Net:
     slopes = nodes[:-1] + nodes[1:]
     changes = torch.diff(slopes, prepend=torch.zeros(1))
     return torch.ones(1, n), -nodes[:-1], changes[:, None], nodes[:1] ** 2
+
+
+def two_sums(low: float, high: float) -> Net:
+    """What a student's xor_weights does: both units read a + b."""
+    return (
+        torch.ones(2, 2),
+        torch.tensor([0.0, -1.0]),
+        torch.tensor([[1.0], [-2.0]]) * (high - low),
+        torch.tensor([low]),
+    )
 
 
 def a_race() -> activations.Race:
@@ -85,6 +96,7 @@ def a_contest() -> gated.Contest:
     return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
 
 
+fold = partial(folded.fold, two_sums)
 law = partial(activations.law, parabola)
 race = partial(activations.race, a_race())
 family = partial(gated.family, variant)
@@ -109,9 +121,16 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
-    attention.scaled: [(-2.0, False), (4.0, False), (-2.0, True), (4.0, True), (0.0, False)],
+    attention.scaled: product((-2.0, -1.0, 0.0, 0.5, 4.0), (False, True), (0, 3, 7, 13)),
     attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
-    attention.collapse: [(1,), (96,), (96, True, True, True), (1, True), (96, False, True, True), (5, True)],
+    attention.collapse: [
+        *product((0, 96), (False, True), (False, True), (False, True), (False, True)),
+        (1,), (1, True), (2,), (12, True, True, True, False),
+    ],
+    fold: [
+        *product((0, 2, folded.LAID, 5, folded.BENT, folded.FOLDED, folded.SIDEWAYS), (0.0, 0.4)),
+        *product((folded.CUT,), folded.MOVES, (-0.4, 0.0, 0.4)),
+    ],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
     feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
@@ -180,6 +199,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 # The figures as the notebooks show them, with their controls.
 
 HANDED: dict[str, dict[str, Any]] = {
+    "01_attention": {"xor_weights": two_sums},
     "03_activations": {
         "relu_interpolant": parabola,
         "trained": CROSSES,
@@ -227,9 +247,12 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
 
     (anatomy.block, ("11",), "must be"),
     (attention.scaled, (9.0,), "must be"),
+    (attention.scaled, (1.0, False, 14), "must be"),
     (attention.line, (0, 0.0, "NAND"), "no target"),
     (attention.line, (0, 1.5), "must be from"),
-    (attention.collapse, (0,), "must be"),
+    (attention.collapse, (5,), "must be"),
+    (fold, (folded.CUT + 1,), "must be"),
+    (fold, (0, 0.3), "must be one of"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),
     (feed_forward.trace, (0, 3.1), "whole number"),

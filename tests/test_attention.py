@@ -9,12 +9,13 @@ from itertools import pairwise
 import numpy
 import pytest
 import torch
-from drawings import numbers, tips
+from drawings import Net, fold, numbers, tips, two_sums
 
 from autograder import keys
 from autograder.marking import draws, judge
 from ffnlab.exercises import attention as exercises
-from ffnlab.figures import attention, shared
+from ffnlab.experiments import collapse
+from ffnlab.figures import attention, folded, shared
 
 
 @pytest.mark.parametrize("scores", [(0.3, 0.0, 0.0), (-6.0, 6.0, 0.0), (6.0, 6.0, 6.0), (2.0, -1.0, -6.0)])
@@ -34,7 +35,7 @@ def test_the_blend_is_the_softmax_average_and_stays_in_the_triangle(scores: tupl
 
 
 def off(s: float, frozen: bool) -> float:
-    """‖f(sX) − s·f(X)‖, one row at a time."""
+    """‖f(sX) − s·f(X)‖ in proportion to ‖s·f(X)‖, one row at a time; 0 where both are zero."""
     X = attention.embeddings(dtype=torch.float64)
     Wq, Wk, Wv, Wo = attention.head(torch.float64)
 
@@ -42,13 +43,14 @@ def off(s: float, frozen: bool) -> float:
         rows = [torch.softmax((seen @ Wk) @ (token @ Wq) / 2, dim=0) @ (Z @ Wv) @ Wo for token in seen]
         return torch.stack(rows)
 
-    return float((f(s * X, X if frozen else s * X) - s * f(X, X)).norm())
+    right = s * f(X, X)
+    return float((f(s * X, X if frozen else s * X) - right).norm() / right.norm()) if s else 0.0
 
 
 @pytest.mark.parametrize("s", [-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 4.0])
 def test_only_frozen_weights_make_the_head_linear(s: float) -> None:
     free, frozen = attention.scaled(s), attention.scaled(s, True)
-    assert numbers(free.sentence)[2] == pytest.approx(off(s, False), abs=0.005)
+    assert numbers(free.sentence)[1] == pytest.approx(100 * off(s, False), abs=0.5)
     assert off(s, True) < 1e-9 and frozen.title.endswith("f(sX) is s·f(X)")
     assert free.title.endswith("f(sX) is s·f(X)") == (s in (-1, 0, 1))
 
@@ -71,6 +73,87 @@ def test_no_line_solves_xor_and_some_line_solves_and() -> None:
                 drawn = attention.line(angle, step / 20, target)
                 best[target] = max(best[target], int(re.findall(r"gets (\d) of 4", drawn.title)[0]))
     assert best == {"XOR": 3, "AND": 4}
+
+
+# The fold
+
+
+def difference(low: float, high: float) -> Net:
+    return (
+        torch.tensor([[1.0, -1.0], [-1.0, 1.0]]),
+        torch.zeros(2),
+        (high - low) * torch.ones(2, 1),
+        torch.tensor([low]),
+    )
+
+
+def slanted(low: float, high: float) -> Net:
+    return (
+        torch.tensor([[1.0, -2.0], [-2.0, 1.0]]),
+        torch.zeros(2),
+        (high - low) * torch.ones(2, 1),
+        torch.tensor([low]),
+    )
+
+
+def and_or(low: float, high: float) -> Net:
+    """Three units: a, b and both."""
+    W1, W2 = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), torch.tensor([[1.0], [1.0], [-2.0]])
+    return W1, torch.tensor([0.0, 0.0, -1.0]), (high - low) * W2, torch.tensor([low])
+
+
+SOLVED = [two_sums, difference, slanted, and_or]
+SHEET = torch.rand(200, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 1.8 - 0.4
+
+
+@pytest.mark.parametrize("net", SOLVED)
+def test_the_folded_sheet_is_the_hidden_layer_and_its_cut_the_output(net: folded.Net) -> None:
+    W1, b1, W2, b2 = (part.double() for part in net(0.0, 1.0))
+    hidden = torch.relu(SHEET @ W1 + b1)
+    sheet, x = folded._sheet(net), SHEET.numpy()
+    depth = numpy.outer((x - 0.5) @ sheet.unseen, sheet.depth)
+    assert sheet.place(x, folded.FOLDED) - depth == pytest.approx(
+        (hidden @ torch.from_numpy(sheet.axes)).numpy(), abs=1e-9
+    )
+    assert sheet.out(x) == pytest.approx((hidden @ W2 + b2)[:, 0].numpy(), abs=1e-6)
+    slope = sheet.W2 @ sheet.axes
+    assert (hidden @ torch.from_numpy(sheet.axes)).numpy() @ slope + sheet.b2 == pytest.approx(sheet.out(x), abs=1e-6)
+    assert folded.fold(net).title.endswith("4 of 4 right")
+
+
+@pytest.mark.parametrize("net", SOLVED)
+def test_the_pieces_between_the_hinges_are_the_whole_sheet_and_each_is_flat(net: folded.Net) -> None:
+    sheet = folded._sheet(net)
+    area = 0.0
+    for corners, fires in sheet.faces:
+        x, y = corners.T
+        area += abs(x @ numpy.roll(y, 1) - y @ numpy.roll(x, 1)) / 2
+        assert all(((sheet.pre(corners) > -1e-6) | ~fires).flat) and all(((sheet.pre(corners) < 1e-6) | fires).flat)
+    assert area == pytest.approx(1.8**2)
+    assert all(sheet.out(ends) == pytest.approx([0.5, 0.5]) for ends in sheet.cuts)
+
+
+def test_nothing_is_folded_at_the_start_and_a_moved_hinge_is_where_the_hand_left_it() -> None:
+    sheet, x = folded._sheet(two_sums), SHEET.numpy()
+    assert sheet.place(x, 0) == pytest.approx(x)
+    moved = sheet.moved(0.4, 0.0)
+    assert moved.hinge(0).sum(axis=1) == pytest.approx(0.4 * math.sqrt(2)) and moved.hinge(1).sum(
+        axis=1
+    ) == pytest.approx(1)
+    assert numbers(fold(folded.CUT, 0.4).sentence)[8:12] == pytest.approx([0, 0.43, 0.43, -0.57], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "unfinished",
+    [
+        lambda low, high: None,
+        lambda low, high: (torch.ones(2, 2),) * 4,
+        lambda low, high: [part * math.nan for part in two_sums(0, 1)],
+    ],
+)
+def test_a_network_that_is_none_folds_nothing(unfinished: folded.Net) -> None:
+    with pytest.raises(NotImplementedError, match="solve xor_weights first"):
+        folded.fold(unfinished)
 
 
 SEEDS = range(5)
@@ -125,7 +208,7 @@ def test_collapse_draws_the_residuals_it_exports() -> None:
         drawn = attention.collapse(96, *setting)
         found = [float(tip.split(": ")[1]) for tip in tips(drawn) if tip.startswith("layer")]
         right = attention.residuals(96, *setting)
-        assert found == pytest.approx([right[n] for n in (0, *attention.DEPTHS)], rel=0.01)
+        assert found == pytest.approx([right[n] for n in attention.DEPTHS], rel=0.02, abs=2e-14)
 
 
 def test_collapse_says_how_far_five_seeds_are_apart() -> None:
@@ -133,7 +216,31 @@ def test_collapse_says_how_far_five_seeds_are_apart() -> None:
         drawn = attention.collapse(depth, *setting)
         ends = [attention.residuals(depth, *setting, seed=seed)[-1] for seed in SEEDS]
         assert numbers(drawn.title.split(": ")[1])[:2] == pytest.approx([min(ends), max(ends)], rel=0.05)
-        assert "(5 seeds; " in drawn.sentence
+        assert "(5 seeds)" in drawn.sentence
+
+
+def test_what_was_stored_of_the_collapse_is_computed_again() -> None:
+    for setting, stack in collapse.stacks(attention.SETTINGS, 12, 1, numpy.dtype("float64")).items():
+        again = [float(numpy.linalg.norm(x - x.mean(axis=0)) / numpy.linalg.norm(x)) for x in stack]
+        assert collapse.stored(setting)["residuals"][1][:13] == pytest.approx(again, rel=0.01, abs=1e-14)
+
+
+def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
+    """Their mean is the middle, the root of their mean square is r(X), and they lie as the tokens do in the plane where these differ most."""
+    for setting, stack in collapse.stacks(
+        [(True, False, False), (False, False, False)], 3, 0, numpy.dtype("float64")
+    ).items():
+        stored = collapse.stored(setting)
+        for n, x in enumerate(stack):
+            dots = numpy.array(stored["dots"][collapse.DEPTHS.index(n)])
+            assert dots.mean(axis=0) == pytest.approx([0, 0], abs=1e-4)
+            assert math.sqrt((dots**2).sum() / len(dots)) == pytest.approx(
+                stored["residuals"][0][n], rel=6e-3, abs=1e-4
+            )
+            u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
+            plane = u[:, :2] * s[:2]
+            alike = numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1]
+            assert alike > 0.999 or stored["residuals"][0][n] < 1e-3
 
 
 def test_a_depth_that_was_not_trained_is_refused() -> None:

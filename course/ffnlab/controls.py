@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +77,10 @@ def play(label: str, low: int, high: int, step: int, value: int, interval: int =
     return Control(label, "play", plain.stops, plain.start, interval)
 
 
-def steps(label: str, options: Iterable[Any], value: Any) -> Control:
-    """A slider over named values, in their order: plain values, or (name, value) pairs."""
-    return _listed("slider", label, options, value)
+def steps(label: str, options: Iterable[Any], value: Any, interval: int = 0) -> Control:
+    """A slider over named values, in their order: plain values, or (name, value) pairs; with an interval, in milliseconds, it can play."""
+    found = _listed("slider", label, options, value)
+    return replace(found, kind="play", interval=interval) if interval else found
 
 
 def choice(label: str, options: Iterable[Any], value: Any) -> Control:

@@ -14,11 +14,14 @@ import numpy as np
 import torch
 
 from ffnlab import plot, style, svg
+from ffnlab.experiments import collapse as experiment
+from ffnlab.experiments.collapse import DEPTH, DEPTHS, LENGTH, SETTINGS, Setting, cubed, residuals
 from ffnlab.figures.shared import D_MODEL, SEED, TOKENS, embeddings
 from ffnlab.picture import Picture
 
 __all__ = [
     "DEPTHS",
+    "SETTINGS",
     "TOKENS",
     "Head",
     "blend",
@@ -170,71 +173,152 @@ def _attend(s: float, frozen: bool) -> tuple[Array, Array]:
 
 @cache
 def _off(s: float, frozen: bool) -> float:
-    return float(np.linalg.norm(_attend(s, frozen)[0] - s * _attend(1.0, frozen)[0]))
+    """‖f(sX) − s·f(X)‖ in proportion to ‖s·f(X)‖; at s = 0, where both are zero, 0."""
+    right = s * _attend(1.0, frozen)[0]
+    return float(np.linalg.norm(_attend(s, frozen)[0] - right) / np.linalg.norm(right)) if s else 0.0
 
 
-def scaled(s: float = 2.0, frozen: bool = False) -> Picture:
-    """The distance of f(sX) from s·f(X), in Frobenius norm, for one head on the shared sentence; beside it A [T, T]."""
+ARROWS = 62.0  # how long s·f(X) is drawn, whatever s
+
+
+def scaled(s: float = 2.0, frozen: bool = False, token: int = 7) -> Picture:
+    """One head on s times the shared sentence: A at 1 and at s, one token's output f(sX) beside s·f(X), and how far they are apart for
+    the whole sentence, in proportion to s·f(X), for every s.
+    """
     if not LOW <= s <= HIGH:
         raise ValueError(f"s must be from {LOW:g} to {HIGH:g}, not {s}")
+    if not 0 <= token < len(TOKENS):
+        raise ValueError(f"token must be from 0 to {len(TOKENS) - 1}, not {token}")
     s = float(s)
-    off, a = _off(s, frozen), _attend(s, frozen)[1]
+    off = _off(s, frozen)
     linear = off < 1e-9
-    what = "A frozen" if frozen else "A free"
-    title = (
-        f"{what}, s = {svg.label(s)}: f(sX) is s·f(X)"
-        if linear
-        else f"{what}, s = {svg.label(s)}: f(sX) is {svg.label(off, 1, pad=True)} away from s·f(X)"
-    )
-    largest = svg.label(float(a.max()))
+    what = f"{'A frozen' if frozen else 'A free'}, s = {svg.label(s)}"
+    title = f"{what}: f(sX) is s·f(X)" if linear else f"{what}: f(sX) is {100 * off:.0f} % away from s·f(X)"
+    before, now = (_attend(factor, frozen) for factor in (1.0, s))
+    one, there = before[0][token], now[0][token]
+    unit = float(np.linalg.norm(s * one)) or 1.0
+    along = float(there @ (s * one)) / unit**2
+    aside = math.sqrt(max(float(there @ there) / unit**2 - along**2, 0))
     sentence = (
-        f"All vectors of the sentence are multiplied by {svg.label(s)}; the largest attention weight is {largest}, and "
-        f"‖f(sX) − s·f(X)‖ is {svg.label(off, 2)}. "
-        + ("With A frozen it is 0 for every s." if frozen else "With A free it is 0 at −1, 0 and 1 only.")
+        f"All vectors of the sentence are multiplied by {svg.label(s)}: f(sX) is {100 * off:.0f} % away from s·f(X), and the largest "
+        f"attention weight of “{TOKENS[token]}” goes from {svg.label(float(before[1][token].max()))} to {svg.label(float(now[1][token].max()))}. "
+        + ("With A frozen both are equal for every s." if frozen else "Both are equal at −1, 0 and 1 only.")
     )
+    shapes = [
+        *_weights(before[1], token, 76, "A for X", named=True),
+        *_weights(now[1], token, 242, "A for sX" if not frozen else "A, frozen", named=False),
+        *_arrows(s, along, aside, token),
+        *_apart(s, frozen, off),
+    ]
+    return Picture(title, sentence, svg.card(446, title, sentence, *shapes))
 
-    cell, left, top = 14.0, 76.0, 92.0
+
+CELL, ROWS = 11.0, 92.0  # of the heat maps: a cell's side, and where they begin
+
+
+def _weights(a: Array, token: int, left: float, name: str, named: bool) -> list[str]:
+    """A [T, T] as a heat map, one row for each token; pressing a row chooses it."""
     n = len(TOKENS)
-    shapes = [svg.text(left + n * cell / 2, top - 14, "A, one row per token", size=14, bold=True, anchor="middle")]
+    shapes = [
+        svg.text(left + n * CELL / 2, ROWS - 14, name, size=14, bold=True, anchor="middle"),
+        svg.rect(left - 1, ROWS - 1, n * CELL + 1, n * CELL + 1, fill=style.TINT),
+    ]
     for t, word in enumerate(TOKENS):
-        shapes.append(svg.text(left - 7, top + cell * t + 11, word, size=11.5, anchor="end", fill=style.MUTED))
-        shapes += [
+        y, here = ROWS + CELL * t, t == token
+        cells = [
             svg.rect(
-                left + cell * j,
-                top + cell * t,
-                cell - 1,
-                cell - 1,
-                fill=style.diverging(value**0.5, 1.0),
-                stroke=style.TINT,
-                stroke_width=0.6,
-                tip=f"{word} looks at {TOKENS[j]}: {value:.3f}",
+                left + CELL * j, y, CELL - 1, CELL - 1,
+                fill=style.diverging(value**0.5, 1.0), tip=f"{word} → {TOKENS[j]}: {value:.2f}",
             )
             for j, value in enumerate(a[t].tolist())
-        ]
-    grid = [LOW + 0.25 * k for k in range(int((HIGH - LOW) / 0.25) + 1)]
-    free, still = ([_off(value, kind) for value in grid] for kind in (False, True))
-    ceiling = 5 * math.ceil(max(free) / 5)
-    frame = plot.Frame(
-        (LOW, HIGH), (-0.06 * ceiling, ceiling), "s, the factor on all vectors", "‖f(sX) − s·f(X)‖",
-        tuple(range(int(LOW), int(HIGH) + 1)), tuple(ceiling * k // 5 for k in range(6)),
-        left=350, right=RIGHT - 8, top=top, bottom=top + n * cell,
-    )  # fmt: skip
-    pale = plot.Look(style.NEUTRAL, (6, 5), 2)
-    chosen = plot.Look(style.CHOSEN, width=2.8)
-    shapes += [
-        frame.axes(),
-        frame.curve(grid, still if not frozen else free, pale),
-        frame.curve(grid, still if frozen else free, chosen),
+        ]  # fmt: skip
+        if named:
+            fill = style.CHOSEN if here else style.MUTED
+            cells.append(svg.rect(svg.MARGIN, y - 0.5, left - svg.MARGIN - 2, CELL, fill=style.PAPER))
+            cells.append(svg.text(left - 7, y + 9, word, size=11.5, anchor="end", bold=here, fill=fill))
+            shapes.append(svg.button(*cells, sets={"token": t}, name=f"token {t}, {word}"))
+        else:
+            shapes += cells
+    shapes.append(
+        svg.rect(
+            left - 1.5, ROWS + CELL * token - 1.5, n * CELL + 2, CELL + 2, stroke=style.CHOSEN, stroke_width=2, radius=2
+        )
+    )
+    return shapes
+
+
+def _arrows(s: float, along: float, aside: float, token: int) -> list[str]:
+    """s·f(X) along the horizontal, always equally long, and f(sX) in the plane of the two, where the angle between them is true."""
+    x, y = 514.0, 174.0
+    turn = (s > 0) - (s < 0)
+    size = min(ARROWS, 98 / max(abs(along), 1), 70 / max(aside, 1))  # what does not fit is drawn smaller, both alike
+    right, found = (x + turn * size, y), (x + turn * size * along, y - size * aside)
+    shapes = [
+        svg.text(x, ROWS - 14, f"f for “{TOKENS[token]}”, in units of s·f(X)", size=13, bold=True, anchor="middle"),
+        svg.circle(x, y, size, stroke=style.RULE),
     ]
-    for words, mine, height in (("A free", not frozen, frame.top + 62), ("A frozen", frozen, frame.upright(0) - 10)):
+    if s:
+        shapes += [
+            svg.line(*right, *found, stroke=style.NEUTRAL, width=1.6, dash="1 4"),
+            *_arrow(x, y, *right, style.REFERENCE, dash="6 4"),
+            *_arrow(x, y, *found, style.CHOSEN),
+        ]
+    else:
+        shapes.append(svg.text(x, y + 24, "both are zero", size=12, fill=style.MUTED, anchor="middle"))
+    shapes.append(svg.circle(x, y, 3.5, fill=style.INK))
+    for n, (ink, dash, words) in enumerate(((style.CHOSEN, "", "f(sX)"), (style.REFERENCE, "6 4", "s·f(X)"))):
+        at = 432.0 + 92 * n
+        shapes += [
+            svg.line(at, 254, at + 26, 254, stroke=ink, width=2.6, dash=dash),
+            svg.text(at + 33, 258, words, size=13, fill=ink, bold=not n),
+        ]
+    return shapes
+
+
+def _arrow(x0: float, y0: float, x1: float, y1: float, ink: str, dash: str = "") -> list[str]:
+    far = math.dist((x0, y0), (x1, y1))
+    if far < 1:
+        return []
+    ux, uy = (x1 - x0) / far, (y1 - y0) / far
+    head = min(9.0, far)
+    back, wide = (x1 - head * ux, y1 - head * uy), 0.45 * head
+    tip = [(x1, y1), (back[0] - wide * uy, back[1] + wide * ux), (back[0] + wide * uy, back[1] - wide * ux)]
+    return [svg.line(x0, y0, *back, stroke=ink, width=2.6, dash=dash), svg.path(tip, fill=ink, closed=True)]
+
+
+def _apart(s: float, frozen: bool, off: float) -> list[str]:
+    """The relative distance for every s, with a gap at 0, where there is nothing to be in proportion to."""
+    near = 1e-3
+    grid = [LOW + 0.125 * k for k in range(int((HIGH - LOW) / 0.125) + 1)]
+    grid = sorted({*(value for value in grid if value), -near, near})
+    percent = {kind: [100 * _off(value, kind) for value in grid] for kind in (False, True)}
+    gap = grid.index(near)
+    frame = plot.Frame(
+        (LOW, HIGH), (-8, 120), "s, the factor on all vectors", "‖f(sX) − s·f(X)‖ in % of ‖s·f(X)‖",
+        tuple(range(int(LOW), int(HIGH) + 1)), (0, 25, 50, 75, 100), left=76, right=RIGHT - 8, top=298, bottom=402,
+    )  # fmt: skip
+    pale, chosen = plot.Look(style.NEUTRAL, (6, 5), 2), plot.Look(style.CHOSEN, width=2.8)
+    shapes = [frame.axes()]
+    for kind, look in ((not frozen, pale), (frozen, chosen)):
+        xs, ys = [*grid[:gap], math.nan, *grid[gap:]], [*percent[kind][:gap], math.nan, *percent[kind][gap:]]
+        shapes.append(frame.curve(xs, ys, look))
+        if not kind:
+            shapes.append(frame.dots([0], [percent[kind][gap]], style.PAPER, 3.5, look.colour))
+            shapes.append(frame.dots([0], [0], look.colour, 3.5))
+    for words, mine, height in (
+        ("A free", not frozen, frame.upright(percent[False][grid.index(3.5)]) - 9),
+        ("A frozen", frozen, frame.upright(0) - 7),
+    ):
         ink = style.CHOSEN if mine else style.MUTED
         shapes.append(
-            svg.text(frame.across(2.15), height, words, size=13, halo=True, fill=ink, bold=mine, anchor="end")
+            svg.text(frame.across(3.5), height, words, size=13, halo=True, fill=ink, bold=mine, anchor="middle")
         )
     way = svg.across((frame.left, frame.right), (LOW, HIGH))
-    said = f"s = {svg.label(s)}, distance {svg.label(off, 2)}"
-    shapes.append(svg.handle(*frame.at(s, off), drags={"s": way}, name="the factor", says=said, fill=style.CHOSEN))
-    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
+    said = f"s = {svg.label(s)}, {100 * off:.0f} % away"
+    shapes.append(
+        svg.handle(*frame.at(s, 100 * off), drags={"s": way}, name="the factor", says=said, fill=style.CHOSEN)
+    )
+    return shapes
 
 
 # A line among four points
@@ -344,185 +428,115 @@ def _listed(ones: Sequence[int]) -> str:
 
 # Tokens that become one
 
-DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
-DEPTH, WIDTH, HEADS, LENGTH = DEPTHS[-1], 64, 4, 14
-SEEDS = range(5)
 FLOOR = -17  # the lowest power of ten drawn
 
-Setting = tuple[bool, bool, bool]  # skip, FFN, norm
-SETTINGS: list[Setting] = [
-    (skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)
-]
-
-
-def residuals(
-    depth: int = DEPTH,
-    skip: bool = False,
-    ffn: bool = False,
-    norm: bool = False,
-    seed: int = 0,
-    dtype: torch.dtype = torch.float64,
-) -> list[float]:
-    """How far 14 random tokens of 64 numbers are from being one, before and after each of `depth` random layers.
-
-    ‖X − mean over tokens‖ / ‖X‖, as a list of depth + 1 numbers. A layer is attention with 4 heads and, with `ffn`, a ReLU
-    network of width 256; each has a norm before it with `norm`, and its input is added with `skip`.
-    """
-    if not 0 <= depth <= DEPTH:
-        raise ValueError(f"depth must be from 0 to {DEPTH}, not {depth}")
-    setting = (skip, ffn, norm)
-    precision = np.dtype(str(dtype).removeprefix("torch."))
-    return list(_residuals((setting,), depth, seed, precision)[setting])
-
-
-@cache
-def _residuals(
-    settings: tuple[Setting, ...], depth: int, seed: int, precision: np.dtype[Any]
-) -> dict[Setting, list[float]]:
-    """The residuals of several settings on the same random layers."""
-    rng = np.random.default_rng([SEED, seed, 3])
-    x = rng.standard_normal((LENGTH, WIDTH)).astype(precision)
-    tokens = dict.fromkeys(settings, x)
-    found = {setting: [_residual(x)] for setting in settings}
-    for _ in range(depth):
-        square = [(rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH)).astype(precision) for _ in range(4)]
-        into = (rng.standard_normal((WIDTH, 4 * WIDTH)) / math.sqrt(WIDTH)).astype(precision)
-        back = (rng.standard_normal((4 * WIDTH, WIDTH)) / math.sqrt(4 * WIDTH)).astype(precision)
-        for setting, x in tokens.items():
-            skip, ffn, norm = setting
-            x = skip * x + _heads(_normed(x) if norm else x, *square)
-            if ffn:
-                x = skip * x + np.maximum((_normed(x) if norm else x) @ into, 0) @ back
-            tokens[setting] = x
-            found[setting].append(_residual(x))
-    return found
-
-
-def cubed(layers: int = 6, seed: int = 0) -> list[float]:
-    """log₁₀ of the residuals of attention alone with one head of width 64, before and after each layer, far below what float64 can hold beside 1.
-
-    Each token is written as what all share, m, plus a small rest e. What all queries have in common makes the weights a; what a
-    token's own rest adds to its scores is a product of two rests, and it moves the weights by that little. They then weigh a third
-    rest: the next rest is about the cube of this one. Computed with the rests alone, so that nothing is rounded away.
-    """
-    rng = np.random.default_rng([SEED, seed, 3])
-    x = rng.standard_normal((LENGTH, WIDTH))
-    shared, rest = x.mean(axis=0), x - x.mean(axis=0)
-    found = [_logarithm(shared, rest)]
-    for _ in range(layers):
-        Wq, Wk, Wv, Wo = (rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH) for _ in range(4))
-        rng.standard_normal((2, 4 * WIDTH, WIDTH))  # an FFN's, as in `residuals`
-        keys = rest @ Wk / math.sqrt(WIDTH)
-        weights = _softmax((keys @ (shared @ Wq))[None])[0]
-        moved = np.expm1((rest @ Wq) @ keys.T)
-        mean = moved @ weights
-        change = weights * (moved - mean[:, None]) / (1 + mean[:, None])  # A minus `weights`, in every row
-        shared, rest = (shared + weights @ rest) @ Wv @ Wo, change @ rest @ Wv @ Wo
-        found.append(_logarithm(shared, rest))
-    return found
-
-
-def _logarithm(shared: Array, rest: Array) -> float:
-    apart = rest - rest.mean(axis=0)
-    size = float(np.abs(apart).max())
-    return float(math.log10(size) + np.log10(np.linalg.norm(apart / size)) - np.log10(np.linalg.norm(shared + rest)))
-
-
-def _residual(x: Array) -> float:
-    return float(np.linalg.norm(x - x.mean(axis=0)) / np.linalg.norm(x))
-
-
-def _normed(x: Array) -> Array:
-    centred = x - x.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), dtype=x.dtype)
-
-
-def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
-    h = WIDTH // HEADS
-    out = np.zeros_like(x)
-    for start in range(0, WIDTH, h):
-        part = slice(start, start + h)
-        scores = (x @ wq[:, part]) @ (x @ wk[:, part]).T / np.asarray(math.sqrt(h), dtype=x.dtype)
-        out += _softmax(scores) @ (x @ wv[:, part]) @ wo[part]
-    return out
-
-
-NAMED: dict[
-    Setting, tuple[str, int, float, str]
-] = {  # label, and where it is written: at which layer, how much higher, its anchor
-    (False, False, False): ("attention alone", 3, 0, "start"),
-    (True, False, False): ("with skip", 38, 14, "end"),
-    (True, False, True): ("with skip and norm", 96, 30, "end"),
-    (True, True, True): ("with all three", 96, -10, "end"),
+NAMED: dict[Setting, tuple[str, tuple[int, float, str], tuple[int, float, str]]] = {
+    # label, and where it is written on each scale, logarithmic and linear: at which layer, how much lower, its anchor
+    (False, False, False): ("attention alone", (4, -70, "start"), (2, -5, "start")),
+    (True, False, False): ("skip", (48, 6, "end"), (6, 18, "end")),
+    (True, False, True): ("skip, norm", (96, 27, "end"), (96, 24, "end")),
+    (True, True, True): ("all three", (96, -9, "end"), (96, -30, "end")),
 }
+CENTRE = (148.0, 208.0)  # of the dots
+UNIT = 72.0  # how far from the middle a dot is that has nothing in common with the others
+TAIL = 3  # stops that a dot leaves a trace of
 
 
-def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False) -> Picture:
-    """The residuals of `residuals` for the ticked parts, up to `depth` layers, of five seeds, the first with its points; four settings of
-    the first seed are drawn pale behind."""
-    if not 1 <= depth <= DEPTH:
-        raise ValueError(f"depth must be from 1 to {DEPTH}, not {depth}")
-    every, *others = (_residuals(tuple(SETTINGS), DEPTH, seed, np.dtype("float64")) for seed in SEEDS)
-    runs = [found[skip, ffn, norm][: depth + 1] for found in (every, *others)]
+def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False, log: bool = True) -> Picture:
+    """The tokens of the first seed as dots after `depth` layers, and r(X) on the way there, of five seeds, the first with its points;
+    four settings of the first seed are drawn pale behind. `log`: with a logarithmic scale.
+    """
+    if depth not in DEPTHS:
+        raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {depth}")
+    found = experiment.stored((skip, ffn, norm))
+    runs = [run[: depth + 1] for run in found["residuals"]]
     values = runs[0]
     last = _range([run[-1] for run in runs])
     parts = [name for name, on in (("skip", skip), ("FFN", ffn), ("norm", norm)) if on]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
     named = f"Attention with {listed}" if parts else "Attention alone"
     short = f"With {listed}" if parts else named  # a title has one line
-    title = f"{short}: {last} after {depth} layer{'s' * (depth > 1)}"
+    layers = f"after {depth} layer{'s' * (depth > 1)}" if depth else "at the start"
+    title = f"{short}: {last} {layers}"
     fates = [next((layer for layer, value in enumerate(run) if value < 1e-6), None) for run in runs]
     fallen = sorted(fate for fate in fates if fate is not None)
+    together = "the 14 dots are one" if values[-1] < 0.01 else f"the dots are {_power(values[-1])} from their middle"
     sentence = (
-        f"{named}: after {depth} layer{'s' * (depth > 1)} the tokens' distance from being one vector is {last} "
-        f"({len(runs)} seeds; {_range([run[0] for run in runs])} at the start); "
+        f"{named}, {layers}: {together}, and r(X), the tokens' distance from being one, is {last} ({len(runs)} seeds); "
     )
     if not fallen:
-        sentence += "it has not fallen below one millionth."
+        sentence += "it has not fallen below a millionth."
     elif len(fallen) < len(runs):
-        sentence += f"it has fallen below one millionth in {len(fallen)} of them."
+        sentence += f"it has fallen below a millionth in {len(fallen)} of them."
     elif fallen[0] == fallen[-1]:
-        sentence += f"it is below one millionth from layer {fallen[0]} on."
+        sentence += f"it is below a millionth from layer {fallen[0]} on."
     else:
-        sentence += f"it falls below one millionth at layer {fallen[0]} to {fallen[-1]}."
+        sentence += f"it falls below a millionth at layer {fallen[0]} to {fallen[-1]}."
+    shapes = [*_dots(found["dots"], depth), *_fall(runs, (skip, ffn, norm), depth, log)]
+    return Picture(title, sentence, svg.card(406, title, sentence, *shapes))
 
+
+def _dots(places: list[list[list[float]]], depth: int) -> list[str]:
+    """The tokens around their mean, with the way they came from the last stops; a circle where nothing is in common."""
+    x, y = CENTRE
+    stop = DEPTHS.index(depth)
+    last = max(stop - TAIL, 0)
+    shapes = [
+        svg.text(svg.MARGIN + 6, 66, "14 tokens, seen from their mean", size=13, bold=True),
+        svg.circle(x, y, UNIT, stroke=style.NEUTRAL, stroke_width=1),
+        svg.text(x, 346, "circle: r(X) = 1, nothing in common", size=12, fill=style.MUTED, anchor="middle"),
+    ]
+    ways = [
+        [(x + UNIT * places[n][t][0], y - UNIT * places[n][t][1]) for n in range(last, stop + 1)] for t in range(LENGTH)
+    ]
+    for way in ways:
+        for n in range(len(way) - 1):
+            shapes.append(
+                svg.path(
+                    way[n : n + 2], stroke=style.pale(style.CHOSEN, (0.7, 0.45, 0.25)[len(way) - 2 - n]), width=1.6
+                )
+            )
+    for token, way in enumerate(ways):
+        shapes.append(
+            svg.circle(*way[-1], 5.5, fill=style.CHOSEN, stroke=style.PAPER, stroke_width=1.4, tip=f"token {token + 1}")
+        )
+    return shapes
+
+
+def _fall(runs: list[list[float]], chosen: Setting, depth: int, log: bool) -> list[str]:
+    """r(X) against depth."""
     powers = tuple((10.0**power, _tick(power)) for power in range(0, FLOOR, -4))
     frame = plot.Frame(
-        (0, DEPTH), (10.0**FLOOR, 1), "layers, on a logarithmic scale", "‖X − mean token‖ / ‖X‖",
-        (0, 1, 2, 4, 8, 16, 32, 64, 96), powers, "symlog", "log", left=76, right=RIGHT - 10, bottom=356,
+        (0, DEPTH), (10.0**FLOOR, 1) if log else (0, 1), "layers", "r(X) = ‖X − mean token‖ / ‖X‖", (0, 1, 2, 4, 8, 16, 32, 96),
+        powers if log else (0, 0.25, 0.5, 0.75, 1), "symlog", "log" if log else "linear", left=338, right=RIGHT - 4, top=78, bottom=356,
     )  # fmt: skip
-    layers, lowest = range(DEPTH + 1), 10.0**FLOOR
+    layers, lowest = range(DEPTH + 1), 10.0**FLOOR if log else 0.0
     behind = plot.Look(style.RULE, width=1.6)
-    look = plot.Look(style.CHOSEN, () if skip else (6, 4), 2.8)
-    shapes = [frame.axes(), *(frame.curve(layers, every[setting], behind) for setting in NAMED)]
+    look = plot.Look(style.CHOSEN, () if chosen[0] else (6, 4), 2.8)
+    first = {setting: experiment.stored(setting)["residuals"][0] for setting in NAMED}
+    shapes = [frame.axes(), *(frame.curve(layers, run, behind) for run in first.values())]
     shapes += [frame.curve(layers[: depth + 1], run, look._replace(dash=(), width=0.9)) for run in runs[1:]]
-    marked = sorted({0, depth, *(n for n in DEPTHS if n < depth)})
-    heights = [max(values[n], lowest) for n in marked]
+    values = runs[0]
+    marked = [n for n in DEPTHS if n <= depth]
     tips = [f"layer {n}: {values[n]:.2e}" for n in marked]
     shapes += [
         frame.curve(layers[: depth + 1], values, look),
-        frame.dots(marked, heights, style.PAPER, 4, style.CHOSEN, tips),
+        frame.dots(marked, [max(values[n], lowest) for n in marked], style.PAPER, 4, style.CHOSEN, tips),
     ]
-    for setting, (words, layer, lower, anchor) in NAMED.items():
-        x, y = frame.at(layer, max(every[setting][layer], lowest))
-        mine = setting == (skip, ffn, norm)
+    for setting, (words, *places) in NAMED.items():
+        layer, lower, anchor = places[0 if log else 1]
+        x, y = frame.at(layer, max(first[setting][layer], lowest))
+        mine = setting == chosen
         shapes.append(
             svg.text(
-                x + (10 if anchor == "start" else -6),
-                y + lower,
-                words,
-                size=12.5,
-                bold=mine,
-                fill=style.CHOSEN if mine else style.MUTED,
-                anchor=anchor,
-                halo=True,
+                x + (8 if anchor == "start" else -6), y + lower, words,
+                size=12.5, bold=mine, fill=style.CHOSEN if mine else style.MUTED, anchor=anchor, halo=True,
             )
-        )
-    note = "near 1e−16: rounding of float64"
-    shapes.append(
-        svg.text(frame.right, frame.bottom - 8, note, size=12, fill=style.MUTED, anchor="end", halo=True),
-    )
-    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
+        )  # fmt: skip
+    if log:
+        note = "near 1e−16: rounding of float64"
+        shapes.append(svg.text(frame.right, frame.bottom - 8, note, size=12, fill=style.MUTED, anchor="end", halo=True))
+    return shapes
 
 
 def _tick(power: int) -> str:
