@@ -133,6 +133,7 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
     says = {
         "gpt3_ffn_share": (round(100 * atlas.parts(GPT3).ffn / atlas.total(GPT3)), 66),
         "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: unpleasant −1 and inviting 1"),
+        "flat_pieces": (feed_forward.folded(1, 1).title, "Unpleasant: 4 flat pieces, 1 high at the point"),
         "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
         "at_three": (activations.square(8, reach=2.0).title, "At x = 3 the net says 4.5, and x² is 9"),
         "two_gelus": (activations.two_gelus(1).title, "The two GELUs differ by at most 0.000473"),
