@@ -435,7 +435,7 @@ def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True)
         )
 
     across, down = PLANE.at(*x)
-    on_sheet, on_floor = _in_space(*x, height, output, bent), _in_space(*x, None, output, bent)
+    on_sheet, on_floor = (_in_space(x[0], x[1], at, output, bent) for at in (height, None))
     shapes = [
         _unfolded(output, bent),
         svg.line(*on_floor, *on_sheet, stroke=style.INK, width=1.5, dash="3 4"),
