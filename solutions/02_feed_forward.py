@@ -107,7 +107,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Drag the point over a hinge: which numbers change their ways there? Then switch ReLU off.
+# Drag the point over a hinge: which numbers begin to move there, and which stop? Then switch ReLU off.
 #
 # **Could one matrix and one bias do that?** No: they make one flat piece. On it, whatever the weights, f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1). For
 # “unpleasant” the first sum is 1 − 1 = 0, and the second is −2 − 2 = −4. The bend does it.

@@ -21,6 +21,7 @@ from torch import nn
 from autograder.authoring.build import notebook_of
 from ffnlab import atlas, guessing, predictions, reading, record, world
 from ffnlab.experiments import capstone as stored_capstone
+from ffnlab.experiments import creek as stored_creek
 from ffnlab.experiments import english as stored_english
 from ffnlab.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
 from ffnlab.predictions import Prediction
@@ -167,6 +168,13 @@ def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
     assert predictions.find("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 80
     equal_total = {name: known[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
     assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
+
+
+def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> None:
+    right = stored_creek.stored()["right"]
+    assert all(0.49 < share <= 0.75 for share in right["none"]["way"])  # own_creek
+    assert sorted(right["relu"]["way"]) == [0.75, 1, 1, 1, 1]
+    assert min(right["none"]["feeling"] + right["relu"]["feeling"]) >= 0.96
 
 
 def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
