@@ -26,6 +26,7 @@ import random
 from collections import Counter, defaultdict
 from pydoc_data.topics import topics
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -169,6 +170,8 @@ recheck("Block", Block)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "train-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · Learn by heart
 #
+# *deeper: the core path goes on with section 9*
+#
 # What should four blocks compete in? Something in which an FFN could matter, small enough for your machine: **pairs**. There are 24 words, so 24² = 576 pairs
 # of them, and for each pair a third word drawn at random. The block reads two words and must name the third. Nothing but memory helps. Attention has to bring
 # the first word to the second; something has to look the pair up.
@@ -181,6 +184,7 @@ recheck("Block", Block)
 predict("first_of_three")
 
 # %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+losses = {}
 for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
     torch.manual_seed(0)
     try:
@@ -189,11 +193,27 @@ for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
     except NotImplementedError:
         print("This cell lights up when Block is written.")
         break
+    losses[kind] = found["losses"]
     size = sum(p.numel() for p in model.blocks.parameters())
     print(f"{kind}: {size:,} parameters in the block, {found['accuracy']:.0%} of 576 pairs known")
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-losses-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Your four blocks, while they learned. By accuracy three of them can't be told apart. Can they by loss? Add `plt.yscale("log")` and look.
+
+# %% nbgrader={"grade": false, "grade_id": "plot-losses", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for kind, values in losses.items():
+    plt.plot(values, label=kind)
+plt.plot([0, 300], [math.log(24)] * 2, label="a blind guess")
+plt.title("My blocks learn 576 pairs")
+plt.xlabel("step")
+plt.ylabel("loss, nats per pair")
+plt.legend()
+plt.show()
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "train-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Equal what?
+#
+# *deeper: the core path goes on with section 9*
 #
 # A comparison needs more pairs, several seeds, and a decision about what must be equal.
 #
@@ -234,6 +254,8 @@ for name, count in stored["counts"].items():
 # %% [markdown] nbgrader={"grade": false, "grade_id": "limits-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · What the experiment can't show
 #
+# *deeper: the core path goes on with section 9*
+#
 # A number with an error bar is still a number about *this* experiment.
 #
 # - **Memory, not language.** The pairs are random: there is nothing to generalise to, and no test set could exist. A model that is best here need not be best
@@ -246,6 +268,8 @@ for name, count in stored["counts"].items():
 # - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, and has no mixture in it.
 #
 # ## 5 · What if we removed the FFN?
+#
+# *deeper: the core path goes on with section 9*
 #
 # Two things are often said: that without an FFN the tokens become equal, and that without it the model is linear and can't store facts. The two cells
 # ask your own block of kind 'none': up to 96 of them in a row, with random weights, beside blocks with a ReLU FFN; and one of them learning 144
@@ -304,7 +328,9 @@ for seed in range(5):
 # parameters (notebook 05).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "generate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Let it write.** A model does not write: it gives a score to every token that could come next. Somebody has to choose one, put it behind the others, and ask again.
+# ### Let it write
+#
+# A model does not write: it gives a score to every token that could come next. Somebody has to choose one, put it behind the others, and ask again.
 # That somebody is you.
 #
 # The **temperature** says how daring the choice is. Scores are divided by it before softmax: below 1 the favourites gain, above 1 everybody gets a chance. At 0 nothing
@@ -389,6 +415,8 @@ except NotImplementedError:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Spot the error
 #
+# *deeper: the core path goes on with section 9*
+#
 # **A.** A tutorial's mixture of experts, simplified as it says itself, looks for its tokens with two loops, over the k choices and over the E experts, and knows no
 # loss but the task's. What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
 
@@ -422,6 +450,8 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 # layer (notebook 05). Only the last line holds for every model of this course. (The table says “typically”, so it is not wrong: the habit has changed.)
 #
 # ## 7 · Quiz
+#
+# *deeper: the core path goes on with section 9*
 #
 # One point each. Put the letter in quotes.
 
@@ -497,6 +527,8 @@ recheck("quiz_seeds", quiz_seeds)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M9-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · In your own words
 #
+# *deeper: the core path goes on with section 9*
+#
 # *question M9 · 3 points, graded by your instructor · 8 minutes*
 #
 # What would happen if we removed the FFN entirely? Write down what you would have predicted before this notebook, then answer with numbers from it:
@@ -551,14 +583,58 @@ recheck("quiz_seeds", quiz_seeds)
 # - a limit that really holds (memory not generalisation, one size, one recipe, few seeds, CPU time), and an experiment that would address it. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "english-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 9 · It writes
+# %% [markdown] nbgrader={"grade": false, "grade_id": "creek-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 9 · Back to the creek
 #
-# Your blocks have learned pairs. Can they learn English? Every Python carries some: its help texts, about 465,000 characters. Without code, tables, quotation marks and
+# *The creek was cold and the spunky dog wanted to jump …* over it, or into it? So this course began. Somebody else's model knew the answer, and all you could
+# do was to switch its FFN off.
+#
+# Now the block is yours. It gets embeddings in front and scores behind, and reads the 2,304 sentences of the little world. In none of them is a creek cold.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-own-creek", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("own_creek")
+
+# %% nbgrader={"grade": false, "grade_id": "creek", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from ffnlab.experiments import creek
+
+curves = {}
+try:
+    for kind, d_ff in (("none", 0), ("relu", 128)):
+        torch.manual_seed(0)
+        reader = creek.Reader([Block(kind, 32, 4, d_ff)])
+        curves[kind] = creek.learn(reader, label=f"your block, {kind}")
+        known = creek.judged(reader)  # in the 1,792 scenes that it has not seen
+        print(f"over or into: right in {known['way']:.0%}; glad or sorry: right in {known['feeling']:.0%}")
+        print(creek.tell(reader, "the creek was cold and the spunky dog wanted to jump"), "\n")
+except NotImplementedError:
+    print("This cell lights up when Block is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-creek-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Here is how it learned, over what five seeds of a block of ours did. Where do the two kinds part? Then train yours from another seed: is there a step
+# where a rule is found?
+
+# %% nbgrader={"grade": false, "grade_id": "plot-creek", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+stored_creek = creek.stored()
+for kind in ("none", "relu"):
+    runs = torch.tensor(stored_creek["losses"][kind])  # [seeds, 50]
+    plt.fill_between(stored_creek["steps"], runs.amin(0), runs.amax(0), alpha=0.25, label=f"{kind}, five seeds")
+for kind, values in curves.items():
+    plt.plot(stored_creek["steps"], torch.tensor(values).reshape(-1, creek.EVERY).mean(1), label=f"{kind}, my block")
+plt.ylim(0.4, 0.6)
+plt.title("My block reads the little world")
+plt.xlabel("step")
+plt.ylabel("loss, nats per word")
+plt.legend()
+plt.show()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "english-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 10 · It writes
+#
+# That was a world of 56 words. And English? Every Python carries some: its help texts, about 465,000 characters. Without code, tables, quotation marks and
 # repetitions about 206,000 are left, which is prose of a sort. It is cut into about 2,100 kinds of token: the 2,000 most useful words, and single characters to spell the
 # others.
 #
-# Two of your blocks with SwiGLU read it for 400 steps, 1,024 tokens each, and then write. Every tenth paragraph is held out.
+# Two of your blocks with SwiGLU read it for 400 steps, 1,024 tokens each, and then write, with your own `generate` if you have written it. Every tenth paragraph is held out.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-fifteen-seconds", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("fifteen_seconds")
@@ -572,12 +648,16 @@ try:
     cost = english.learn(writer, label="two of your blocks")
     print(f"{cost:.2f} bits for each character that it has not seen\n")
     for temperature in (0.0, 0.5, 1.0):
-        print(f"temperature {temperature}: {english.write(writer, 'When a class', temperature, seed=0)}\n")
+        print(f"temperature {temperature}: {english.write(writer, 'When a class', temperature, generate=generate)}\n")
 except NotImplementedError:
     print("This cell lights up when Block is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "english-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Try prompts and temperatures of your own in a cell below.
+#
+# ## 11 · Which reads best?
+#
+# *deeper: the core path goes on with section 13*
 #
 # Which kind of feed-forward reads best? The stored runs put this question to the same text, from five seeds each (`python -m ffnlab.experiments.english`).
 
@@ -596,7 +676,9 @@ for name, costs in stored_english["bits per character"].items():
 # says: at what?
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "summary-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 10 · The summary, and a checklist
+# ## 12 · The summary, and a checklist
+#
+# *deeper: the core path goes on with section 13*
 #
 # ```
 #     x ──┬──────────────────────────────► + ──┬────────────────────────────────► + ──► out    [B, T, d_model]
@@ -623,7 +705,7 @@ for name, costs in stored_english["bits per character"].items():
 #
 # And a pre-norm block, when: two norms, each before its part; two residuals, from what was not normed; a causal mask before the softmax; a mixture's second loss handed out.
 #
-# ## 11 · The map
+# ## 13 · The map
 #
 # | notebook | what you can do | your proof |
 # |---|---|---|
@@ -655,7 +737,10 @@ for name, costs in stored_english["bits per character"].items():
 # - Allen-Zhu and Li 2024, *Physics of Language Models: Part 3.3* (arXiv 2404.05405): how many bits a parameter stores, and what gating changes.
 # - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): the comparison at a size that matters, with its error bars.
 #
-# This is the last notebook. The next thing in a Transformer to take apart would be its norm.
+# The next thing in a Transformer to take apart would be its norm. But this is the last notebook.
+#
+# *The creek was cold and the spunky dog wanted to jump over it.* Somewhere between *cold* and *over*, a few neurons put two things together that attention had
+# only brought to one place. You know how they do it, because you have built them.
 
 # %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 progress()

@@ -12,8 +12,10 @@ import pytest
 import torch
 
 from autograder.authoring.build import solution_answer
+from ffnlab import world
 from ffnlab.exercises import capstone as exercises
 from ffnlab.experiments import capstone as experiment
+from ffnlab.experiments import creek
 from ffnlab.figures import capstone as figures
 from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
 
@@ -82,6 +84,47 @@ def test_a_stored_run_comes_out_again() -> None:
     model = Reader(24, experiment.D_MODEL, experiment.blocks("relu"))
     found = learn(model, *pairs(24, 0), steps=experiment.STEPS)
     assert found["accuracy"] == pytest.approx(experiment.stored()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["none", "relu"])
+def test_a_short_run_at_the_creek_comes_out_again(name: str) -> None:
+    assert creek.short(name) == pytest.approx(creek.stored()["loss after 60 steps of seed 0"][name], abs=0.05)
+
+
+def test_the_stored_runs_at_the_creek_are_those_that_the_notebook_plots() -> None:
+    stored = creek.stored()
+    assert stored["settings"]["steps"] == creek.STEPS == 1500 and creek.BATCH == 32
+    assert len(stored["steps"]) == creek.STEPS // creek.EVERY == 50
+    for runs in stored["losses"].values():
+        assert len(runs) == len(creek.SEEDS) >= 5 and {len(run) for run in runs} == {50}
+        assert all(run[0] > 2 * run[-1] > 0.8 for run in runs), "the plot's lower edge is 0.4"
+
+
+def test_a_block_is_asked_only_about_scenes_that_it_has_not_seen() -> None:
+    assert "the creek was cold" not in " ".join(" ".join(world.wish(scene)) for scene in world.scenes(held_out=False))
+    assert len(world.scenes(held_out=True)) == 1792 and len(world.scenes(held_out=False)) == 2304
+
+    class Knows(torch.nn.Module):
+        """Says what the little world would say, whatever it reads."""
+
+        def forward(self, words: torch.Tensor) -> torch.Tensor:
+            scores = torch.zeros(*words.shape, len(world.WORDS))
+            for row, sentence in zip(scores, words.tolist(), strict=True):
+                said = [world.WORDS[n] for n in sentence]
+                scene = world.Scene(said[1], said[3], said[6], said[7])
+                row[torch.arange(len(said)), world.numbers(world.wish(scene))[1 : len(said) + 1]] = 1.0
+            return scores
+
+    known: Any = Knows()
+    assert creek.judged(known) == {"way": 1.0, "feeling": 1.0}
+    begun = "the creek was cold and the spunky dog wanted to jump"
+    assert creek.tell(known, begun) == begun + " over it and was glad about the ice."
+
+
+def test_the_losses_of_all_steps_come_back() -> None:
+    torch.manual_seed(0)
+    found = learn(Reader(5, 16, [experiment.Compared("moe", 4)]), *pairs(5, 0), steps=20)
+    assert len(found["losses"]) == 20 and found["losses"][0] > found["losses"][-1] > 0
 
 
 def test_the_mixture_equals_a_loop_over_tokens() -> None:

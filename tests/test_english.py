@@ -83,6 +83,19 @@ def test_what_is_written_depends_on_seed_and_temperature(writer: english.Writer)
         english.write(writer, "→")
 
 
+def test_a_student_s_own_loop_writes_where_it_is_written(writer: english.Writer) -> None:
+    generate = solution_answer("generate").answer
+    own = [english.write(writer, "The object", 0.0, tokens=12, generate=one) for one in (generate, unwritten, None)]
+    assert own[0] == own[1] == own[2]
+    assert english.write(writer, "The", 1.0, tokens=5, generate=lambda *given: [1] * len(given[2])).endswith(
+        english.text().pieces[1] * 5
+    )
+
+
+def unwritten(*given: object) -> list[int]:
+    raise NotImplementedError
+
+
 def test_the_models_are_equal_in_what_they_are_said_to_be() -> None:
     stored = english.stored()
     assert stored["counts"] == {name: english.counts(name) for name in english.MODELS}

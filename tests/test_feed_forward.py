@@ -170,6 +170,51 @@ def test_by_hand_writes_sums_that_add_up() -> None:
         assert added == expected
 
 
+# folded
+
+
+@pytest.mark.parametrize("output", [0, 1])
+@pytest.mark.parametrize("bent", [True, False])
+def test_the_sheet_is_as_high_as_the_network_says(output: int, bent: bool) -> None:
+    w1, b1, w2, b2 = feed_forward.by_hand_weights(torch.float64)
+    for x1, x2 in ((0.0, 0.0), (1.0, 1.0), (1.75, 0.5), (0.25, 1.5), (0.25, 0.5)):
+        pre = torch.tensor([x1, x2], dtype=torch.float64) @ w1 + b1
+        act = torch.relu(pre) if bent else pre
+        out = (act @ w2 + b2).tolist()
+        drawn = feed_forward.folded(x1, x2, output, bent)
+        assert numbers(drawn.title) == [4.0 if bent else 1.0, out[output]]
+        assert {x1, x2, out[output]} <= set(numbers(drawn.sentence))
+        written = texts(drawn)
+        for j, name in enumerate(feed_forward.NEURONS):
+            assert (f"“{name}”" in drawn.sentence) == (bent and bool(pre[j] > 0))
+            row = written[len(written) - written[::-1].index(name)]  # behind the last place where it is named
+            assert numbers(row)[3:] == ([float(pre[j]), float(act[j])] if bent else [float(pre[j])])
+        for k, name in enumerate(feed_forward.OUTPUTS):
+            assert numbers(written[written.index(name) + 2]) == [out[k]]
+
+
+def test_each_piece_is_flat_and_has_the_neurons_that_fire_there() -> None:
+    """The pieces cover the square once; on each the output is one affine function, and no two of them are the same."""
+    w1, b1, w2, b2 = feed_forward.by_hand_weights(torch.float64)
+    covered, slopes = 0.0, []
+    for corners, firing in feed_forward.PIECES:
+        ends = torch.tensor(corners, dtype=torch.float64)
+        after = ends.roll(-1, 0)
+        covered += float((ends[:, 0] * after[:, 1] - ends[:, 1] * after[:, 0]).sum().abs()) / 2
+        weights = torch.rand(50, len(corners), dtype=torch.float64) + 0.01
+        inside = weights / weights.sum(1, keepdim=True) @ ends
+        pre = inside @ w1 + b1
+        assert ((pre > 0) == torch.tensor([j in firing for j in range(3)])).all()
+        with_one, out = torch.cat([inside, torch.ones(50, 1)], 1), torch.relu(pre) @ w2 + b2
+        plane = torch.linalg.lstsq(with_one, out).solution  # [3, 2]
+        assert torch.allclose(with_one @ plane, out, atol=1e-9)
+        slopes.append([tuple(row) for row in plane[:2].T.round(decimals=6).tolist()])
+    assert covered == 4.0
+    assert all(len({piece[k] for piece in slopes}) == 4 for k in range(2))
+    for (start, end), weight, bias in zip(feed_forward.HINGES, w1.T, b1, strict=True):
+        assert all(float(weight @ torch.tensor(point, dtype=torch.float64) + bias) == 0 for point in (start, end))
+
+
 # expand_contract
 
 

@@ -21,6 +21,7 @@ from torch import nn
 from autograder.authoring.build import notebook_of
 from ffnlab import atlas, guessing, predictions, reading, record, world
 from ffnlab.experiments import capstone as stored_capstone
+from ffnlab.experiments import creek as stored_creek
 from ffnlab.experiments import english as stored_english
 from ffnlab.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
 from ffnlab.predictions import Prediction
@@ -133,6 +134,7 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
     says = {
         "gpt3_ffn_share": (round(100 * atlas.parts(GPT3).ffn / atlas.total(GPT3)), 66),
         "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: unpleasant −1 and inviting 1"),
+        "flat_pieces": (feed_forward.folded(1, 1).title, "Unpleasant: 4 flat pieces, 1 high at the point"),
         "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
         "at_three": (activations.square(8, reach=2.0).title, "At x = 3 the net says 4.5, and x² is 9"),
         "two_gelus": (activations.two_gelus(1).title, "The two GELUs differ by at most 0.000473"),
@@ -166,6 +168,13 @@ def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
     assert predictions.find("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 80
     equal_total = {name: known[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
     assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
+
+
+def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> None:
+    right = stored_creek.stored()["right"]
+    assert all(0.49 < share <= 0.75 for share in right["none"]["way"])  # own_creek
+    assert sorted(right["relu"]["way"]) == [0.75, 1, 1, 1, 1]
+    assert min(right["none"]["feeling"] + right["relu"]["feeling"]) >= 0.96
 
 
 def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -95,19 +96,21 @@ class Reader(nn.Module):
 
 def learn(
     model: Reader, inputs: torch.Tensor, targets: torch.Tensor, steps: int = 300, label: str = "", lr: float = 0.01
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Trains on all pairs at once, with Adam and a learning rate that falls to zero; with a label, under a progress bar.
 
     A block's balance loss, its attribute aux_loss, counts with the factor 0.01.
-    Returns the accuracy (0 to 1) and the loss (nats) on the pairs, and the CPU milliseconds of a step (the median).
+    Returns the accuracy (0 to 1) and the loss (nats) on the pairs, the CPU milliseconds of a step (the median), and the losses of all
+    steps, without the balance loss.
     """
     optimiser = torch.optim.Adam(model.parameters(), lr=lr)
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 1.0 / steps, total_iters=steps)
-    took = []
+    took, losses = [], []
     for _ in bar(steps, label) if label else range(steps):
         started = time.process_time()
         optimiser.zero_grad()
         loss = F.cross_entropy(model(inputs), targets)
+        losses.append(loss.item())
         for block in model.blocks:
             aux = getattr(block, "aux_loss", None)
             loss = loss if aux is None else loss + BALANCE * aux
@@ -121,4 +124,5 @@ def learn(
         "accuracy": (scores.argmax(-1) == targets).double().mean().item(),
         "loss": F.cross_entropy(scores, targets).item(),
         "milliseconds": sorted(took)[len(took) // 2],
+        "losses": losses,
     }

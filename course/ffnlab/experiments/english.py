@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -148,9 +150,17 @@ def bits(model: Writer) -> float:
 
 
 @torch.no_grad()
-def write(model: Writer, prompt: str, temperature: float = 0.8, seed: int = 0, tokens: int = 80) -> str:
+def write(
+    model: Writer,
+    prompt: str,
+    temperature: float = 0.8,
+    seed: int = 0,
+    tokens: int = 80,
+    generate: Callable[..., list[int]] | None = None,
+) -> str:
     """The prompt and what the model writes after it, one token at a time.
 
+    generate: the function of the notebook's exercise. Where there is none, or it raises NotImplementedError, tokens are chosen here.
     temperature: scores are divided by it before the softmax; 0 takes the most probable token. Characters that the text does not have
     are left out of the prompt. Raises ValueError for a negative temperature, or a prompt without anything to go on from.
     """
@@ -159,6 +169,11 @@ def write(model: Writer, prompt: str, temperature: float = 0.8, seed: int = 0, t
     said = _numbers(prompt, text().number)
     if not said:
         raise ValueError("the prompt needs at least one letter")
+    if generate is not None:
+        numbers = random.Random(seed)
+        with suppress(NotImplementedError):
+            said += generate(model, list(said), [numbers.random() for _ in range(tokens)], LONGEST, temperature)
+            return "".join(text().pieces[n] for n in said)
     chance = torch.Generator().manual_seed(seed)
     for _ in range(tokens):
         scores = model(torch.tensor([said[-LONGEST:]]))[0, -1]

@@ -1,8 +1,10 @@
-"""The figures of notebook 02: one token's trace, a network to do by hand, the widening, and what is bent."""
+"""The figures of notebook 02: a network to do by hand and the sheet that it folds, one token's trace, the widening, and what is bent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +24,7 @@ __all__ = [
     "by_hand_weights",
     "embeddings",
     "expand_contract",
+    "folded",
     "trace",
     "weights",
 ]
@@ -244,9 +247,7 @@ def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Pictu
         matrix[row][column] *= -1
         turned = f" and the weight {'W1' if flipped < 6 else 'W2'}[{row}, {column}] turned to {svg.label(matrix[row][column])}"
     x = [float(x1), float(x2)]
-    pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
-    act = [max(0.0, value) for value in pre]
-    out = [sum(act[j] * w2[j][k] for j in range(3)) + b2[k] for k in range(2)]
+    pre, act, out = _stages(x, w1, b1, w2, b2)
 
     dead = sum(value <= 0 for value in pre)
     fires = {
@@ -312,6 +313,20 @@ def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Pictu
     return Picture(title, sentence, svg.card(506, title, sentence, *shapes))
 
 
+def _stages(
+    x: Sequence[float],
+    w1: list[list[float]],
+    b1: list[float],
+    w2: list[list[float]],
+    b2: list[float],
+    bent: bool = True,
+) -> tuple[list[float], list[float], list[float]]:
+    """What the three neurons of `by_hand` add up, what they pass on, and the two outputs."""
+    pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
+    act = [max(0.0, value) for value in pre] if bent else pre
+    return pre, act, [sum(act[j] * w2[j][k] for j in range(3)) + b2[k] for k in range(2)]
+
+
 def _sum(terms: list[float], bias: float) -> str:
     """The products and the bias as one written sum; the bias stands last."""
     written = svg.label(terms[0])
@@ -367,6 +382,201 @@ def _node(left: float, middle: float, wide: float, name: str, result: str, terms
             svg.text(x, middle + tall / 2 + 17, terms, size=12.5, anchor="middle", fill=style.MUTED, halo=True),
         )
     )
+
+
+# The sheet over the plane of `by_hand`'s inputs
+
+Corner = tuple[float, float]
+QUARTERS = tuple(n / 4 for n in range(9))  # where a hand can put the point, 0 to HIGHEST
+HINGES: tuple[tuple[Corner, Corner], ...] = (((0, 1), (1, 0)), ((0, 0), (2, 2)), ((0, 0), (2, 2)))  # of each neuron
+PIECES: tuple[
+    tuple[tuple[Corner, ...], tuple[int, ...]], ...
+] = (  # between the hinges, and which neurons fire there; far ones first
+    (((0, 1), (0.5, 0.5), (2, 2), (0, 2)), (0, 2)),
+    (((1, 0), (2, 0), (2, 2), (0.5, 0.5)), (0, 1)),
+    (((0, 0), (0.5, 0.5), (0, 1)), (2,)),
+    (((0, 0), (1, 0), (0.5, 0.5)), (1,)),
+)
+WHOLE: tuple[tuple[tuple[Corner, ...], tuple[int, ...]], ...] = ((((0, 0), (2, 0), (2, 2), (0, 2)), ()),)
+PLANE = plot.Frame(
+    (0, HIGHEST), (0, HIGHEST), "cold", "water", (0, 0.5, 1, 1.5, 2), (0, 0.5, 1, 1.5, 2),
+    left=52, right=308, top=74, bottom=330, grid="",
+)  # fmt: skip
+RISES = (22.0, 14.5)  # units of the card for a height of 1, of each output
+
+
+def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True) -> Picture:
+    """One output of the network of `by_hand` over the plane of its inputs: from above, with the neurons' hinges, and as a sheet in space.
+
+    output: 0 for unpleasant, 1 for inviting. Not bent: without ReLU, so that no neuron has a hinge.
+    """
+    for name, value in zip(INPUTS, (x1, x2), strict=True):
+        if not 0 <= value <= HIGHEST:
+            raise ValueError(f"{name} must be from 0 to {HIGHEST:g}, not {value}")
+    _inside("output", output, len(OUTPUTS))
+    w1, b1, w2, b2 = _by_hand()
+    x = [float(x1), float(x2)]
+    pre, act, out = _stages(x, w1, b1, w2, b2, bent)
+    height, name = out[output], OUTPUTS[output]
+    place = f"cold {svg.label(x[0])} and water {svg.label(x[1])}"
+    if bent:
+        firing = [f"“{NEURONS[j]}”" for j in range(3) if pre[j] > 0]
+        fires = f"{' and '.join(firing) or 'no neuron'} fire{'s' if len(firing) < 2 else ''}"
+        title = f"{name.capitalize()}: 4 flat pieces, {svg.label(height)} high at the point"
+        sentence = (
+            f"At {place}, {fires}, and the sheet of “{name}” is {svg.label(height)} high. "
+            f"Its 4 flat pieces meet at the hinges, the lines on which a neuron begins to fire."
+        )
+    else:
+        title = f"{name.capitalize()} without ReLU: 1 flat piece, {svg.label(height)} high"
+        sentence = (
+            f"Without ReLU each neuron passes on all that it adds up, so none has a hinge and the sheet of “{name}” is "
+            f"one flat piece. At {place} it is {svg.label(height)} high."
+        )
+
+    across, down = PLANE.at(*x)
+    on_sheet, on_floor = (_in_space(x[0], x[1], at, output, bent) for at in (height, None))
+    shapes = [
+        _unfolded(output, bent),
+        svg.line(*on_floor, *on_sheet, stroke=style.INK, width=1.5, dash="3 4"),
+        svg.circle(*on_sheet, 6, fill=style.INK, stroke=style.PAPER, stroke_width=2),
+        svg.text(on_sheet[0], on_sheet[1] - 12, svg.label(height), size=14, bold=True, anchor="middle", halo=True),
+        svg.handle(
+            across,
+            down,
+            drags={
+                "x1": svg.across((PLANE.left, PLANE.right), (0.0, HIGHEST)),
+                "x2": svg.upright((PLANE.bottom, PLANE.top), (0.0, HIGHEST)),
+            },
+            name="the point: cold and water",
+            says=place,
+        ),
+    ]
+    top = 404.0
+    for j in range(3):
+        y, silent = top + 24 * j, bent and act[j] == 0
+        ink = style.MUTED if silent else style.INK
+        sums = f"{_sum([x[0] * w1[0][j], x[1] * w1[1][j]], b1[j])} = {svg.label(pre[j])}"
+        sums += f" → {svg.label(act[j])}" if bent else ""
+        shapes += [
+            svg.circle(LEFT + 8, y - 4.5, 6, fill=style.PAPER if silent else _HUES[j], stroke=_HUES[j], stroke_width=2),
+            svg.text(LEFT + 22, y, NEURONS[j], size=13, fill=ink),
+            svg.text(LEFT + 130, y, sums, size=12.5, fill=ink),
+        ]
+    for k in range(2):
+        y, here = top - 18 + 36 * k, k == output
+        terms = _sum([act[j] * w2[j][k] for j in range(3)], b2[k])
+        frame = svg.rect(
+            346, y, RIGHT - 346, 30, radius=7, fill=style.PAPER, stroke=style.INK if here else style.RULE,
+            stroke_width=2 if here else 1,
+        )  # fmt: skip
+        words = [
+            svg.text(355, y + 20, OUTPUTS[k], size=12.5, bold=True, fill=style.INK if here else style.MUTED),
+            svg.text(437, y + 20, f"{terms} =", size=12.5, fill=style.MUTED),
+            svg.text(RIGHT - 10, y + 20, svg.label(out[k]), size=14, bold=True, anchor="end"),
+        ]
+        shapes.append(svg.button(frame, *words, sets={"output": k}, name=f"the sheet of {OUTPUTS[k]}"))
+    return Picture(title, sentence, svg.card(502, title, sentence, *shapes))
+
+
+_HUES = (style.SERIES[3], style.SERIES[1], style.SERIES[2])  # of the three neurons
+
+
+@cache
+def _by_hand() -> tuple[list[list[float]], list[float], list[list[float]], list[float]]:
+    w1, b1, w2, b2 = (part.tolist() for part in by_hand_weights(torch.float64))
+    return w1, b1, w2, b2
+
+
+@cache
+def _height(cold: float, water: float, output: int, bent: bool) -> float:
+    return _stages((cold, water), *_by_hand(), bent)[2][output]
+
+
+def _in_space(cold: float, water: float, height: float | None, output: int, bent: bool) -> Corner:
+    """Where a point of the sheet, or without a height of the floor below it, is drawn: cold goes to the right, water to the back."""
+    lowest = min(_height(*corner, output, bent) for corners, _ in PIECES for corner in corners)
+    up = 0.0 if height is None else RISES[output] * (height - lowest + 0.6)
+    return 364 + 84 * cold + 40 * water, 330 + 9 * cold - 33 * water - up
+
+
+@cache
+def _unfolded(output: int, bent: bool) -> str:
+    """All that does not move with the point: the plane with its hinges and lines of equal height, and the sheet in space."""
+    shapes = [svg.path([_in_space(*c, None, output, bent) for c in WHOLE[0][0]], fill=style.TINT, closed=True)]
+    levels: dict[int, list[tuple[Corner, Corner]]] = {}
+    for corners, firing in PIECES if bent else WHOLE:
+        heights = [_height(*corner, output, bent) for corner in corners]
+        flat = [PLANE.at(*corner) for corner in corners]
+        lifted = [_in_space(*c, height, output, bent) for c, height in zip(corners, heights, strict=True)]
+        shapes += [_tinted(flat, firing), _tinted(lifted, firing), svg.path(lifted, stroke=style.MUTED, closed=True)]
+        for level in range(math.floor(min(heights)) + 1, math.ceil(max(heights))):
+            ends = _crossing(corners, heights, level)
+            if ends:
+                levels.setdefault(level, []).append(ends)
+                space = [_in_space(*end, level, output, bent) for end in ends]
+                shapes.append(svg.path(space, stroke=style.MUTED, width=1.6 if level == 0 else 0.8, dash=_dash(level)))
+    shapes.append(PLANE.axes())
+    for level, segments in levels.items():
+        for start, end in segments:
+            shapes.append(
+                svg.line(
+                    *PLANE.at(*start),
+                    *PLANE.at(*end),
+                    stroke=style.MUTED,
+                    width=2 if level == 0 else 1,
+                    dash=_dash(level),
+                )
+            )
+    if bent:
+        for j, (hinge, aside) in enumerate(zip(HINGES, (0.0, 1.6, -1.6), strict=True)):
+            (x0, y0), (x1, y1) = (PLANE.at(*end) for end in hinge)
+            shapes.append(svg.line(x0 + aside, y0 + aside, x1 + aside, y1 + aside, stroke=_HUES[j], width=3))
+    for level, segments in levels.items():
+        start, end = max(segments, key=lambda ends: math.dist(*ends))
+        x, y = PLANE.at((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+        shapes.append(svg.text(x, y + 4, svg.label(level), size=12, anchor="middle", fill=style.MUTED, halo=True))
+    if bent:
+        for j, (at, anchor) in enumerate((((0.06, 1.07), "start"), ((1.96, 0.07), "end"), ((0.06, 1.87), "start"))):
+            shapes.append(
+                svg.text(*PLANE.at(*at), NEURONS[j], size=12.5, fill=_HUES[j], anchor=anchor, bold=True, halo=True)
+            )
+    shapes += [
+        svg.text(PLANE.left, 54, "from above, with lines of equal height", size=12.5, fill=style.MUTED),
+        svg.text(352, 54, f"as a sheet: how high “{OUTPUTS[output]}” is", size=12.5, fill=style.MUTED),
+        svg.text(440, 358, "cold →", size=12, anchor="middle", fill=style.MUTED),
+        svg.text(570, 336, "water ↗", size=12, fill=style.MUTED),
+        svg.text(
+            svg.WIDTH / 2,
+            488,
+            "Drag the point. From line to line the height changes by 1: thick is 0, dashed is below.",
+            size=12.5,
+            fill=style.MUTED,
+            anchor="middle",
+        ),
+    ]
+    return "".join(shapes)
+
+
+def _tinted(corners: list[Corner], firing: tuple[int, ...]) -> str:
+    """A piece in the pale colours of the neurons that fire on it, one over the other."""
+    tints = [svg.group(svg.path(corners, fill=_HUES[j], closed=True), opacity=0.2) for j in firing]
+    return svg.path(corners, fill=style.PAPER, closed=True) + "".join(tints)
+
+
+def _dash(level: int) -> str:
+    return "5 4" if level < 0 else ""
+
+
+def _crossing(corners: Sequence[Corner], heights: list[float], level: float) -> tuple[Corner, Corner] | None:
+    """The ends of the line on a flat piece where its height is `level`."""
+    found: list[Corner] = [c for c, height in zip(corners, heights, strict=True) if height == level]
+    for n, (a, b) in enumerate(zip(corners, [*corners[1:], corners[0]], strict=True)):
+        low, high = heights[n], heights[(n + 1) % len(corners)]
+        if (low - level) * (high - level) < 0:
+            share = (level - low) / (high - low)
+            found.append((a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])))
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
 def expand_contract(token: int = 1, activated: bool = True, activation: str = "ReLU") -> Picture:

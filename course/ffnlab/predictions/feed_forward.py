@@ -13,23 +13,14 @@ PREDICTIONS = {
         the middle fires, but the outputs start from numbers of their own, the output **bias**, which is added whatever comes in.
         This network was made so that a thing it knows nothing about is faintly inviting.""",
     ),
-    "relu_zeros": Prediction(
-        question="Of the 4 × 32 hidden numbers, about how many will ReLU turn into 0?",
-        options=("10 %", "50 %", "90 %"),
-        right="50 %",
-        explanation="""With random weights a sum is as often below zero as above it, so ReLU turns about half of the numbers into 0: here 69 of
-        128. Training changes that: in a trained T5-Base only 3.0 % are not zero, on average (Li et al. 2023, arXiv 2210.06313).
-        Notebook 03 looks into it.""",
-    ),
-    "creek_gets_warm": Prediction(
-        question="""A spunky dog at a cold creek makes three neurons fire: two are called “cold water”, and one “spunky in the cold”. Now the
-        creek is warm. Which of the three go on firing?""",
-        options=("all three", "the two for “cold water”", "the one for “spunky in the cold”", "none of them"),
-        right="none of them",
-        explanation="""The dog is as spunky and the creek as wet as before, and still all three fall silent: half of a combination is not enough.
-        Two others fire instead, “warm water” and “spunky in the warm water”. Now leave the creek cold and choose the timid goat. Both
-        for “cold water” fire as before, since *over or into* does not ask for the mood, and “timid in the cold” takes the place of
-        “spunky in the cold”.""",
+    "flat_pieces": Prediction(
+        question="""Each of the three neurons has a hinge: a straight line in the plane of **cold** and **water**, on one side of which it fires. The
+        answer of the network, drawn as a height over that plane, is a sheet folded along these hinges. How many flat pieces has it?""",
+        options=("3", "4", "7", "none: it is curved"),
+        right="4",
+        explanation="""Three lines could cut a plane into seven, but two of these are the same: “cold, not water” fires on one side of the line cold =
+        water, and “water, not cold” on the other. It crosses the third, cold + water = 1, and two lines that cross leave four pieces.
+        Nothing is curved: as long as the same neurons fire, all is sums and products with fixed numbers.""",
     ),
     "trace_permuted": Prediction(
         question="""You will tick “permute tokens”: all words of the sentence change places. What happens to the three stages of **your** token?""",
@@ -52,7 +43,26 @@ PREDICTIONS = {
         ),
         right="They shrink, and still point left",
         explanation="""ReLU turns every bar that points left into an exact **zero**. GELU **shrinks** it, to no lower than −0.17, and leaves no
-        exact zeros among these numbers. The identity does neither: choose it, and the bars stay as they are.""",
+        exact zeros among these numbers. (A published page says that GELU “softly zeroes most of the bars”. It zeroes none, and with
+        random weights only about half of them point left at all.) The identity does neither: choose it, and the bars stay as they are.""",
+    ),
+    "relu_zeros": Prediction(
+        question="Of the 4 × 32 hidden numbers, about how many will ReLU turn into 0?",
+        options=("10 %", "50 %", "90 %"),
+        right="50 %",
+        explanation="""With random weights a sum is as often below zero as above it, so ReLU turns about half of the numbers into 0: here 69 of
+        128. Training changes that: in a trained T5-Base only 3.0 % are not zero, on average (Li et al. 2023, arXiv 2210.06313).
+        Notebook 03 looks into it.""",
+    ),
+    "creek_gets_warm": Prediction(
+        question="""A spunky dog at a cold creek makes three neurons fire: two are called “cold water”, and one “spunky in the cold”. Now the
+        creek is warm. Which of the three go on firing?""",
+        options=("all three", "the two for “cold water”", "the one for “spunky in the cold”", "none of them"),
+        right="none of them",
+        explanation="""The dog is as spunky and the creek as wet as before, and still all three fall silent: half of a combination is not enough.
+        Two others fire instead, “warm water” and “spunky in the warm water”. Now leave the creek cold and choose the timid goat. Both
+        for “cold water” fire as before, since *over or into* does not ask for the mood, and “timid in the cold” takes the place of
+        “spunky in the cold”.""",
     ),
     "dropout_ones": Prediction(
         question="Eight ones go through dropout with p = 0.5, during training. What comes out?",
