@@ -484,11 +484,11 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
 # if it gives zero, and gets zero gradient, for every input of that data set.
 #
 # **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. The two differ by
-# at most 0.00047, near |x| = 2.7: too little to matter in training, and enough to fail a comparison of two libraries. GPT-2 uses tanh; BERT's code
+# less than 0.0005, most near |x| = 2.7: too little to matter in training, and enough to fail a comparison of two libraries. GPT-2 uses tanh; BERT's code
 # began with erf and changed to tanh; torch's `F.gelu` is exact unless told otherwise.
 #
 # **Swish** is SiLU with a dial: x·σ(βx). β = 0 gives the straight line x/2. The larger β is, the nearer the curve comes to ReLU, and it is never further
-# away than 0.279/β. With β = 1.702 it is within 0.0203 of GELU, and has a name of its own, “quick GELU”.
+# away than 0.279/β. With β = 1.702 it is nowhere further than 0.0204 from GELU, and has a name of its own, “quick GELU”.
 #
 # You write all three now. For all of them: as in `relu`, `x` has any shape, what comes back is a new tensor of the same shape and dtype, gradients flow
 # to `x`, and `x` stays as it was.

@@ -366,11 +366,11 @@ def through(
         rows = [*rows[: last + 1], (f"… {units - last} more", "", "", "", "")]
     rows.append(("", "", "", "b2", svg.label(b2.item())))
     for row, words in enumerate(rows):
-        for column, (place, word) in enumerate(zip(columns, words, strict=True)):
+        for column, (edge, word) in enumerate(zip(columns, words, strict=True)):
             head = row == 0
             fill = style.MUTED if head or column < 4 else style.INK
-            y_ = 110 + 26 * row + 4 * (row > 0)
-            shapes.append(svg.text(place, y_, word, size=13.5, fill=fill, anchor="end", bold=column == 4 and not head))
+            down = 110 + 26 * row + 4 * (row > 0)
+            shapes.append(svg.text(edge, down, word, size=13.5, fill=fill, anchor="end", bold=column == 4 and not head))
     shapes.append(svg.line(columns[0] - 34, 119, RIGHT_EDGE, 119))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
@@ -416,10 +416,13 @@ def _cut(units: int, step: int) -> _Cut:
             xs.append(math.nan)
             ys.append(math.nan)
     usual = sum(abs(value) for _, value in parts) / len(parts)
-    tinted = [
-        WINDOW.polygon(part, style.diverging(math.copysign(0.1 + 0.5 * abs(value) / (abs(value) + usual), value), 1))
-        for part, value in parts
-    ]
+    (left, low), (right_edge, high) = WINDOW.at(WINDOW.x[0], WINDOW.y[0]), WINDOW.at(WINDOW.x[1], WINDOW.y[1])
+    across, up = (right_edge - left) / (WINDOW.x[1] - WINDOW.x[0]), (high - low) / (WINDOW.y[1] - WINDOW.y[0])
+    tinted = []
+    for part, value in parts:  # all of them lie in the window
+        share = math.copysign(0.1 + 0.5 * abs(value) / (abs(value) + usual), value)
+        placed = [(left + across * (x - WINDOW.x[0]), low + up * (y - WINDOW.y[0])) for x, y in part]
+        tinted.append(svg.path(placed, fill=style.diverging(share, 1), closed=True))
     border = WINDOW.curve(xs, ys, BORDER) if xs else ""
     right = stored_polygons.right(layer, stored_polygons.SHOWN)
     return _Cut(corners, middles, "".join(tinted), border + _signs(), right)
@@ -430,7 +433,7 @@ def _signs() -> str:
     """The points of the ring as minus signs, and those of the disc as plus signs."""
     x, y = stored_polygons.ring(stored_polygons.SHOWN)
     drawn = []
-    for sign, colour in ((1, style.POSITIVE), (-1, style.NEGATIVE)):
+    for sign in (1, -1):
         xs, ys = [], []
         for across, upright in x[y == sign].tolist():
             xs += [across - 0.045, across + 0.045, math.nan]
@@ -438,7 +441,7 @@ def _signs() -> str:
             if sign > 0:
                 xs += [across, across, math.nan]
                 ys += [upright - 0.045, upright + 0.045, math.nan]
-        drawn.append(WINDOW.curve(xs, ys, plot.Look(colour, width=1.6)))
+        drawn.append(WINDOW.curve(xs, ys, plot.Look(style.signed(sign), width=1.6)))
     return "".join(drawn)
 
 
@@ -463,13 +466,18 @@ def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -
         f"map, {law}; at the point it says {svg.label(said)}."
     )
     shapes = [tinted, WINDOW.axes()]
-    for n, ((w1, w2), offset_) in enumerate(zip(layer.W1.T.tolist(), layer.b1.tolist(), strict=True)):
-        ends = _across_window(w1, w2, offset_)
-        shapes.append(WINDOW.curve(*ends, HINGE if bool(fires[n]) else SILENT_HINGE))
+    for wanted, look in ((True, HINGE), (False, SILENT_HINGE)):
+        xs, ys = [], []
+        for (w1, w2), bias, on in zip(layer.W1.T.tolist(), layer.b1.tolist(), fires.tolist(), strict=True):
+            if on == wanted:
+                across, upright = _across_window(w1, w2, bias)
+                xs += [*across, math.nan]
+                ys += [*upright, math.nan]
+        shapes.append(WINDOW.curve(xs, ys, look) if xs else "")
     patterns = torch.tensor(middles, dtype=torch.float64) @ layer.W1 + layer.b1 > 0
     for own in (patterns == fires).all(1).nonzero()[:1, 0].tolist():
-        around = [*corners[own], corners[own][0]]
-        shapes.append(WINDOW.curve(*zip(*around, strict=True), plot.Look(style.CHOSEN, width=3.2)))
+        around = np.array([*corners[own], corners[own][0]])
+        shapes.append(WINDOW.curve(around[:, 0], around[:, 1], plot.Look(style.CHOSEN, width=3.2)))
     shapes += [above, *_panel(units, fires.tolist(), sums.tolist(), law, said, (x1, x2))]
     rows = (
         ("polygons in sight", str(len(corners))),
