@@ -24,6 +24,7 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -57,8 +58,8 @@ controls.show(
 # | **Points** | 25 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # Without its non-linearity (its *bend*) an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a
-# parabola out of kinks and measure how its error falls, leave the interval on which it was built, find units that are dead, meet two smooth
-# activations, and let three of them race.
+# parabola out of kinks and measure how its error falls, then any curve you like; leave the interval on which it was built, find units that are dead,
+# meet two smooth activations, and see what training does to the neurons of the little world.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -87,14 +88,13 @@ anatomy.block("03")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `relu`
 #
-# *2 points · difficulty ●○○ · 2 minutes*
+# *2 points · difficulty ●○○ · 1 minute*
 #
-# The bend itself: what is positive passes, the rest becomes 0.
+# The bend itself: what is positive passes, the rest becomes 0. It is one line, by a function of torch or by your own formula.
 #
-# - **Takes** a tensor `x` of any shape, also a single number of shape [].
-# - **Returns** a new tensor of the same shape and dtype.
-# - The gradient is 1 where x > 0 and 0 where x < 0; at exactly 0 nothing is asked. `x` stays as it was.
-# - Use torch's own function, or write it yourself. Values and slopes are compared to six digits, in this and the next activations.
+# - **Takes** a tensor `x` of any shape, also a single number of shape []; **returns** a new tensor of the same shape and dtype. `x` stays as it was.
+# - The gradient is 1 where x > 0 and 0 where x < 0; at exactly 0 nothing is asked.
+# - Values and slopes are compared to six digits, in this and the next activations.
 #
 # Stuck? Run `hint("relu")` in a cell of your own.
 
@@ -117,11 +117,8 @@ recheck("relu", relu)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **How many pieces?** A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. Let us count, in random networks of eight
-# units.
-
-# %% nbgrader={"grade": false, "grade_id": "predict-nine-pieces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("nine_pieces")
+# **How many pieces?** A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. Here are six random networks of eight
+# units, on the interval from −3 to 3.
 
 # %% nbgrader={"grade": false, "grade_id": "count-random", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for seed in range(6):
@@ -132,21 +129,13 @@ for seed in range(6):
     print(f"seed {seed}: {len(inside)} of 8 kinks inside, {len(inside) + 1} pieces")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With more inputs than one, a kink becomes a line, a plane, a hyperplane; N of them cut a space of d dimensions into at most 1 + N + … + C(N, d)
-# regions, where C(N, d) is the number of ways to choose d out of N. For N = 8 that is 9 regions for d = 1, and 37 for d = 2. It is one reason for a
-# **wide** hidden layer: more units, more places to bend.
-
-# %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-for d in (1, 2, 8):
-    print(
-        f"{d} inputs: at most",
-        ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)),
-    )
+# N + 1 is the **most** there can be. Kinks outside of the interval do not count; nor do those of units whose output weight is 0. Two in the same
+# place are one, or even cancel.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_pieces`
 #
-# *3 points · difficulty ●●● · 8 minutes*
+# *3 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
 #
 # Count the straight pieces of x ↦ relu(x·W1 + b1)·W2 on the interval from A to B.
 #
@@ -180,8 +169,45 @@ from autograder import recheck
 recheck("count_pieces", count_pieces)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "polygons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 2 · Polygons
+#
+# *deeper: the core path goes on with section 3*
+#
+# With two inputs a kink becomes a straight line, the unit's **hinge**: on one side of it the unit fires, on the other it is silent. All hinges together
+# cut the plane into polygons. Inside one polygon the same units fire everywhere, so there the network is **one linear map**.
+#
+# The networks in the figure have two inputs and one output. They learn to say a number above 0 in a disc (plus signs) and below 0 in a ring around it
+# (minus signs). Drag the point from polygon to polygon, then train.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-polygons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("polygons_after_training")
+
+# %% nbgrader={"grade": false, "grade_id": "polygons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.polygons,
+    units=controls.choice("units", figures.stored_polygons.UNITS, 8),
+    step=controls.steps("training step", figures.stored_polygons.STEPS, 0),
+    x1=controls.free("x₁ of the point", figures.SPOTS, 0.5),
+    x2=controls.free("x₂ of the point", figures.SPOTS, 0.25),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "polygons-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The line along which the network says 0 is straight in each polygon and turns at hinges only.
+#
+# How many polygons can there be? N lines cut the plane into at most **1 + N + N(N − 1)/2**, and into exactly as many if no two are parallel and no
+# three meet in one point; some of them may lie out of sight. In d dimensions hyperplanes make at most 1 + N + … + C(N, d) regions (Zaslavsky 1975), where
+# C(N, d) is the number of ways to choose d out of N. It is one reason for a **wide** hidden layer: more units, more places to bend.
+
+# %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for d in (1, 2, 8):
+    print(
+        f"{d} inputs: at most",
+        ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)),
+    )
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 2 · x² from kinks
+# ## 3 · x² from kinks
 #
 # How well can a line with kinks follow a curve? We take f(x) = x². Cut the interval into n equal parts, and join the points of the curve above the
 # cuts, the **nodes**, by straight pieces: that is **interpolation**. The lower panel shows the error, net minus x².
@@ -238,10 +264,7 @@ recheck("relu_interpolant", relu_interpolant)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "learned-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **The law, in one picture.** When something falls like 1/n², it is a straight line of slope −2 on two logarithmic axes. The figure measures **your**
-# network, for n = 1, 2, 4, … 64.
-#
-# And what does training find? The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. (It takes about 5 seconds.)
+# **What does training find?** The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. (It takes about 5 seconds.)
 
 # %% nbgrader={"grade": false, "grade_id": "predict-trained-square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("trained_square")
@@ -268,19 +291,52 @@ trained = {units: learn_square(units) for units in (2, 8, 32)}
 for units, errors in trained.items():
     print(f"{units:2} units: largest error {min(errors):.3f} to {max(errors):.3f}; built by hand {1 / units**2:.3f}")
 
-# %% nbgrader={"grade": false, "grade_id": "law", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-law-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **The law, in one picture.** What falls like 1/n² is a straight line of slope −2 on two logarithmic axes. The cell measures **your** networks and puts
+# the trained ones beside them. Then build for [−2, 2]: change both ends in the call and in `x`. Does your line turn, or does it move?
+
+# %% nbgrader={"grade": false, "grade_id": "plot-law", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+sizes = [1, 2, 4, 8, 16, 32, 64]
+x = torch.linspace(-1, 1, 2049, dtype=torch.float64)[:, None]
+for units, errors in trained.items():
+    plt.loglog([units] * len(errors), errors, "x", label=f"trained, {units} units")
+try:
+    nets = [[part.double() for part in relu_interpolant(n, -1.0, 1.0)] for n in sizes]
+    found = [(torch.relu(x @ W1 + b1) @ W2 + b2 - x**2).abs().max().item() for W1, b1, W2, b2 in nets]
+    plt.loglog(sizes, found, "o-", label="mine, n units")
+except NotImplementedError:
+    print("Your line appears when relu_interpolant is written.")
+plt.title("The largest error of x²")
+plt.xlabel("units")
+plt.legend()
+plt.show()
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "curve-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 4 · Any curve
+#
+# Was x² special? Of your two layers only the second one knows x². The first one puts kinks at the nodes, and these serve any line that bends there. So
+# keep W1 and b1, and choose W2 and b2 anew. With n units that is easy, from left to right: b2 sets the first value, and each unit turns the line
+# towards the next one.
+#
+# The figure takes the first layer of **your** `relu_interpolant(6, 0, 6)` and solves for the second. Drag the points.
+
+# %% nbgrader={"grade": false, "grade_id": "curve", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
-    figures.law,
+    figures.through,
     net=relu_interpolant,
-    n=controls.steps("pieces n", figures.SIZES, 8),
-    trained=trained,
+    **{f"y{x}": controls.free(f"the height above {x}", figures.LEVELS, y) for x, y in enumerate(figures.WAVE)},
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "law-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Your networks lie on the line; the trained ones, the crosses, follow the trend and not the law.
+# %% [markdown] nbgrader={"grade": false, "grade_id": "curve-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# This is half of a proof. The other half: let f be any continuous function on [A, B], and ε as small as you like. Make the pieces so short that f changes
+# by less than ε on each of them (a continuous function on a closed interval allows that), and put the values of f at the nodes. On a piece the network lies
+# between its two values at the ends, and f is less than ε away from both. So the network is less than ε away from f, everywhere on [A, B].
+#
+# **One hidden layer of ReLUs can come as near as you like to any continuous function of one number.** You hold the network in your hands. More inputs
+# than one are the subject of section 10.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 3 · Leave the interval
+# ## 5 · Leave the interval
 #
 # The network was built for [−1, 1]. Nothing stops you from asking it about other numbers.
 
@@ -295,30 +351,14 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The theorems of section 8 say nothing about the outside.
+# The theorems of section 10 say nothing about the outside.
 #
-# Does that hurt in a Transformer? The input of an FFN usually comes out of a norm, and a norm keeps it in bounds. After a LayerNorm (without its gain
-# and bias) a vector of d numbers has length √d at most.
-
-# %% nbgrader={"grade": false, "grade_id": "predict-norm-bound", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("norm_bound")
-
-# %% nbgrader={"grade": false, "grade_id": "norm-bound", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-d = 64
-spike = torch.zeros(1, d)
-spike[0, 0] = 1000.0
-torch.manual_seed(0)
-for name, x in (("random", torch.randn(1, d)), ("random × 1000", 1000 * torch.randn(1, d)), ("one spike", spike)):
-    y = F.layer_norm(x, (d,))
-    print(f"{name:14} length {y.norm():.3f}, largest number {y.abs().max():.3f}")
-print(f"{'bounds':14} √d = {d**0.5:.3f}, √(d − 1) = {(d - 1) ** 0.5:.3f}")
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "norm-bound-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# So, for every number, there is an interval for every number, and it is known beforehand. What is **not** bounded is the sum that the norm reads
-# (notebook 04).
+# Does that hurt in a Transformer? The input of an FFN usually comes out of a norm. After a LayerNorm (without its gain and bias) a vector of d numbers
+# has length √d at most, whatever came before. So for every number there is an interval, and it is known beforehand. What is **not** bounded is the
+# sum that the norm reads (notebook 04).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 4 · Silent, and dead
+# ## 6 · Silent, and dead
 #
 # ReLU is flat on the left. A unit whose sum is negative for an input is **silent** there. It passes 0 on, and no gradient back. What if it is
 # silent for **all** inputs?
@@ -348,10 +388,8 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dead-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A ReLU unit that is silent for all inputs gets no gradient: it is **dead** on this data set. (It can come back if what comes **in** changes: other
 # data, or other weights below it. And weight decay moves weights without any gradient.)
-
-# %% nbgrader={"grade": false, "grade_id": "predict-dead-after-steps", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("dead_after_steps")
-
+#
+# How do units die? A few large steps are enough: they throw the weights so far that no input reaches the unit any more.
 
 # %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def dead_after(lr, seed, steps=20):
@@ -404,7 +442,7 @@ recheck("dead_units", dead_units)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "smooth-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 5 · Smooth bends
+# ## 7 · Smooth bends
 #
 # ReLU decides: pass or stop. Two younger activations let x through by degrees. Both multiply x by a number between 0 and 1 that rises with x:
 #
@@ -413,10 +451,7 @@ recheck("dead_units", dead_units)
 # | **GELU** | x·Φ(x) | the share of standard normal numbers below x |
 # | **SiLU**, or Swish | x·σ(x) | the sigmoid, σ(x) = 1/(1 + e⁻ˣ) |
 #
-# Move x, or drag its point along the curve, and tick the boxes. Where is the slope of GELU steeper than 1? Which of the three has the flattest left side?
-
-# %% nbgrader={"grade": false, "grade_id": "predict-falls-somewhere", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("falls_somewhere")
+# Move x, or drag its point along the curve, and tick the boxes. Which of the three falls somewhere while x rises? Where is GELU steeper than 1?
 
 # %% nbgrader={"grade": false, "grade_id": "bends", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -448,28 +483,22 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
 # the gradients it has seen, and may still move them.) SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set
 # if it gives zero, and gets zero gradient, for every input of that data set.
 #
-# **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. Enlarge the
-# difference, until you see it.
-
-# %% nbgrader={"grade": false, "grade_id": "predict-two-gelus", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("two_gelus")
-
-# %% nbgrader={"grade": false, "grade_id": "two-gelus", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-controls.show(figures.two_gelus, times=controls.steps("difference ×", figures.SCALES, 1))
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "two-gelus-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One has to know which model uses which: GPT-2 uses tanh; BERT's code began with erf and changed to tanh; torch's `F.gelu` is exact unless told
-# otherwise.
+# **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. The two differ by
+# less than 0.0005, most near |x| = 2.7: too little to matter in training, and enough to fail a comparison of two libraries. GPT-2 uses tanh; BERT's code
+# began with erf and changed to tanh; torch's `F.gelu` is exact unless told otherwise.
+#
+# **Swish** is SiLU with a dial: x·σ(βx). β = 0 gives the straight line x/2. The larger β is, the nearer the curve comes to ReLU, and it is never further
+# away than 0.279/β. With β = 1.702 it is nowhere further than 0.0204 from GELU, and has a name of its own, “quick GELU”.
+#
+# You write all three now. For all of them: as in `relu`, `x` has any shape, what comes back is a new tensor of the same shape and dtype, gradients flow
+# to `x`, and `x` stays as it was.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_exact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `gelu_exact`
 #
-# *2 points · difficulty ●○○ · 2 minutes*
+# *2 points · difficulty ●○○ · 1 minute*
 #
-# The exact form, x·Φ(x) with $\Phi(x) = \frac12\left(1 + \mathrm{erf}(x/\sqrt2)\right)$.
-#
-# - **Takes** a tensor `x` of any shape; **returns** a new tensor of the same shape and dtype.
-# - Gradients flow to `x`, and `x` stays as it was. `torch.erf` exists, and so does `F.gelu`.
+# The exact form, x·Φ(x) with $\Phi(x) = \frac12\left(1 + \mathrm{erf}(x/\sqrt2)\right)$. `torch.erf` exists, and so does `F.gelu`.
 #
 # Stuck? Run `hint("gelu_exact")` in a cell of your own.
 
@@ -496,10 +525,8 @@ recheck("gelu_exact", gelu_exact)
 #
 # *2 points · difficulty ●○○ · 2 minutes*
 #
-# The tanh form, $\frac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$.
-#
-# - **Takes** a tensor `x` of any shape; **returns** a new tensor of the same shape and dtype.
-# - Gradients flow to `x`, and `x` stays as it was. The check is fine enough to tell the two forms apart.
+# The tanh form, $\frac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$. The check is fine enough to tell the two forms
+# apart.
 #
 # Stuck? Run `hint("gelu_tanh")` in a cell of your own.
 
@@ -573,28 +600,13 @@ try:
 except (NotImplementedError, TypeError, ValueError, IndexError):
     print("This cell lights up when bend_and_slope is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "swish-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **A bend with a dial.** Swish is x·σ(βx): SiLU with a factor β in its sigmoid. Turn it from 0 to a large β.
-
-# %% nbgrader={"grade": false, "grade_id": "predict-swish-at-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("swish_at_zero")
-
-# %% nbgrader={"grade": false, "grade_id": "swish", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-controls.show(figures.swish, beta=controls.slider("β", 0.0, 10.0, 0.5, 1.0))
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "swish-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# GELU is close to β = 1.702, with a difference of at most 0.0203: that approximation has a name of its own, “quick GELU”.
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `silu`
 #
-# *2 points · difficulty ●●○ · 3 minutes*
+# *2 points · difficulty ●●○ · 2 minutes*
 #
-# SiLU with its dial.
-#
-# - **Takes** a tensor `x` of any shape, and a Python number `beta`, 1 by default. It may be 0 or negative.
-# - **Returns** x·sigmoid(beta·x), a new tensor of the same shape and dtype. `x` stays as it was.
-# - No NaN for x = ±10,000, neither in the values nor in the gradient.
+# x·σ(βx), SiLU with its dial: `beta` is a Python number, 1 by default, and may be 0 or negative. No NaN for x = ±10,000, neither in the values nor in the
+# gradient.
 #
 # Stuck? Run `hint("silu")` in a cell of your own.
 
@@ -616,14 +628,31 @@ from autograder import recheck
 recheck("silu", silu)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-bends-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **Your four, and their slopes.** Autograd finds the slopes. Add a fifth to the list: ReLU², `lambda x: relu(x) ** 2`, which nanochat uses (So et al. 2021,
+# arXiv 2109.08668, found it by search). Which of the slopes jump, and which grow without end?
+
+# %% nbgrader={"grade": false, "grade_id": "plot-bends", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = torch.linspace(-5, 3, 801, requires_grad=True)
+figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(6.4, 6))
+for name, act in (("ReLU", relu), ("GELU, exact", gelu_exact), ("GELU, tanh", gelu_tanh), ("SiLU", silu)):
+    try:
+        y = act(x)
+        (slope,) = torch.autograd.grad(y.sum(), x)
+        above.plot(x.detach(), y.detach(), label=name)
+        below.plot(x.detach(), slope, label=name)
+    except NotImplementedError:
+        print(f"{name} appears when it is written.")
+above.set(title="My activations", ylabel="act(x)")
+below.set(title="Their slopes", xlabel="x", ylabel="slope")
+above.legend()
+plt.show()
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 6 · How many fire?
+# ## 8 · How many fire?
 #
 # Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs. If the inputs have mean 0, the
 # mean of the sum is the bias b; its spread is σ. The unit fires where the sum is above zero.
-
-# %% nbgrader={"grade": false, "grade_id": "predict-fires-at-minus-two", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("fires_at_minus_two")
 
 # %% nbgrader={"grade": false, "grade_id": "firing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -633,7 +662,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# So a neuron fires with probability **Φ(b/σ)**.
+# So a neuron fires with probability **Φ(b/σ)**: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ. It is the Φ of GELU: there x is multiplied by the share
+# of standard normal numbers that it exceeds.
 #
 # The share of zeros in a hidden layer is called its **sparsity**. What is zero costs nothing to multiply, if the hardware can skip it.
 
@@ -667,20 +697,37 @@ from autograder import recheck
 recheck("activation_sparsity", activation_sparsity)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "world-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **And after training?** The model of the little world (notebook 00) has 64 ReLU neurons. Here is what they add up before ReLU, over all words of all the
+# world's wishes: with the random weights that training started from, and with those that it found.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-world-fires", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("world_fires")
+
+# %% nbgrader={"grade": false, "grade_id": "world-sums", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(figures.sums, neuron=controls.choice("neuron", figures.NEURONS, -1))
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "world-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# What made the neurons so quiet? Where they may be silent at no cost, an **L1 penalty** was added to the loss in training: the mean size of the hidden
+# numbers, times a factor. Five models with it fire for 0.2 to 0.4 % of the sums, and 22 to 46 of their 64 neurons are dead; five without it fire for
+# 26 to 56 %, and none is dead. All ten say the right word in every wish. So the neurons of notebook 00 can be read because somebody asked for zeros.
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And after training?** In a typical FFN, says a lesson, “roughly 50-90% of neurons output zero after ReLU”. In some trained ReLU Transformers it is
-# even more: on average 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small networks.
+# ## 9 · Facts by heart, and a race
 #
-# The task, here and in the next section: learn facts. There are 512 random vectors, each with one of 64 random answers to know by heart. A ReLU, GELU
-# or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side. The cell counts exact zeros, before and after. (It takes
-# 10 to 20 seconds.)
+# *deeper: the core path goes on with section 10*
+#
+# What of training without a penalty? In a typical FFN, says a lesson, “roughly 50-90% of neurons output zero after ReLU”. In some trained ReLU Transformers
+# it is even more: on average 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small networks that learn facts: 512 random vectors, each
+# with one of 64 random answers to know by heart. A ReLU, GELU or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side.
+# The cell counts exact zeros, before and after. (It takes 10 to 20 seconds.)
 
 # %% nbgrader={"grade": false, "grade_id": "predict-zeros-after-training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("zeros_after_training")
 
 
 # %% nbgrader={"grade": false, "grade_id": "facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def learn_facts(act, n_facts=512, d_ff=24, penalty=0.0, seeds=5, steps=400, d=32, answers=64, label=""):
+def learn_facts(act, n_facts=512, d_ff=24, seeds=5, steps=400, d=32, answers=64, label=""):
     """Trains `seeds` FFNs side by side. Returns losses and accuracies every 20 steps, and the share of zeros before and after."""
     g = torch.Generator().manual_seed(0)
     x, U = torch.randn(seeds, n_facts, d, generator=g), torch.randn(seeds, answers, d, generator=g) / d**0.5
@@ -699,7 +746,7 @@ def learn_facts(act, n_facts=512, d_ff=24, penalty=0.0, seeds=5, steps=400, d=32
             accuracies.append((scores.argmax(-1) == y).double().mean(1).tolist())
             zeros.append((h == 0).double().mean((1, 2)).tolist())
         optimizer.zero_grad()
-        (loss.sum() + penalty * h.abs().mean((1, 2)).sum()).backward()
+        loss.sum().backward()
         optimizer.step()
     return losses, accuracies, zeros[0], zeros[-1]
 
@@ -714,24 +761,10 @@ for name, (_, accuracies, before, after) in runs.items():
     print(f"{name}: zeros {span(before)} before, {span(after)} after; facts known {span(accuracies[-1])}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The sparsity of trained Transformers does **not** appear in a small network like this one; do not expect it to.
+# The sparsity of T5-Base does **not** appear in a network as small as this one; do not expect it to. And GELU's zeros? Spot B in section 11 looks for the place
+# where they begin.
 #
-# And GELU's zeros? Spot B in section 9 looks for the place where they begin.
-#
-# **Sparsity on purpose.** If you want it, ask for it: add the mean size of the hidden numbers to the loss, times a factor (an **L1 penalty**).
-
-# %% nbgrader={"grade": false, "grade_id": "penalty", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-for penalty in (0.0, 1.0, 20.0):
-    _, accuracies, _, after = learn_facts(F.relu, n_facts=256, d_ff=64, penalty=penalty, label=f"penalty {penalty:g}")
-    print(f"penalty {penalty:4}: zeros {span(after)}, facts known {span(accuracies[-1])}, 5 seeds")
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "race-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With a penalty the share of zeros goes from about half to nine tenths and more, and hardly a fact is lost. (This network has room: 64 units for 256
-# facts.)
-#
-# ## 7 · A race
-#
-# Which activation learns faster? You have the runs already: the first ones of section 6, without a penalty. Move the slider to the early steps, too.
+# **Which activation learns faster?** You have the runs already. Move the slider to the early steps, too.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-first-after-400", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("first_after_400")
@@ -752,7 +785,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # Before you conclude that SiLU is better, three cautions.
 #
 # 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
-#    `learn_facts` (section 6), run that cell and those of this section again, and all three learn everything.
+#    `learn_facts`, run that cell and the two below it again, and all three learn everything.
 # 2. It is about learning by heart, with one learning rate.
 # 3. In a Transformer of T5-base's size the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same one with each.
 #    Log-perplexity, lower is better:
@@ -766,10 +799,10 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # Among plain activations the choice matters little there; what matters more, notebook 07 shows.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 8 · What the theorems say
+# ## 10 · What the theorems say
 #
-# You built x². Could you build anything? Three theorems on networks with one hidden layer, all about continuous functions on a bounded, closed set
-# such as [A, B]. Each says: with **enough** units, as near as you like.
+# Section 4 was for one input. Three theorems on networks with one hidden layer hold for any number of inputs, and for all continuous functions on a
+# bounded, closed set. Each says: with **enough** units, as near as you like.
 #
 # | | what the activation has to be | ReLU? |
 # |---|---|---|
@@ -779,8 +812,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 #
 # ReLU grows without end, so it is neither sigmoidal nor bounded. But take one ReLU from another: relu(x) − relu(x − 1) is 0 on the left, rises from 0
 # to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit that has it can be built from two ReLUs. So Cybenko's and
-# Hornik's theorems hold for ReLU networks as well, with twice the units. For a single input you hold a proof in your own hands: put the values of any
-# continuous function at the nodes of `relu_interpolant`, and take n as large as you need.
+# Hornik's theorems hold for ReLU networks as well, with twice the units.
 
 # %% nbgrader={"grade": false, "grade_id": "two-relus", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.tensor([-1000.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
@@ -808,12 +840,14 @@ for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
         print(f"{name:4} {units:3} units: largest error {min(errors):.2f} to {max(errors):.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 2 and 3 showed why
+# What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 3 and 5 showed why
 # that matters. (For whole Transformers there is a theorem too: Yun et al. 2020, arXiv 1912.10077. There attention brings the tokens together, and the
 # FFN does the mapping.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 9 · Spot the error
+# ## 11 · Spot the error
+#
+# *deeper: the core path goes on with section 12*
 #
 # Four statements from published pages. For each: find what is wrong, or what it leaves open, then run the cell.
 #
@@ -831,10 +865,8 @@ for words in ("none", "tanh"):
 # The first comment names one form, the code computes the other. `F.gelu(x)` is the exact one by default, so what the last comment offers instead is not
 # the same.
 #
-# **B.** “No dead neurons”: you have met this line of the same tutorial in section 5. When is it wrong?
-
-# %% nbgrader={"grade": false, "grade_id": "predict-gelu-zero-from", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("gelu_zero_from")
+# **B.** “No dead neurons”: you have met this line of the same tutorial in section 7. When is it wrong? Where does GELU become exactly zero in
+# float32?
 
 # %% nbgrader={"grade": false, "grade_id": "spot-dead-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 x = torch.arange(-20, 0, 0.125, requires_grad=True)
@@ -843,7 +875,7 @@ flat, silent = x[x.grad == 0], x[F.gelu(x) == 0]
 print(f"float32: value exactly 0 up to x = {silent.max().item()}, slope exactly 0 up to x = {flat.max().item()}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-share", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# So a GELU unit can be dead as well, as in section 5. For ReLU, far on the left begins at 0.
+# So a GELU unit can be dead as well. (Where exactly the zeros begin depends on how your processor computes erf.) For ReLU, far on the left begins at 0.
 #
 # **C.** “In a typical FFN, roughly 50-90% of neurons output zero after ReLU.” Is there anything that keeps the share in that range?
 
@@ -855,7 +887,8 @@ for bias in (1.0, 0.0, -1.28, -2.0):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-universal", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The share depends on b/σ alone, and can be anything. 50 % is what random weights without bias give; two trained ReLU Transformers, T5-Base and
-# ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small ReLU networks of section 6 stay near 50 %, unless a penalty asks for more.
+# ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small ReLU networks of section 9 stay near 50 %; the little world with its
+# penalty is at 99.7 %.
 #
 # **D.** A blog explains what ReLU can do by “the universal approximation theorem (Cybenko 1989, Hornik 1991), which states that a feed-forward neural
 # network with a single hidden layer can approximate any continuous function within a closed and bounded domain”. The statement is right. Do the two
@@ -870,10 +903,10 @@ for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", tor
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-before", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ReLU is neither sigmoidal nor bounded, so neither theorem, as stated, speaks of it; Leshno et al. 1993 do. It is a shortcut, not an error: two ReLUs
-# make a sigmoidal unit, as in section 8, and the statement follows. As for the other page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA
+# make a sigmoidal unit, as in section 10, and the statement follows. As for the other page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA
 # uses SiLU, but as a gate, which is the subject of notebook 07.
 #
-# ## 10 · Quiz
+# ## 12 · Quiz
 #
 # One point each. Put the letter in quotes.
 
@@ -973,7 +1006,9 @@ recheck("quiz_dead", quiz_dead)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M3-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 11 · In your own words
+# ## 13 · In your own words
+#
+# *deeper: the core path ends with the quiz*
 #
 # *question M3 · 3 points, graded by your instructor · 8 minutes*
 #
@@ -1010,7 +1045,7 @@ recheck("quiz_dead", quiz_dead)
 # - write ReLU, GELU in both forms, and SiLU, and say what their slopes do on the left: `relu`, `gelu_exact`, `gelu_tanh`, `silu`;
 # - find the slope of a smooth activation by hand: `bend_and_slope`;
 # - count a network's pieces, from its kinks: `count_pieces`;
-# - build x² from n pieces with error 1/n²: `relu_interpolant`, `quiz_pieces`;
+# - build x² from n pieces with error 1/n², and any other curve: `relu_interpolant`, `quiz_pieces`;
 # - say what a ReLU network does beyond its last kink: `quiz_extrapolation`;
 # - find dead units, and say on which data they are dead: `dead_units`, `quiz_dead`;
 # - measure sparsity, and predict Φ(b/σ) for random weights: `activation_sparsity`;

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 
 from ffnlab import controls
 from ffnlab.experiments import balance as stored_balance
+from ffnlab.experiments import polygons
 from ffnlab.figures import (
     activations,
     anatomy,
@@ -97,7 +98,7 @@ def a_contest() -> gated.Contest:
 
 
 fold = partial(folded.fold, two_sums)
-law = partial(activations.law, parabola)
+through = partial(activations.through, parabola)
 race = partial(activations.race, a_race())
 family = partial(gated.family, variant)
 contest = partial(gated.contest, a_contest())
@@ -105,7 +106,6 @@ contest = partial(gated.contest, a_contest())
 
 # Every figure, and the parameters at which it is looked at besides its defaults: the smallest, the largest, and some between.
 
-CROSSES = {2: [0.07, 0.75], 8: [0.03, 0.08], 32: [0.01, 0.03]}
 LAST_TOKEN, LAST_FACT = len(every_position.TOKENS) - 1, memory.STORED - 1
 LOW, HIGH, MIXED = (-3.0,) * 8, (3.0,) * 8, (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
 BALANCES = list(product(stored_balance.CURES, stored_balance.HEAD_STARTS))
@@ -137,13 +137,16 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
     feed_forward.bend: [(0.0,), (0.05,), (0.5,)],
     activations.bends: [(-6.0,), (3.0, False, True), (-6.0, True), (3.0, True, True), (0.0, True)],
-    activations.swish: [(0.0,), (0.5,), (10.0,)],
-    activations.two_gelus: [(10,), (1000,)],
     activations.kinks: [(0,), (1,), (4,), (4, -0.7, 0.2, 0.7), (3, -0.3, -0.2, 0.3), (4, -0.3, 0.2, 0.3)],
     activations.square: [
         (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5), (8, (-1.0, 1.0), 0.0),
     ],
-    law: [(1,), (64,), (64, CROSSES)],
+    through: [(-2.0,) * 7, (2.0,) * 7, (-2.0, 2.0) * 3 + (-2.0,), (-1.5,) * 7, (0.0,) * 7],
+    activations.polygons: [
+        *((units, step, x, y) for units, x, y in ((4, -1.75, 1.75), (8, 0.0, 0.0), (16, 1.75, -1.75)) for step in polygons.STEPS),
+        (16, 1000, 0.5, 0.25),
+    ],
+    activations.sums: [(10,), (33,), (5,), (63,)],
     activations.firing: [(-3.0, 0.5), (3.0, 2.0), (-3.0, 2.0), (3.0, 0.5)],
     race: [(0,), (20,)],
     every_position.perturb: product((0, 7, LAST_TOKEN), every_position.LAYERS),
@@ -203,7 +206,6 @@ HANDED: dict[str, dict[str, Any]] = {
     "01_attention": {"xor_weights": two_sums},
     "03_activations": {
         "relu_interpolant": parabola,
-        "trained": CROSSES,
         "steps": [0, 20, 400],
         "results": a_race()._replace(steps=[0, 20, 400]),
     },
@@ -264,13 +266,16 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (feed_forward.expand_contract, (4,), "must be"),
     (feed_forward.bend, (1.1,), "must be"),
     (activations.bends, (-7.0,), "must be"),
-    (activations.swish, (-1.0,), "must be"),
-    (activations.two_gelus, (5,), "must be"),
     (activations.kinks, (5,), "must be"),
     (activations.kinks, (4, 0.0), "must be from"),
     (activations.square, (0,), "must be"),
     (activations.square, (4, (1.0, 1.0)), "must be"),
-    (law, (3,), "must be"),
+    (through, (3.0,), "must be"),
+    (activations.polygons, (5, 0), "must be"),
+    (activations.polygons, (8, 7), "must be"),
+    (activations.polygons, (8, 0, 2.0), "must be"),
+    (activations.sums, (64,), "must be"),
+    (activations.sums, (-2,), "must be"),
     (activations.firing, (0.0, 0.0), "must be"),
     (race, (7,), "must be"),
     (every_position.perturb, (14,), "must be from"),

@@ -26,7 +26,7 @@ LAYERS = plot.Frame((0, 96), (1e-17, 1), xticks=(0, 1, 8, 96), yticks=(), xscale
 FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
 
 PLOTTED: list[Callable[..., object]] = [
-    activations.bends, activations.swish, activations.two_gelus, activations.kinks, activations.square, drawings.law,
+    activations.bends, activations.kinks, activations.square, drawings.through, activations.polygons, activations.sums,
     activations.firing, drawings.race, attention.blend, attention.scaled, attention.line, attention.collapse, drawings.fold, balance.load,
     capstone.dashboard, feed_forward.bend, gated.gate, drawings.family, gated.table, drawings.contest, memory.growing,
     parameters.flops,

@@ -64,11 +64,11 @@ SHIPPED = "average, FFN"
 SHORT = 500  # the steps of a run that a test can repeat
 
 
-def train(setting: Setting, seed: int) -> reading.Speaker:
+def train(setting: Setting, seed: int, sparse: float = SPARSE) -> reading.Speaker:
     """One model, trained with AdamW and a learning rate that rises and falls.
 
     The extra losses: with SKIPPED the model has to speak with its FFN switched off as well, so that all that a straight line can do is
-    learned there, and the FFN is left with what it can't. With SPARSE, raised slowly in the middle of training, activations cost.
+    learned there, and the FFN is left with what it can't. With `sparse`, raised slowly in the middle of training, activations cost.
     """
     torch.manual_seed(seed)
     model = reading.Speaker(setting.learned, setting.ffn)
@@ -86,7 +86,7 @@ def train(setting: Setting, seed: int) -> reading.Speaker:
         loss = _surprise(model.say(x, hidden), batch)
         if setting.legible:
             loss = loss + SKIPPED * _surprise(model.say(x, None), batch)
-            loss = loss + SPARSE * min(1, max(0, 2 * step / setting.steps - 0.6)) * hidden.mean()
+            loss = loss + sparse * min(1, max(0, 2 * step / setting.steps - 0.6)) * hidden.mean()
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()

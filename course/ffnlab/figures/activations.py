@@ -1,17 +1,21 @@
-"""The figures of notebook 03: the activations and their slopes, x² from kinks, who fires, and a race."""
+"""The figures of notebook 03: x² from kinks, any curve, polygons, the activations and their slopes, who fires, and a race."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from ffnlab import plot, style, svg
+from ffnlab import plot, reading, style, svg
+from ffnlab.experiments import firing as stored_firing
+from ffnlab.experiments import polygons as stored_polygons
+from ffnlab.experiments import world as stored_world
 from ffnlab.picture import Picture
 
 Point = tuple[float, float]
@@ -22,12 +26,23 @@ LOOKS = dict(zip(NAMES, map(plot.Look, style.SERIES, ((), (7, 4), (2, 4))), stri
 ASIDE = plot.Look(style.NEUTRAL, (3, 4), 1)  # the upright line where a curve is read off
 OUTPUT, TARGET = plot.Look(style.CHOSEN, width=2.6), plot.Look(style.REFERENCE, (7, 4), 2)
 INTERVALS = (("[−1, 1]", (-1.0, 1.0)), ("[0, 2]", (0.0, 2.0)), ("[−3, 1]", (-3.0, 1.0)))
-SIZES = (1, 2, 4, 8, 16, 32, 64)
 STARTS = tuple(
     tuple(round(start / 20, 2) for start in range(*ends)) for ends in ((-14, -5), (-4, 5), (6, 15))
 )  # where the units of `kinks` can begin, but for the first
-SCALES = (1, 10, 100, 1000)
 FAR = 9.0  # how far beyond its interval `square` goes
+LEVELS = tuple(n / 2 for n in range(-4, 5))  # where the points of `through` can be
+WAVE = (-1.0, 1.0, 1.5, 0.5, -1.5, -0.5, 1.0)
+SPOTS = tuple(n / 4 for n in range(-7, 8))  # where the point of `polygons` can be
+PANEL, RIGHT_EDGE = 384.0, svg.WIDTH - svg.MARGIN
+WINDOW = plot.Frame(
+    (-stored_polygons.WINDOW, stored_polygons.WINDOW), (-stored_polygons.WINDOW, stored_polygons.WINDOW), "x₁", "x₂",
+    (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), left=50, right=350, top=78, bottom=378, grid="",
+)  # fmt: skip
+HINGE, SILENT_HINGE = plot.Look(style.INK, width=1.4), plot.Look(style.MUTED, (3, 4), 1.2)
+BINS = np.linspace(-12, 4, 65)  # of the sums in `sums`
+TICKS = tuple((x, f"{svg.label(x)} and less" if x == -12 else svg.label(x)) for x in range(-12, 5, 2))
+NEURONS = (("all 64", -1), ("10, “cold water”", 10), ("33, “spunky in the cold”", 33), ("5, which dies", 5))
+BORDER = plot.Look(style.INK, width=3.2)
 
 
 class Race(NamedTuple):
@@ -52,11 +67,6 @@ def sigmoid(x: float) -> float:
 def bell(x: float) -> float:
     """The density of standard normal numbers at x."""
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-
-
-def by_tanh(x: float) -> float:
-    """GELU in its tanh form."""
-    return 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 VALUES: dict[str, Curve] = {
@@ -128,58 +138,6 @@ def _scientific(value: float, digits: int = 3) -> str:
     if value == 0 or abs(value) >= 0.001:
         return svg.label(value, digits)
     return f"{value:.1e}".replace("e-0", "e-").replace("-", "−")
-
-
-def swish(beta: float = 1.0) -> Picture:
-    """x·sigmoid(beta·x) between the line x/2 (beta = 0) and ReLU (beta large)."""
-    _inside("beta", beta, 0, 20)
-    if beta == 0:
-        title = "β = 0: no bend at all, the straight line x/2"
-        sentence = "With β = 0 the sigmoid is ½ everywhere, so x·sigmoid(βx) is the straight line x/2."
-    else:
-        gap = svg.label(0.2784645 / beta, 3)
-        title = f"β = {svg.label(beta)}: nowhere more than {gap} away from ReLU"
-        sentence = (
-            f"x·sigmoid({svg.label(beta)}·x) has its lowest value, −{gap}, at x = −{svg.label(1.2784645 / beta, 3)}, "
-            f"and is nowhere further than {gap} from ReLU; β = 0 would give x/2."
-        )
-    frame = plot.Frame((-4, 4), (-2, 4), "x", "x·sigmoid(βx)", tuple(range(-4, 5)), tuple(range(-2, 5)))
-    places = np.linspace(-4, 4, 241).tolist()
-    half = plot.Look(style.NEUTRAL, (2, 4), 2)
-    shapes = [
-        frame.axes(),
-        frame.curve((-4, 4), (-2, 2), half),
-        frame.curve((-4, 0, 4), (0, 0, 4), TARGET),
-        frame.curve(places, [x * sigmoid(beta * x) for x in places], OUTPUT),
-        frame.legend({"with this β": OUTPUT, "ReLU": TARGET, "x/2": half}),
-    ]
-    return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
-
-
-def two_gelus(times: int = 1) -> Picture:
-    """The exact GELU, its tanh form, and their difference, drawn `times` as large."""
-    if times not in SCALES:
-        raise ValueError(f"times must be {', '.join(map(str, SCALES))}, not {times}")
-    frame = plot.Frame((-5, 5), (-0.6, 1.4), "x", "", tuple(range(-5, 6)), (-0.5, 0, 0.5, 1))
-    places = np.linspace(-5, 5, 401).tolist()
-    exact, form, difference = map(plot.Look, style.SERIES, ((), (5, 5), (2, 4)))
-    gaps = [x * phi(x) - by_tanh(x) for x in places]
-    largest = max(gaps, key=abs)
-    where = abs(places[gaps.index(largest)])
-    title = f"The two GELUs differ by at most {abs(largest):.6f}"
-    words = "as it is" if times == 1 else f"{times} times as large"
-    sentence = (
-        f"The difference exact − tanh, drawn {words}, is largest in size at |x| = {where:.2f}: {abs(largest) * 1e4:.2f} "
-        f"ten-thousandths. Without enlargement nobody sees it."
-    )
-    shapes = [
-        frame.axes(),
-        frame.curve(places, [x * phi(x) for x in places], exact),
-        frame.curve(places, [by_tanh(x) for x in places], form),
-        frame.curve(places, [times * gap for gap in gaps], difference),
-        frame.legend({"exact, with erf": exact, "tanh form": form, f"difference × {times}": difference}),
-    ]
-    return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
 
 # x² from kinks
@@ -336,71 +294,247 @@ def square(n: int = 4, interval: Point = (-1.0, 1.0), reach: float | None = None
     return Picture(title, sentence, svg.card(436, title, sentence, *shapes))
 
 
+# Any curve
+
+
 Build = Callable[[int, float, float], Sequence[torch.Tensor]]
+Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-def largest_error(build: Build, n: int, low: float = -1.0, high: float = 1.0) -> float:
-    """The largest distance from x² on [low, high] of the net that `build(n, low, high)` returns.
+def fitted(build: Build, values: Sequence[float]) -> Net:
+    """The network that `build(n, 0, n)` made for x², with a second layer of its own: at 0, 1 … n it says `values`.
 
-    Raises NotImplementedError, for the figure to show, when there is no such net yet.
+    Raises NotImplementedError, for the figure to show, when there is no such network yet.
     """
+    n = len(values) - 1
     try:
-        W1, b1, W2, b2 = (part.detach().double() for part in build(n, low, high))
-        x = torch.linspace(low, high, 64 * n + 1, dtype=torch.float64)[:, None]
-        error = ((x * W1).add(b1).relu() * W2.T).sum(1, keepdim=True) + b2 - x * x
-        return float(error.abs().max())
+        W1, b1, _, _ = (part.detach().double() for part in build(n, 0.0, float(n)))
+        nodes = torch.arange(n + 1, dtype=torch.float64)[:, None]
+        hidden = torch.cat([torch.relu(nodes @ W1 + b1), torch.ones_like(nodes)], dim=1)  # the ones are for b2
+        wanted = torch.tensor(values, dtype=torch.float64)[:, None]
+        second = torch.linalg.lstsq(hidden, wanted, driver="gelsd").solution  # [m + 1, 1]
+        if float((hidden @ second - wanted).abs().max()) > 1e-6:
+            raise ValueError("its units do not reach all points")
+        return W1, b1, second[:-1], second[-1]
     except Exception as error:
         raise NotImplementedError("solve relu_interpolant first") from error
 
 
-def law(net: Build, n: int = 8, trained: dict[int, list[float]] | None = None) -> Picture:
-    """The largest error of `net(n, -1, 1)` for n = 1, 2, 4 … up to n, on two logarithmic axes; crosses are trained nets."""
-    if n not in SIZES:
-        raise ValueError(f"n must be {', '.join(map(str, SIZES))}, not {n}")
-    errors = {size: largest_error(net, size) for size in SIZES if size <= n}
-    exact = all(abs(error * size * size - 1) < 0.01 for size, error in errors.items())
-    what = f"{n} piece{'s' if n > 1 else ''}: largest error {_scientific(errors[n], 4)}"
-    title = f"{what}, {'exactly' if exact else 'not'} {f'1/{n * n}' if n > 1 else '1'}"
-    line = "lie on the straight line 1/n²" if exact else "leave the straight line 1/n²"
-    upto = f"{'up to ' if n > 1 else ''}{n} piece{'s' if n > 1 else ''}"
-    rule = ": twice the pieces, a quarter of the error" if exact else ""
-    sentence = f"On two logarithmic axes your nets with {upto} {line}{rule}."
-    powers = tuple((10.0**e, f"1e−{-e}" if e else "1") for e in range(-5, 1))
-    frame = plot.Frame((0.8, 80), (1e-5, 4), "pieces n", "largest error", SIZES, powers, "log", "log")
-    best = plot.Look(style.NEUTRAL, (2, 4), 1.6)
-    shapes = [
-        frame.axes(),
-        frame.curve((1, 64), (1, 64**-2), TARGET),
-        frame.curve((1, 64), (0.5, 0.5 * 64**-2), best),
-        frame.dots([*errors], [max(error, 1e-5) for error in errors.values()], style.CHOSEN, 5),
-    ]
-    shapes.append(
-        svg.handle(
-            *frame.at(n, min(max(errors[n], frame.y[0]), frame.y[1])),
-            drags={"n": svg.across((frame.across(SIZES[0]), frame.across(SIZES[-1])), (SIZES[0], SIZES[-1]), log=True)},
-            name="pieces n",
-            says=what,
-            fill=style.CHOSEN,
-        )
+def through(
+    net: Build,
+    y0: float = WAVE[0],
+    y1: float = WAVE[1],
+    y2: float = WAVE[2],
+    y3: float = WAVE[3],
+    y4: float = WAVE[4],
+    y5: float = WAVE[5],
+    y6: float = WAVE[6],
+) -> Picture:
+    """The network with the first layer of `net(6, 0, 6)` that goes through seven points above 0, 1 … 6, and its weights in a table."""
+    values = (y0, y1, y2, y3, y4, y5, y6)
+    for value in values:
+        _inside("the height of a point", value, LEVELS[0], LEVELS[-1])
+    last = len(values) - 1
+    W1, b1, W2, b2 = fitted(net, values)
+    units = len(b1)
+    x = torch.linspace(0, last, 16 * last + 1, dtype=torch.float64)[:, None]
+    y = (torch.relu(x @ W1 + b1) @ W2 + b2)[:, 0]
+    heights = ", ".join(svg.label(value) for value in values)
+    title = f"{units} units through {heights}"
+    turns = ", ".join(svg.label(value) for value in W2[:, 0].tolist()[:last])
+    sentence = (
+        f"The units' kinks are where they were for x². Only what they write is new: v = {turns}"
+        f"{' …' if units > last else ''}, and b2 = {svg.label(b2.item())}."
     )
-    for size, found in (trained or {}).items():
-        for error in found:
-            x, y = frame.at(size, max(error, 1e-5))
-            shapes.append(svg.text(x, y + 5, "×", size=17, anchor="middle", bold=True))
-    entries = {"1/n²": TARGET, "1/(2n²), the best any n pieces can do": best}
-    shapes.append(frame.legend(entries, "lower left"))
-    if trained:
+    frame = plot.Frame((0, last), (-2.5, 2.5), "x", "output", tuple(range(last + 1)), (-2, -1, 0, 1, 2), right=372)
+    shapes = [frame.axes(), frame.curve(x[:, 0].numpy(), y.numpy(), OUTPUT)]
+    for place, value in enumerate(values):
+        way = svg.upright((frame.upright(LEVELS[0]), frame.upright(LEVELS[-1])), (LEVELS[0], LEVELS[-1]))
+        says, name = svg.label(value), f"the point above {place}"
         shapes.append(
-            svg.text(
-                frame.right, frame.top + 6, "× trained with n units, one cross for each seed", size=13, anchor="end"
-            )
+            svg.handle(*frame.at(place, value), drags={f"y{place}": way}, name=name, says=says, fill=style.CHOSEN, r=6)
         )
-        least, most = min(min(found) for found in trained.values()), max(max(found) for found in trained.values())
-        sentence = (
-            f"Your nets with {upto} {line}. Trained nets, crosses, follow the trend and not the law: "
-            f"their errors run from {_scientific(most)} to {_scientific(least)}."
-        )
+    columns = (424, 470, 516, 562, RIGHT_EDGE)  # where they end
+    shapes += [
+        svg.text(columns[2], 84, "reads: as for x²", size=12.5, fill=style.MUTED, anchor="end"),
+        svg.text(columns[4], 84, "writes: new", size=12.5, fill=style.MUTED, anchor="end"),
+    ]
+    rows = [("unit", "w", "b", "kink", "v")]
+    for unit, (w, b, v) in enumerate(zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True), 1):
+        rows.append((str(unit), svg.label(w), svg.label(b), svg.label(-b / w) if w else "none", svg.label(v)))
+    if len(rows) > last + 2:
+        rows = [*rows[: last + 1], (f"… {units - last} more", "", "", "", "")]
+    rows.append(("", "", "", "b2", svg.label(b2.item())))
+    for row, words in enumerate(rows):
+        for column, (edge, word) in enumerate(zip(columns, words, strict=True)):
+            head = row == 0
+            fill = style.MUTED if head or column < 4 else style.INK
+            down = 110 + 26 * row + 4 * (row > 0)
+            shapes.append(svg.text(edge, down, word, size=13.5, fill=fill, anchor="end", bold=column == 4 and not head))
+    shapes.append(svg.line(columns[0] - 34, 119, RIGHT_EDGE, 119))
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
+
+
+# Polygons
+
+
+def _middle(corners: Sequence[Point]) -> Point:
+    return sum(x for x, _ in corners) / len(corners), sum(y for _, y in corners) / len(corners)
+
+
+class _Cut(NamedTuple):
+    """A stored network in the window: its polygons, their middles, and all that does not depend on the point, drawn."""
+
+    corners: list[list[Point]]
+    middles: list[Point]
+    tinted: str
+    above: str  # where it says 0, and the data
+    right: float
+
+
+@cache
+def _cut(units: int, step: int) -> _Cut:
+    layer = stored_polygons.layer(units, step)
+    corners = stored_polygons.cut(layer)
+    middles = [_middle(one) for one in corners]
+    parts: list[
+        tuple[list[Point], float]
+    ] = []  # polygons, cut once more where the network says 0; and what it says in their middle
+    xs, ys = [], []
+    for one, middle in zip(corners, middles, strict=True):
+        a, b, c = stored_polygons.linear(layer, middle)
+        for part in stored_polygons.halves(one, a, b, c):
+            x, y = _middle(part)
+            parts.append((part, a * x + b * y + c))
+        values = [(a * x + b * y + c, (x, y)) for x, y in one]
+        for (here, (x, y)), (there, (u, v)) in pairwise([*values, values[0]]):
+            if here * there < 0:  # the border enters or leaves
+                share = here / (here - there)
+                xs.append(x + share * (u - x))
+                ys.append(y + share * (v - y))
+        if xs and not math.isnan(xs[-1]):
+            xs.append(math.nan)
+            ys.append(math.nan)
+    usual = sum(abs(value) for _, value in parts) / len(parts)
+    (left, low), (right_edge, high) = WINDOW.at(WINDOW.x[0], WINDOW.y[0]), WINDOW.at(WINDOW.x[1], WINDOW.y[1])
+    across, up = (right_edge - left) / (WINDOW.x[1] - WINDOW.x[0]), (high - low) / (WINDOW.y[1] - WINDOW.y[0])
+    tinted = []
+    for part, value in parts:  # all of them lie in the window
+        share = math.copysign(0.1 + 0.5 * abs(value) / (abs(value) + usual), value)
+        placed = [(left + across * (x - WINDOW.x[0]), low + up * (y - WINDOW.y[0])) for x, y in part]
+        tinted.append(svg.path(placed, fill=style.diverging(share, 1), closed=True))
+    border = WINDOW.curve(xs, ys, BORDER) if xs else ""
+    right = stored_polygons.right(layer, stored_polygons.SHOWN)
+    return _Cut(corners, middles, "".join(tinted), border + _signs(), right)
+
+
+@cache
+def _signs() -> str:
+    """The points of the ring as minus signs, and those of the disc as plus signs."""
+    x, y = stored_polygons.ring(stored_polygons.SHOWN)
+    drawn = []
+    for sign in (1, -1):
+        xs, ys = [], []
+        for across, upright in x[y == sign].tolist():
+            xs += [across - 0.045, across + 0.045, math.nan]
+            ys += [upright, upright, math.nan]
+            if sign > 0:
+                xs += [across, across, math.nan]
+                ys += [upright - 0.045, upright + 0.045, math.nan]
+        drawn.append(WINDOW.curve(xs, ys, plot.Look(style.signed(sign), width=1.6)))
+    return "".join(drawn)
+
+
+def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -> Picture:
+    """The plane, cut by the hinges of `units` units that have learned a ring for `step` steps; read at the point (x1, x2)."""
+    if units not in stored_polygons.UNITS or step not in stored_polygons.STEPS:
+        known = ", ".join(map(str, stored_polygons.UNITS)), ", ".join(map(str, stored_polygons.STEPS))
+        raise ValueError(f"the units must be {known[0]}, and the steps {known[1]}, not {units} and {step}")
+    _inside("x1", x1, SPOTS[0], SPOTS[-1])
+    _inside("x2", x2, SPOTS[0], SPOTS[-1])
+    layer = stored_polygons.layer(units, step)
+    corners, middles, tinted, above, right = _cut(units, step)
+    point = torch.tensor([[x1, x2]], dtype=torch.float64)
+    sums = (point @ layer.W1 + layer.b1)[0]
+    fires = sums > 0
+    (said,), count, most = layer(point).tolist(), int(fires.sum()), stored_polygons.at_most(units)
+    a, b, c = stored_polygons.linear(layer, (x1, x2))
+    law = f"{svg.label(a)}·x₁ {_signed(b)}·x₂ {_signed(c)}"
+    title = f"{f'Step {step}' if step else 'Random'}: {units} units, {len(corners)} of at most {most} polygons in sight"
+    sentence = (
+        f"At ({svg.label(x1)}, {svg.label(x2)}) {count} of {units} units fire. In the whole polygon around it the network is one linear "
+        f"map, {law}; at the point it says {svg.label(said)}."
+    )
+    shapes = [tinted, WINDOW.axes()]
+    for wanted, look in ((True, HINGE), (False, SILENT_HINGE)):
+        xs, ys = [], []
+        for (w1, w2), bias, on in zip(layer.W1.T.tolist(), layer.b1.tolist(), fires.tolist(), strict=True):
+            if on == wanted:
+                across, upright = _across_window(w1, w2, bias)
+                xs += [*across, math.nan]
+                ys += [*upright, math.nan]
+        shapes.append(WINDOW.curve(xs, ys, look) if xs else "")
+    patterns = torch.tensor(middles, dtype=torch.float64) @ layer.W1 + layer.b1 > 0
+    for own in (patterns == fires).all(1).nonzero()[:1, 0].tolist():
+        around = np.array([*corners[own], corners[own][0]])
+        shapes.append(WINDOW.curve(around[:, 0], around[:, 1], plot.Look(style.CHOSEN, width=3.2)))
+    shapes += [above, *_panel(units, fires.tolist(), sums.tolist(), law, said, (x1, x2))]
+    rows = (
+        ("polygons in sight", str(len(corners))),
+        (f"most that {units} lines can make", str(most)),
+        ("points on the right side", f"{round(100 * right)} %"),
+    )
+    for row, (words, number) in enumerate(rows):
+        shapes.append(svg.text(PANEL, 298 + 22 * row, words, size=13, fill=style.MUTED))
+        shapes.append(svg.text(RIGHT_EDGE, 298 + 22 * row, number, size=14, anchor="end", bold=True))
+    key = {"hinge of a unit that fires": HINGE, "hinge of a silent unit": SILENT_HINGE, "the network says 0": BORDER}
+    for row, (words, look) in enumerate(key.items()):
+        y = 368 + 18 * row
+        dash = " ".join(map(str, look.dash))
+        shapes.append(svg.line(PANEL, y - 4, PANEL + 30, y - 4, stroke=look.colour, width=look.width, dash=dash))
+        shapes.append(svg.text(PANEL + 40, y, words, size=12.5, fill=style.MUTED))
+    way = svg.across([WINDOW.across(SPOTS[0]), WINDOW.across(SPOTS[-1])], (SPOTS[0], SPOTS[-1]))
+    up = svg.upright([WINDOW.upright(SPOTS[0]), WINDOW.upright(SPOTS[-1])], (SPOTS[0], SPOTS[-1]))
+    says = f"({svg.label(x1)}, {svg.label(x2)}), where {count} of {units} units fire"
+    shapes.append(
+        svg.handle(*WINDOW.at(x1, x2), drags={"x1": way, "x2": up}, name="the point", says=says, fill=style.CHOSEN)
+    )
+    return Picture(title, sentence, svg.card(420, title, sentence, *shapes))
+
+
+def _signed(value: float) -> str:
+    """A number as a term of a sum, with its sign set apart."""
+    short = svg.label(abs(value))
+    return f"{'−' if value < 0 and short != '0' else '+'} {short}"
+
+
+def _across_window(w1: float, w2: float, b: float) -> tuple[list[float], list[float]]:
+    """Two points, far out on both sides, of the line x₁·w1 + x₂·w2 + b = 0."""
+    length = w1 * w1 + w2 * w2
+    foot, along = (-b * w1 / length, -b * w2 / length), (-w2 / length**0.5, w1 / length**0.5)
+    far = 3 * stored_polygons.WINDOW
+    return [foot[0] - far * along[0], foot[0] + far * along[0]], [foot[1] - far * along[1], foot[1] + far * along[1]]
+
+
+def _panel(units: int, fires: list[bool], sums: list[float], law: str, said: float, point: Point) -> list[str]:
+    """Which units fire at the point, and the linear map there."""
+    shapes = [
+        svg.text(PANEL, 84, f"At ({svg.label(point[0])}, {svg.label(point[1])})", size=14, bold=True),
+        svg.text(PANEL, 104, "green: units that fire", size=12.5, fill=style.MUTED),
+    ]
+    for n, (on, total) in enumerate(zip(fires, sums, strict=True)):
+        x, y = PANEL + 30 * (n % 8), 114 + 28 * (n // 8)
+        tip = f"unit {n + 1} adds up {svg.label(total)}: {'it fires' if on else 'it is silent'}"
+        shapes.append(svg.rect(x, y, 25, 23, radius=4, fill=style.CHOSEN if on else style.TINT, tip=tip))
+        fill = style.PAPER if on else style.MUTED
+        shapes.append(svg.text(x + 12.5, y + 16, str(n + 1), size=12, fill=fill, anchor="middle", bold=on))
+    return [
+        *shapes,
+        svg.text(PANEL, 196, "so in this polygon the network is", size=12.5, fill=style.MUTED),
+        svg.text(PANEL, 218, law, size=14.5, bold=True),
+        svg.text(PANEL, 240, f"at the point: {svg.label(said)}", size=13),
+        svg.line(PANEL, 268, RIGHT_EDGE, 268),
+    ]
 
 
 # Who fires
@@ -448,6 +582,66 @@ def firing(bias: float = 0.0, spread: float = 1.0) -> Picture:
         ),
     ]
     return Picture(title, sentence, svg.card(358, title, sentence, *shapes))
+
+
+class Histogram(NamedTuple):
+    """The sums of one neuron: the share of them in each of the bins, and above zero."""
+
+    shares: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    fires: float
+
+
+@cache
+def _histograms(trained: bool) -> list[Histogram]:
+    """Of each neuron of the little world's model, and at the end of all of them together; what is below the bins is in the first."""
+    model = reading.load() if trained else stored_firing.untrained(stored_world.stored()["about"]["shipped"])
+    found = stored_firing.sums(model)
+    bins = len(BINS) - 1
+    place = ((found - BINS[0]) / (BINS[1] - BINS[0])).floor().clamp(0, bins - 1).long()
+    counts = torch.bincount((place + bins * torch.arange(found.shape[1])).flatten(), minlength=bins * found.shape[1])
+    each = counts.reshape(-1, bins).double().numpy() / len(found)
+    above = (found > 0).double().mean(0).tolist()
+    one_by_one = [Histogram(shares, fires) for shares, fires in zip(each, above, strict=True)]
+    return [*one_by_one, Histogram(each.mean(0), sum(above) / len(above))]
+
+
+def sums(neuron: int = -1) -> Picture:
+    """What a neuron of the little world's model adds up over all its sentences, before training and after; -1: all neurons."""
+    histograms = [_histograms(trained)[neuron] for trained in (False, True)] if -1 <= neuron < reading.D_FF else []
+    if not histograms:
+        raise ValueError(f"the neuron must be from 0 to {reading.D_FF - 1}, or -1 for all of them, not {neuron}")
+    said = [_share(one.fires) for one in histograms]
+    name = "All neurons" if neuron < 0 else f"Neuron {neuron}"
+    title = f"{name}: {said[0]} of sums above 0 before, {said[1]} after"
+    whose = "the sums of all 64 neurons" if neuron < 0 else f"the sums of neuron {neuron}"
+    sentence = f"Over all words of the world's 4,096 wishes, {said[0]} of {whose} are above zero before training, and {said[1]} after it."
+    tall = 1.08 * max(float(one.shares[1:].max()) for one in histograms)
+    shapes = []
+    for top, words, one, share in zip((84, 254), ("before training", "after training"), histograms, said, strict=True):
+        xlabel = "the sum x·w + b, before ReLU" if top > 200 else ""
+        frame = plot.Frame((BINS[0], BINS[-1]), (0, tall), xlabel, "", TICKS, (), top=top, bottom=top + 122)
+        edges, heights = np.repeat(BINS, 2)[1:-1], np.repeat(one.shares, 2)
+        silent, fires = edges <= 0, edges >= 0
+        fires[: np.flatnonzero(fires)[0] + 1] = (
+            False  # the edge at 0 is there twice: it ends one bin and begins the next
+        )
+        silent[np.flatnonzero(silent)[-1]] = False
+        fires[np.flatnonzero(edges == 0)[-1]] = True
+        shapes += [
+            frame.area(edges[silent], 0, heights[silent], style.GHOST),
+            frame.area(edges[fires], 0, heights[fires], style.CHOSEN),
+            frame.axes(),
+            frame.curve((0, 0), (0, tall), ASIDE),
+            svg.text(frame.left, top - 8, words, size=14, bold=True),
+            svg.text(frame.left + 122, top - 8, "how many of the sums are where", size=12.5, fill=style.MUTED),
+            svg.text(frame.right, top - 8, f"fires: {share}", size=14, fill=style.CHOSEN, anchor="end", bold=True),
+        ]
+    return Picture(title, sentence, svg.card(420, title, sentence, *shapes))
+
+
+def _share(share: float) -> str:
+    """A share in per cent, with one digit more where it is small; none is “0 %”."""
+    return f"{svg.label(100 * share, 1 if share < 0.1 else 0)} %"
 
 
 # A race

@@ -17,13 +17,14 @@ PREDICTIONS = {
         the other way.) The first unit turns the flat line down with slope −1.5, and each of the others adds 1 to the slope. So the
         slopes are −1.5, −0.5, 0.5 and 1.5, and the line follows the dashed parabola.""",
     ),
-    "nine_pieces": Prediction(
-        question="""Eight units with random weights, on the interval from −3 to 3, drawn six times. In how many of the six draws are there nine
-        pieces?""",
-        options=("in none", "in three", "in all six"),
-        right="in three",
-        explanation="""Nine pieces came out in three of these six draws. N + 1 is the **most** there can be. Kinks outside of the interval do not
-        count; nor do those of units whose output weight is 0; two in the same place are one, or even cancel.""",
+    "polygons_after_training": Prediction(
+        question="""Eight units, random at first, cut the plane into at most 37 polygons; about two dozen of them are in sight. After 1,000 steps of training
+        the network tells disc and ring apart. How many polygons are in sight then?""",
+        options=("fewer than ten", "about as many as before", "all 37"),
+        right="about as many as before",
+        explanation="""Training moves the hinges and hardly makes new polygons: over ten seeds 8 units had 15 to 30 of them in sight before and 16 to 32
+        after, 24 and 22 on average. What changes is where they are: around the disc, each with one straight bit of the border. All ten networks
+        tell disc and ring apart; of those with 4 units, seven do, and three are stuck at 80 to 90 % of the points.""",
     ),
     "twice_the_pieces": Prediction(
         question="From 4 pieces to 8, the largest error becomes …",
@@ -47,42 +48,19 @@ PREDICTIONS = {
         mean that training finds it. (Another machine may print slightly other numbers; the picture stays.)""",
     ),
     "at_three": Prediction(
-        question="The network of 8 pieces from section 2 follows x² on [−1, 1]. What does it say at x = 3, where x² is 9?",
+        question="The network of 8 pieces from section 3 follows x² on [−1, 1]. What does it say at x = 3, where x² is 9?",
         options=("about 9", "about 4.5", "about 1"),
         right="about 4.5",
         explanation="""Right of its last kink the network is one straight line for ever: 4.5 at x = 3, and 16.75 at x = 10. Out there no unit
         switches on or off any more, so nothing turns the line. More pieces hardly help: their kinks are all inside. On the left,
         the network drawn here is flat: no unit is on there. (Yours may differ out there; it will be a straight line all the same.)""",
     ),
-    "norm_bound": Prediction(
-        question="How large can a single number of such a vector get, for d = 64?",
-        options=("about 1", "about 3", "just below 8", "there is no limit"),
-        right="just below 8",
-        explanation="""A single number can get as large as √(d − 1), here 7.937, when it is a lone spike. So the input of a normed FFN lives in a
-        ball of radius √d, whatever came before; the learned gain stretches the ball, and the bias moves it.""",
-    ),
     "silent_and_stuck": Prediction(
         question="""With ReLU: how do the two numbers compare, the units that are silent for all inputs, and the units without any gradient?""",
         options=("fewer units are without a gradient", "they are always equal", "more units are without a gradient"),
         right="they are always equal",
         explanation="""With ReLU they are the same units: never above zero, never a gradient. Gradient descent cannot wake such a unit up, because
-        its own weights do not move. With GELU every unit still gets **some** gradient here. How much, section 5 will tell.""",
-    ),
-    "dead_after_steps": Prediction(
-        question="""How do units die? A few large steps are enough. With which of the learning rates 0.1, 1 and 8 will units be dead after 20
-        steps?""",
-        options=("with all three", "with 1 and 8", "with 8 only"),
-        right="with 8 only",
-        explanation="""With 0.1 and with 1 no unit dies, in any of five seeds. With 8 between 16 and 31 of the 64 units are dead: a large step
-        throws their weights so far that no input reaches them any more.""",
-    ),
-    "falls_somewhere": Prediction(
-        question="Which of the three, ReLU, GELU and SiLU, ever falls while x rises?",
-        options=("none of them", "SiLU only", "GELU and SiLU", "all three"),
-        right="GELU and SiLU",
-        explanation="""GELU and SiLU both dip below zero and come back: they are not monotone. GELU's lowest value is −0.170, at x = −0.75; SiLU's
-        is −0.278, at x = −1.28. Tick “slopes” to see that they overshoot 1 a little as well: GELU's slope from x = 0.75 on, 1.13 at
-        most. On the left ReLU is flat at once; the other two flatten out, SiLU most slowly.""",
+        its own weights do not move. With GELU every unit still gets **some** gradient here. How much, section 7 will tell.""",
     ),
     "gelu_at_minus_ten": Prediction(
         question="What does a computer make of GELU at x = −10, in float32?",
@@ -91,26 +69,13 @@ PREDICTIONS = {
         explanation="""At −6 and below GELU is exactly zero in float32 (printed as −0); its slope is a few hundred-millionths at −6, and 10⁻²¹ at
         −10. SiLU's tail is much heavier: at −10 it still gives −0.0005.""",
     ),
-    "two_gelus": Prediction(
-        question="How far are the two forms apart, at most?",
-        options=("about 0.0005", "about 0.005", "about 0.05"),
-        right="about 0.0005",
-        explanation="""They differ by at most 4.73 ten-thousandths, near |x| = 2.70, and not at all at 0. That is too little to matter in training,
-        and enough to fail a comparison of two libraries.""",
-    ),
-    "swish_at_zero": Prediction(
-        question="What does the curve look like for β = 0?",
-        options=("like ReLU", "a straight line with slope ½", "a straight line with slope 1", "zero everywhere"),
-        right="a straight line with slope ½",
-        explanation="""β = 0 gives x/2, no bend at all. The larger β is, the nearer the curve comes to ReLU, never further away than 0.278/β. SiLU,
-        with β = 1, is between the two.""",
-    ),
-    "fires_at_minus_two": Prediction(
-        question="For b = 0 the share is 50 %. What is it for b = −2σ?",
-        options=("about 2 %", "about 10 %", "about 25 %", "0 %"),
-        right="about 2 %",
-        explanation="""The share is **Φ(b/σ)**: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ. Only the ratio matters. It is the same Φ as in
-        GELU: there, x is multiplied by the share of standard normal numbers that it exceeds.""",
+    "world_fires": Prediction(
+        question="Before training 53 % of all these sums are above zero, so that their neuron fires. After training?",
+        options=("about 90 %", "about 50 %", "about 10 %", "less than 1 %"),
+        right="less than 1 %",
+        explanation="""It is 0.3 %. Nearly all sums have moved to the left of zero. 31 of the 64 neurons fire for no word of any wish: they are dead on
+        this world. Neuron 10, “cold water”, fires for 1.5 % of the words; one word in each wish about cold water would be 1.3 %. And the model
+        chooses the right way and the right feeling in every wish that it has never seen.""",
     ),
     "zeros_after_training": Prediction(
         question="Which of the three networks will have hidden numbers that are **exactly** zero after training, in float32?",
@@ -135,13 +100,5 @@ PREDICTIONS = {
         right="it stays exactly as it is",
         explanation="""x² bends, and yet it gets stuck at an error of 1.13. A sum of squares (x·w + b)², however many, is again a·x² + b·x + c:
         three numbers, whatever the width. ReLU's kinks do not melt into each other like that, and its error goes on falling.""",
-    ),
-    "gelu_zero_from": Prediction(
-        question="How far to the left do you have to go until GELU's value is exactly zero in float32?",
-        options=("to about −6", "to about −15", "to about −40", "it never is"),
-        right="to about −6",
-        explanation="""The value is exactly zero below about −5.6, the slope below about −6.3. Where exactly the zeros begin depends on how your
-        processor computes erf, and even on whether it computes one number or many at once. A unit so far on the left passes nothing
-        on and learns nothing.""",
     ),
 }
