@@ -136,9 +136,9 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
         "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
         "at_three": (activations.square(8, reach=2.0).title, "At x = 3 the net says 4.5, and x² is 9"),
         "two_gelus": (activations.two_gelus(1).title, "The two GELUs differ by at most 0.000473"),
-        "causal_rows": (every_position.perturb(3, "causal attention").title, "Causal attention: 11 of 14 rows change"),
+        "edited_word": (every_position.edit(1, 2).title, "14 of 15 inputs of the FFN change, and 2 of its outputs"),
         "jacobian_blocks": (every_position.jacobian(layer="FFN", length=4).title, "FFN: 4 of 16 blocks are not zero"),
-        "twelve_neurons": (every_position.bottleneck(12).title, "12 hidden neurons: 6 of 6 directions in use"),
+        "two_neurons": (every_position.bottleneck(2).title, "2 neurons: the 14 points lie on a plane"),
         "neuron_fires": (memory.neuron(0).title, "Neuron 0 fires for 268 of 512 facts"),
         "logits_that_count": (
             experts.slopes(2, "topk_softmax").title,
