@@ -710,7 +710,7 @@ except NotImplementedError:
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Why the root? A sum of n numbers of size 1 that know nothing of each other is about √n large. Set `depth` to 96: does the curve keep to the root? Then let every layer
-# whisper: at `shrink = 48**-0.5`, one over the root of the number of layers, GPT-2 begins its training.
+# whisper, with `shrink = 48**-0.5`, one over the root of the number of layers: GPT-2 starts its training like that.
 #
 # Models with pre-norm have one more norm at their end, because the numbers on the path of x have grown.
 #
