@@ -54,7 +54,7 @@ predict("edited_word")
 controls.show(
     figures.edit,
     place=controls.free("the word to edit", figures.WORDS, 1),
-    word=controls.free("what it becomes", range(4), 2),
+    word=controls.free("what it becomes", range(4), 0),
     only=controls.free("the only position that is told", figures.PLACES, figures.EVERYWHERE),
 )
 
@@ -66,9 +66,9 @@ controls.show(
 # | **You need** | `02_feed_forward`; `01_attention` helps |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**. That is
-# what *position-wise* means. You will change one token and watch who notices, write the FFN in three ways that look different and are the same, build
-# a test that finds out whether any layer is position-wise, and put residual and norm around it.
+# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**: it is
+# *position-wise*. You will edit one word and watch who notices, write the FFN in three ways that look different and are the same, test whether any layer
+# is position-wise, and put residual and norm around it.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -241,8 +241,7 @@ recheck("ffn_loop", ffn_loop)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A tutorial says that no loop is needed: one matrix product handles all positions. You have just shown that the result is the same. Is one call only
-# more convenient, or also faster?
+# No loop is needed: you have just shown that one call gives the same. Is it only more convenient, or also faster?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-loop-or-call", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("loop_or_call")
@@ -367,7 +366,7 @@ recheck("ffn_chunked", ffn_chunked)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "chunk-timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Chunks save memory. What do they cost in time? The cell sends 8,192 tokens through a small FFN.
+# Chunks save memory. What do they cost in time?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-in-chunks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("in_chunks")
@@ -581,7 +580,7 @@ with torch.no_grad():
             print(f"{name:13} lights up when its exercise is written")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Three ways to write it, one function. Which of the two fast ones is faster depends on the sizes and on the machine.
+# Three ways to write it, one function.
 #
 # ## 6 · Around the FFN: residual and norm
 #
@@ -596,8 +595,7 @@ predict("straight_path")
 controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# In the figure, z is what attention's half hands on to the FFN's half. Other models put a second norm on the branch, before the sum, or let both
-# halves read the same x:
+# In the figure, z is what attention's half hands on. Other models put a second norm on the branch, or let both halves read the same x:
 #
 # | wiring | formula | used by |
 # |---|---|---|
@@ -700,7 +698,7 @@ try:
         plt.plot(runs.mean(0), label=f"{mode}-norm")
         plt.fill_between(range(depth + 1), runs.amin(0), runs.amax(0), alpha=0.2)
     plt.plot([n**0.5 for n in range(depth + 1)], label="√depth")
-    plt.title("Your sublayers, stacked: mean and spread of five seeds")
+    plt.title("Your sublayers, stacked: five seeds")
     plt.xlabel("blocks")
     plt.ylabel("root mean square of x")
     plt.legend()
@@ -845,8 +843,7 @@ with torch.no_grad():
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-equal", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not save them. And
 # the FFN does its part: it sees one token at a time, and still 8 FFNs in a row leave about a ten-thousandth of the difference, or less. The residual
-# connections turn the crash into a slide; residual and norm together turn the slide into a crawl. Nothing here stops it: notebook 01 follows it through
-# 96 layers. The words in the picture are right, by the way.
+# connections turn the crash into a slide; residual and norm together turn the slide into a crawl (notebook 01 follows it through 96 layers).
 #
 # **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.
 

@@ -76,8 +76,7 @@ anatomy.block("05")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Count one block by hand
 #
-# In the figure above, areas are parameters, at one scale within each picture. (The black lines of the biases are drawn 0.6 pixels thick where they
-# would be too thin to see; then they look larger than they are.)
+# In the figure above, areas are parameters, at one scale within each picture. (Biases that would be too thin to see are drawn 0.6 pixels thick.)
 #
 # | | array | parameters |
 # |---|---|---|
@@ -100,8 +99,8 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A lesson says of GPT-3, “Attention per layer: ~604M parameters” and “FFN per layer: ~1.21B parameters”: that is the last line.
 #
-# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. So this is where one
-# buys room for more: go back to the first figure, move the second slider, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
+# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. Move the second slider of the
+# first figure, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_ffn`
@@ -439,11 +438,11 @@ controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # How many of DeepSeek-V3's parameters a token uses is itself a matter of counting. Its paper says 37 billion; we count 38, or 36.6 without the table
-# of input embeddings, of which a token reads one row. Its attention is of a kind of its own, which squeezes keys and values through 512 numbers; your
-# formula does not cover it, the atlas does.
+# of input embeddings, of which a token reads one row. Its attention squeezes keys and values through 512 numbers; your formula does not cover that, the
+# atlas does.
 #
-# Do **your** functions count like the atlas? The next cell asks them about every model without experts (two of them have biases in a way that your
-# `count_attention` does not know, and are left out).
+# Do **your** functions count like the atlas? The next cell asks them about every model without experts (but for two, with biases that your
+# `count_attention` does not know).
 
 # %% nbgrader={"grade": false, "grade_id": "atlas-yours", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 simple = [m for m in atlas.MODELS + atlas.ENCODER_DECODERS if m.experts is None and m.attention_bias != "qkv"]
@@ -607,8 +606,7 @@ for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
     print(f"{tokens:3} tokens: {1000 * min(took):7.1f} ms, {1000 * min(took) / tokens:6.2f} ms per token")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "reading-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time. (Your
-# machine has other numbers, and most likely the same shape.)
+# A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "cost_of_a_step-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `cost_of_a_step`
@@ -690,8 +688,7 @@ except NotImplementedError:
     print("This cell lights up when cost_of_a_step is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "steps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# That is why models are stored in 4 bits, and why a model that reads only some of its weights for each token (notebook 08) writes faster. For many people at once one
-# step serves them all, until the arithmetic takes over.
+# That is why models are stored in 4 bits, and why a model that reads only some of its weights for each token (notebook 08) writes faster.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Spot the error
