@@ -15,15 +15,15 @@
 #
 # `●●●●○○○○○○` step 4 of 10
 #
-# A sentence of 14 tokens passes through a layer, 14 rows in, 14 rows out. Now one word is replaced by another, and the layer runs again. Which of the
-# 14 output rows are different?
+# The little world of notebook 00: 15 words pass through attention, and then through the FFN. Now one word is replaced by another, and the model runs
+# again. At which positions does the FFN get other numbers? And at which does it give other numbers?
 #
-# The figure knows four layers: an FFN; attention; causal attention; and a convolution with kernel size 3, which looks at a token and its two
-# neighbours. Run the next three cells, guess, and then change words.
+# Run the next three cells, and guess. Then press a word, and choose another.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import time
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -47,14 +47,15 @@ class FFN(nn.Module):
         return self.linear2(self.activation(self.linear1(x)))
 
 
-# %% nbgrader={"grade": false, "grade_id": "predict-causal-rows", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("causal_rows")
+# %% nbgrader={"grade": false, "grade_id": "predict-edited-word", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("edited_word")
 
-# %% nbgrader={"grade": false, "grade_id": "one-token", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "edit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
-    figures.perturb,
-    layer=controls.choice("layer", figures.LAYERS, "FFN"),
-    position=controls.steps("token", [(f"{i} {word}", i) for i, word in enumerate(figures.TOKENS)], 3),
+    figures.edit,
+    place=controls.free("the word to edit", figures.WORDS, 1),
+    word=controls.free("what it becomes", range(4), 0),
+    only=controls.free("the only position that is told", figures.PLACES, figures.EVERYWHERE),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -65,9 +66,9 @@ controls.show(
 # | **You need** | `02_feed_forward`; `01_attention` helps |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**. That is
-# what *position-wise* means. You will change one token and watch who notices, write the FFN in three ways that look different and are the same, build
-# a test that finds out whether any layer is position-wise, and put residual and norm around it.
+# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**: it is
+# *position-wise*. You will edit one word and watch who notices, write the FFN in three ways that look different and are the same, test whether any layer
+# is position-wise, and put residual and norm around it.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -86,21 +87,22 @@ controls.show(
 # %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 anatomy.block("04")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "one-token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 1 · Change one token
+# %% [markdown] nbgrader={"grade": false, "grade_id": "edit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ## 1 · Edit one word
 #
-# In the FFN, one word changes one row. Attention is another matter.
+# Attention passes the new word on, to each position after it (this one looks back only), and fainter and fainter: it is one word among more and more. Then every
+# position asks the FFN, and asks it alone. To see that, press a row: only this position gets its new numbers, the others keep their old ones. One input
+# changes, and no output but its own.
 #
-# Instead of a changed sentence, let us now pass on only a piece of one.
+# Instead of an edited sentence, let us now pass on only a piece of one.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-piece-of-sentence", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("piece_of_sentence")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "local-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # People say that attention is where tokens *communicate* and the FFN where each *thinks*. A fine picture, if it means this: attention is the only
-# part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**: it needs neither the tokens before
-# nor those after. The cell gives an FFN and an attention a piece of the sentence instead of the whole. This bare attention has no weights (queries,
-# keys and values are x itself), and mixes all the same.
+# part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**. The cell gives an FFN and an attention a
+# piece of the sentence. This bare attention has no weights (queries, keys and values are x itself), and mixes all the same.
 
 # %% nbgrader={"grade": false, "grade_id": "local", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
@@ -119,9 +121,14 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · Every pair at once
 #
-# Replacing words one after the other takes 14 runs. The **Jacobian** asks about all of them in one picture. It holds the derivative of every output number
+# *deeper: the core path goes on with section 3*
+#
+# Editing words one after the other takes many runs. The **Jacobian** asks about all of them in one picture. It holds the derivative of every output number
 # by every input number. With 4 tokens of 4 numbers each there are 16 × 16 derivatives, in 4 × 4 blocks. The block in row t and column s says how token t's
 # output reacts to token s. Press a block to read it.
+#
+# The figure knows four layers, with random weights: an FFN; attention; causal attention, which looks back only; and a convolution with kernel size 3,
+# which looks at a token and its two neighbours.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-jacobian-blocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("jacobian_blocks")
@@ -136,12 +143,12 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A matrix with blocks on its diagonal alone, as the FFN has, is called **block-diagonal**. No token waits for another, so all can be computed at the
-# same time, on as many processors as there are.
+# same time.
 #
-# The blocks on the diagonal are not equal, although every token meets the same weights: a token's own numbers decide which neurons fire, and so the
-# derivative. Equal tokens have equal blocks, and equal outputs. Given nothing but the words' own vectors, the FFN could as well be a table with one
-# row for each word. (In a real model attention has mixed something in before, and often each vector also holds its position.) The cell counts how
-# many different rows come out for the 14 tokens.
+# The blocks on the diagonal differ, although every token meets the same weights: a token's own numbers decide which neurons fire, and so the derivative.
+# Equal tokens have equal blocks, and equal outputs. Given nothing but the words' own vectors, the FFN could as well be a table with one row for each
+# word. (In a real model attention has mixed something in before, and often each vector also holds its position.) The cell counts how many different rows
+# come out for the 14 tokens of a sentence.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-different-rows", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("different_rows")
@@ -159,7 +166,7 @@ print("rows 0 and 5 are equal:", torch.allclose(ffn(sentence)[0], ffn(sentence)[
 #
 # $$y_t = \mathrm{FFN}(x_t), \qquad \text{with the same } W_1, b_1, W_2, b_2 \text{ for every } t$$
 #
-# Why the same? One could give every position an FFN of its own. The figure does, for 8 positions, when you tick the box.
+# Why the same? One could give every position an FFN of its own. Tick the box, and the figure does, for 8 positions. Then press play.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-shared-for-14", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("shared_for_14")
@@ -175,8 +182,7 @@ controls.show(
 # There are three reasons for one set of weights:
 #
 # 1. **Parameters.** They don't grow with the length. The cell below says what an FFN for each position would cost in a real size.
-# 2. **Any length.** A longer sequence than ever seen in training is no problem for the shared FFN: a ninth token finds all it needs. (For attention and
-#    position embeddings long sequences are another story.)
+# 2. **Any length.** A ninth token finds all it needs. (For attention and position embeddings long sequences are another story.)
 # 3. **What is learned at one position holds at every other.** Move a token, and its output moves along. This is called **equivariance**.
 #
 # A token is one sample, as in any other network: for the FFN, 4 sentences of 14 tokens are 56 samples.
@@ -198,9 +204,75 @@ print("56 samples give the same as 4 sentences of 14 tokens:", torch.allclose(as
 print(f"[FFN(…) for layer in range(6)]: {count(nn.ModuleList([FFN(512, 2048) for layer in range(6)])):>10,} parameters")
 print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] * 6)):>10,} parameters")
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "trap-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The last two lines show a trap: all positions of a layer share one FFN, but the layers do **not**. A list with `* 6` shares by accident.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# ### Exercise `ffn_loop`
+#
+# *2 points · difficulty ●○○ · 3 minutes*
+#
+# Take the definition at its word: apply the FFN to one token after the other.
+#
+# - **Takes** `x` [B, T, d_model], B sentences of T tokens, and `ffn`, a module or function that maps [..., d_model] to [..., d_model].
+# - **Returns** a tensor [B, T, d_model], whose row (b, t) is `ffn(x[b, t])`, in the dtype of `x`.
+# - Write a loop. Whether it runs over single tokens or over positions is up to you; only values and gradients are checked.
+# - Gradients reach `x` and the weights of `ffn`; `x` stays as it was.
+#
+# Stuck? Run `hint("ffn_loop")` in a cell of your own.
+
+
+# %% nbgrader={"grade": false, "grade_id": "ffn_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ffn_loop(x, ffn):
+    """The FFN of each token in x [B, T, d_model], one after the other: [B, T, d_model]."""
+    ### BEGIN SOLUTION
+    sentences = [torch.stack([ffn(token) for token in sentence]) for sentence in x]
+    return torch.stack(sentences)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ffn_loop", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check("ffn_loop", ffn_loop)
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("ffn_loop", ffn_loop)
+### END HIDDEN TESTS
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# No loop is needed: you have just shown that one call gives the same. Is it only more convenient, or also faster?
+
+# %% nbgrader={"grade": false, "grade_id": "predict-loop-or-call", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("loop_or_call")
+
+
+# %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def milliseconds(call, times=10):
+    took = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        took.append(time.perf_counter() - started)
+    return 1000 * min(took)  # what else the machine does only makes it longer
+
+
+torch.set_num_threads(1)  # for matrices as small as these, threads would wait for each other
+torch.manual_seed(0)
+ffn = FFN(64, 256)
+x = torch.randn(8, 128, 64)
+with torch.no_grad():
+    try:
+        print("the loop gives what one call gives:", torch.allclose(ffn_loop(x, ffn), ffn(x), atol=1e-5))
+        print(f"loop:     {milliseconds(lambda: ffn_loop(x, ffn)):7.2f} ms")
+    except NotImplementedError:
+        print("The first lines appear when ffn_loop is written.")
+    print(f"one call: {milliseconds(lambda: ffn(x)):7.2f} ms")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "longer-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The last two lines show a trap. All positions of a layer share one FFN; the layers of a Transformer do **not** share it. A list with `* 6` does so by
-# accident.
+# ### Long sequences, chunks, and no cache
+#
+# *deeper: the core path goes on with section 4*
 #
 # Does an FFN that was trained on short sequences work on long ones? Here it learns a function of single tokens, from sequences of 8 only.
 
@@ -241,71 +313,8 @@ for T in (8, 9):
     except RuntimeError as error:
         print(f"T = {T}: {error}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ### Exercise `ffn_loop`
-#
-# *2 points · difficulty ●○○ · 3 minutes*
-#
-# Take the definition at its word: apply the FFN to one token after the other.
-#
-# - **Takes** `x` [B, T, d_model], B sentences of T tokens, and `ffn`, a module or function that maps [..., d_model] to [..., d_model].
-# - **Returns** a tensor [B, T, d_model], whose row (b, t) is `ffn(x[b, t])`, in the dtype of `x`.
-# - Write a loop. Whether it runs over single tokens or over positions is up to you; only values and gradients are checked.
-# - Gradients reach `x` and the weights of `ffn`; `x` stays as it was.
-#
-# Stuck? Run `hint("ffn_loop")` in a cell of your own.
-
-
-# %% nbgrader={"grade": false, "grade_id": "ffn_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def ffn_loop(x, ffn):
-    """The FFN of each token in x [B, T, d_model], one after the other: [B, T, d_model]."""
-    ### BEGIN SOLUTION
-    sentences = [torch.stack([ffn(token) for token in sentence]) for sentence in x]
-    return torch.stack(sentences)
-    ### END SOLUTION
-    raise NotImplementedError
-
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_loop", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("ffn_loop", ffn_loop)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_loop", ffn_loop)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A tutorial says that no loop is needed: one matrix product handles all positions. You have just shown that the result is the same. Is one call only
-# more convenient, or also faster?
-
-# %% nbgrader={"grade": false, "grade_id": "predict-loop-or-call", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("loop_or_call")
-
-
-# %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def milliseconds(call, times=10):
-    took = []
-    for _ in range(times):
-        started = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - started)
-    return 1000 * min(took)  # what else the machine does only makes it longer
-
-
-torch.set_num_threads(1)  # for matrices as small as these, threads would wait for each other
-torch.manual_seed(0)
-ffn = FFN(64, 256)
-x = torch.randn(8, 128, 64)
-with torch.no_grad():
-    try:
-        print("the loop gives what one call gives:", torch.allclose(ffn_loop(x, ffn), ffn(x), atol=1e-5))
-        print(f"loop:     {milliseconds(lambda: ffn_loop(x, ffn)):7.2f} ms")
-    except NotImplementedError:
-        print("The first lines appear when ffn_loop is written.")
-    print(f"one call: {milliseconds(lambda: ffn(x)):7.2f} ms")
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **In chunks, and without a memory.** Between its two matrices an FFN is wide. For a long prompt that is a great many numbers, and they have to lie somewhere.
+# Between its two matrices an FFN is wide. For a long prompt that is a great many numbers, and they have to lie somewhere.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-hidden-memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("hidden_memory")
@@ -317,10 +326,10 @@ for c in (T, 10_000, 1_000, 1):
     print(f"hidden, {c:7,} tokens at a time:    {2 * c * d_ff / 1e6:8,.2f} MB")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Nobody needs all hidden rows at once. No token waits for another one, so an FFN may work on a few, forget their hidden rows, and go on.
+# No token waits for another one, so an FFN may work on a few, forget their hidden rows, and go on.
 #
 # The same holds while a model **writes**. For each new word attention looks back at all earlier ones, so it keeps their keys and values: the *KV cache*, which grows with
-# every word. The FFN looks at the new word alone. It needs no cache: what it said about earlier words has been used, and nobody will ask for it again.
+# every word. The FFN looks at the new word alone, and needs no cache: what it said about earlier words has been used.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_chunked-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `ffn_chunked`
@@ -336,6 +345,7 @@ for c in (T, 10_000, 1_000, 1):
 # - Call `ffn` as a whole, or its `linear1`, `activation` and `linear2` one after the other. Then let the hidden rows go before you begin the next chunk.
 #
 # Stuck? Run `hint("ffn_chunked")` in a cell of your own.
+
 
 # %% nbgrader={"grade": false, "grade_id": "ffn_chunked", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ffn_chunked(x, ffn, c):
@@ -356,7 +366,7 @@ recheck("ffn_chunked", ffn_chunked)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "chunk-timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Chunks save memory. What do they cost in time? The cell sends 8,192 tokens through a small FFN.
+# Chunks save memory. What do they cost in time?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-in-chunks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("in_chunks")
@@ -415,9 +425,9 @@ for name, f in functions.items():
     print(f"{name:32}" + "".join(f"{'passes' if passed else '-':12}" for passed in tests))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "test-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# No test alone is enough. The second one says “equivariant”, which attention is. The third one says “independent”, and looks at one position. You
-# need the last two **together**, or one test that does the work of both. And mind which positions a test reaches: a permutation says nothing about a
-# token that it leaves in its place.
+# No test alone is enough. The second says “equivariant”, which attention is. The third says “independent”, and looks at one position. You need the last
+# two **together**, or one test that does the work of both. And mind which positions a test reaches: a permutation says nothing about a token that it
+# leaves in its place.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "is_position_wise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `is_position_wise`
@@ -481,11 +491,11 @@ for name, f in layers.items():
 # %% [markdown] nbgrader={"grade": false, "grade_id": "conv-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · The same as a convolution
 #
-# A **convolution** slides a small window along a sequence and computes the same thing at every place. Its **kernel size** is the length of the window. In
-# section 1, kernel size 3 changed three rows.
+# A **convolution** slides a small window along a sequence and computes the same thing at every place. Its **kernel size** is the length of the window: with 3
+# it sees a token and its two neighbours.
 #
 # The paper of 2017 describes the FFN in one more way: “two convolutions with kernel size 1”. A window of one token, at every position, with the same
-# weights: this is the picture of one small network that slides over the sentence.
+# weights.
 #
 # In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two points.
 
@@ -570,7 +580,7 @@ with torch.no_grad():
             print(f"{name:13} lights up when its exercise is written")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Three ways to write it, one function. Which of the two fast ones is faster depends on the sizes and on the machine.
+# Three ways to write it, one function.
 #
 # ## 6 · Around the FFN: residual and norm
 #
@@ -585,8 +595,7 @@ predict("straight_path")
 controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "residual-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# In the figure, z is what attention's half hands on to the FFN's half. Other models put a second norm on the branch, before the sum, or let both
-# halves read the same x:
+# In the figure, z is what attention's half hands on. Other models put a second norm on the branch, or let both halves read the same x:
 #
 # | wiring | formula | used by |
 # |---|---|---|
@@ -595,8 +604,7 @@ controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "p
 # | a norm before and after the FFN, both on the branch | x + norm(FFN(norm(x))) | Gemma 2 |
 # | parallel | x + attention(norm(x)) + FFN(norm(x)) | PaLM, GPT-NeoX |
 #
-# A lesson ends a block with `LayerNorm(x + FFN(x))`: the wiring of 2017, and not the only one. Even a well-known annotated version of that paper prints
-# the post-norm formula and implements pre-norm, “for code simplicity”.
+# Even a well-known annotated version of the paper of 2017 prints the post-norm formula and implements pre-norm, “for code simplicity”.
 #
 # **Why d_model comes out again.** The sum `x + FFN(x)` is only defined if the FFN returns as many numbers as it got. And the next block expects the
 # same. The cell tries other widths.
@@ -650,8 +658,7 @@ recheck("residual_sublayer", residual_sublayer)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With it, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well? The cell
-# prints the root mean square of all numbers after 0, 1, 6 and 24 blocks: the smallest and the largest of five seeds.
+# With it, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-pre-norm-size", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("pre_norm_size")
@@ -669,43 +676,70 @@ def attention_with_weights(d, dtype=torch.float32):
     return layer
 
 
-def stack(mode, seed, depth=24, T=14, d=32):
+def stack(mode, seed, depth=24, shrink=1.0, T=14, d=32):
+    """The root mean square of all numbers after 0, 1, … `depth` blocks, whose layers' outputs are multiplied by `shrink`."""
     torch.manual_seed(seed)
     x = torch.randn(T, d)
     sizes = [x.square().mean().sqrt().item()]
     for _ in range(depth):
         mix, ffn, norm = attention_with_weights(d), FFN(d, 4 * d), nn.LayerNorm(d)
-        x = residual_sublayer(x, mix, norm, mode)  # tokens exchange
-        x = residual_sublayer(x, ffn, norm, mode)  # each token alone
+        for layer in (mix, ffn):  # tokens exchange; then each token alone
+            x = residual_sublayer(x, lambda h, layer=layer: shrink * layer(h), norm, mode)
         sizes.append(x.square().mean().sqrt().item())
     return sizes
 
 
-with torch.no_grad():
-    try:
-        for mode in ("pre", "post"):
-            runs = list(zip(*(stack(mode, seed) for seed in range(5)), strict=True))  # for each depth, five sizes
-            print(mode, ", ".join(f"{min(runs[n]):.1f} to {max(runs[n]):.1f} after {n}" for n in (0, 1, 6, 24)))
-    except NotImplementedError:
-        print("This cell lights up when residual_sublayer is written.")
+# %% nbgrader={"grade": false, "grade_id": "plot-stream", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+depth, shrink = 24, 1.0
+try:
+    for mode in ("pre", "post"):
+        with torch.no_grad():
+            runs = torch.tensor([stack(mode, seed, depth, shrink) for seed in range(5)])  # [5, depth + 1]
+        plt.plot(runs.mean(0), label=f"{mode}-norm")
+        plt.fill_between(range(depth + 1), runs.amin(0), runs.amax(0), alpha=0.2)
+    plt.plot([n**0.5 for n in range(depth + 1)], label="√depth")
+    plt.title("Your sublayers, stacked: five seeds")
+    plt.xlabel("blocks")
+    plt.ylabel("root mean square of x")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This cell lights up when residual_sublayer is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Models with pre-norm, such as GPT-2 and LLaMA, have one more norm at their end, because the numbers on the path of x have grown.
+# Why the root? A sum of n numbers of size 1 that know nothing of each other is about √n large. Set `depth` to 96: does the curve keep to the root? Then let every layer
+# whisper, with `shrink = 48**-0.5`, one over the root of the number of layers: GPT-2 starts its training like that.
+#
+# Models with pre-norm have one more norm at their end, because the numbers on the path of x have grown.
 #
 # ## 7 · A bottleneck
+#
+# *deeper: the core path goes on with the quiz*
 #
 # Usually d_ff is larger than d_model. What if it is smaller? Each token has to pass through d_ff numbers.
 #
 # Neuron j writes row j of `W2` (in PyTorch a column of `linear2.weight`), stronger, weaker, or not at all. So whatever comes in, what the neurons write is a
-# weighted sum of d_ff vectors; `b2` is added at the end. Write it down for 14 tokens, [14, d_model]: the number of independent directions in these rows is
-# their **rank**, at most d_ff and at most d_model. The figure shows how much is written in each direction, from the strongest to the weakest. These numbers
-# are called **singular values**; one that is 0 is a direction nobody writes in.
+# weighted sum of d_ff arrows; `b2` is added at the end, and left out here. With d_model = 3, what they write for a token is a point in a room.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-twelve-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("twelve_neurons")
+# %% nbgrader={"grade": false, "grade_id": "predict-two-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("two_neurons")
 
 # %% nbgrader={"grade": false, "grade_id": "bottleneck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-controls.show(figures.bottleneck, d_ff=controls.slider("d_ff", 1, 12, 1, 3))
+controls.show(
+    figures.bottleneck,
+    d_ff=controls.slider("d_ff", 1, 3, 1, 1),
+    plus_x=controls.toggle("+ x"),
+    azimuth=controls.play("turn", 0, 345, 15, 300, interval=200),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The number of independent directions in these rows is their **rank**, at most d_ff and at most d_model. The bars say how far the points reach in each
+# direction: the **singular values**. One that is 0 is a direction nobody writes in.
+#
+# Is a bottleneck of any use, if it throws so much away? In a block, x is added to what it writes. Guess first, then tick “+ x”.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-adapter-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("adapter_rank")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `bottleneck_rank`
@@ -742,12 +776,6 @@ from autograder import recheck
 recheck("bottleneck_rank", bottleneck_rank)
 ### END HIDDEN TESTS
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Is a bottleneck of any use, if it throws so much away?
-
-# %% nbgrader={"grade": false, "grade_id": "predict-adapter-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-predict("adapter_rank")
-
 # %% nbgrader={"grade": false, "grade_id": "adapter", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.manual_seed(0)
 X, narrow = torch.randn(100, 8), FFN(8, 3)
@@ -763,6 +791,8 @@ with torch.no_grad():
 # a small change.
 #
 # ## 8 · Spot the error
+#
+# *deeper: the core path goes on with the quiz*
 #
 # Three claims from published pages. For each: find what is wrong, missing, or not shown, then run the cell.
 #
@@ -813,8 +843,7 @@ with torch.no_grad():
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-equal", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not save them. And
 # the FFN does its part: it sees one token at a time, and still 8 FFNs in a row leave about a ten-thousandth of the difference, or less. The residual
-# connections turn the crash into a slide; residual and norm together turn the slide into a crawl. Nothing here stops it: notebook 01 follows it through
-# 96 layers. The words in the picture are right, by the way.
+# connections turn the crash into a slide; residual and norm together turn the slide into a crawl (notebook 01 follows it through 96 layers).
 #
 # **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.
 
@@ -904,6 +933,8 @@ recheck("quiz_shared", quiz_shared)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M4-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 10 · In your own words
+#
+# *deeper: the core path goes on with `05_parameters`*
 #
 # *question M4 · 3 points, graded by your instructor · 10 minutes*
 #

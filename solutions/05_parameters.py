@@ -24,6 +24,7 @@
 import math
 import time
 
+import matplotlib.pyplot as plt
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -75,8 +76,7 @@ anatomy.block("05")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Count one block by hand
 #
-# In the figure above, areas are parameters, at one scale within each picture. (The black lines of the biases are drawn 0.6 pixels thick where they
-# would be too thin to see; then they look larger than they are.)
+# In the figure above, areas are parameters, at one scale within each picture. (Biases that would be too thin to see are drawn 0.6 pixels thick.)
 #
 # | | array | parameters |
 # |---|---|---|
@@ -99,8 +99,8 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A lesson says of GPT-3, “Attention per layer: ~604M parameters” and “FFN per layer: ~1.21B parameters”: that is the last line.
 #
-# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. So this is where one
-# buys room for more: go back to the first figure, move the second slider, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
+# Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. Move the second slider of the
+# first figure, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_ffn`
@@ -140,6 +140,8 @@ recheck("count_ffn", count_ffn)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "audit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · Audit a published number
+#
+# *deeper: the core path goes on with section 3*
 #
 # A published tutorial tests its FFN, with biases, d_model = 512 and d_ff = 2048, and shows what its code printed. Later it adds attention and prints
 # the shares of both. Here is all of it in one table:
@@ -205,9 +207,12 @@ except NotImplementedError:
     print("This cell lights up when audit_published is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "heads-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found instead of the page's number. Every number
-# that followed from the first one, the shares and the total, was wrong with it. The function behind the shares also asks for `num_heads`, which has no
-# influence on what it prints.
+# The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found. Every number that followed from the first one, the
+# shares and the total, was wrong with it.
+#
+# ## 3 · Attention in all its forms
+#
+# Attention shares its d_model numbers out among heads. Does it matter among how many?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-more-heads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("more_heads")
@@ -218,8 +223,6 @@ for n_heads in (1, 2, 4, 8, 16):
     print(f"{n_heads:2} heads: {sum(p.numel() for p in attention.parameters()):,}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 3 · Attention in all its forms
-#
 # Two inventions made the number of heads matter after all.
 #
 # - **Shared keys and values.** While a model writes, it keeps the keys and values of all tokens so far. To keep fewer, several query heads share one
@@ -241,8 +244,8 @@ for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "forms-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# (GPT-3 has 49,152 more here than in section 1. Its paper says that it is built like GPT-2, so the atlas gives its attention biases: four times
-# 12,288.)
+# (GPT-3 has 49,152 more here than in section 1. Its paper says that it is built like GPT-2, so the atlas of section 6 gives its attention
+# biases: four times 12,288.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_attention`
@@ -350,7 +353,27 @@ from autograder import recheck
 recheck("layer_share", layer_share)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "plot-shares", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+designs = {"plain": {}, "gated": {"gated": True}}
+ratios = [n / 4 for n in range(2, 41)]  # d_ff / d_model
+try:
+    for name, more in designs.items():
+        for block in ("encoder", "decoder"):
+            shares = [layer_share({"d_model": 1024, "d_ff": int(1024 * r), "n_heads": 16, **more}, block) for r in ratios]
+            plt.plot(ratios, shares, label=f"{name}, {block}")
+    plt.plot(ratios, [2 / 3 for r in ratios], label="two thirds")
+    plt.title("Your layer_share: how much of a block is FFN")
+    plt.xlabel("d_ff / d_model")
+    plt.ylabel("share of the FFN")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This cell lights up when layer_share is written.")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Where does each curve cross two thirds? Add a design to the first line, `"shared": {"n_kv": 2}`, and another with a `head_dim` of 128. Say first on which
+# side of “plain” it will lie.
+#
 # ## 5 · A whole model
 #
 # Around the blocks are the **embeddings**, one vector of d_model numbers for every token of the vocabulary. Now build models yourself. The figure
@@ -400,6 +423,8 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · The atlas
 #
+# *deeper: the core path goes on with section 7*
+#
 # `ffnlab.atlas` holds the configurations of 49 published models, and what formulas like yours count in them. No total was copied from anywhere: all
 # were computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, they come out to the last parameter.
 #
@@ -413,11 +438,11 @@ controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # How many of DeepSeek-V3's parameters a token uses is itself a matter of counting. Its paper says 37 billion; we count 38, or 36.6 without the table
-# of input embeddings, of which a token reads one row. Its attention is of a kind of its own, which squeezes keys and values through 512 numbers; your
-# formula does not cover it, the atlas does.
+# of input embeddings, of which a token reads one row. Its attention squeezes keys and values through 512 numbers; your formula does not cover that, the
+# atlas does.
 #
-# Do **your** functions count like the atlas? The next cell asks them about every model without experts (two of them have biases in a way that your
-# `count_attention` does not know, and are left out).
+# Do **your** functions count like the atlas? The next cell asks them about every model without experts (but for two, with biases that your
+# `count_attention` does not know).
 
 # %% nbgrader={"grade": false, "grade_id": "atlas-yours", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 simple = [m for m in atlas.MODELS + atlas.ENCODER_DECODERS if m.experts is None and m.attention_bias != "qkv"]
@@ -447,8 +472,8 @@ print(f"{'all':10} {atlas.total(m):14,}   one token uses {atlas.active(m):14,}")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "mixtral-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Only the FFN is there eight times: 46.7 billion in all, not 56.
 #
-# One more rule of thumb falls with the next cell, which prints the whole atlas: the width of the FFN that **one token passes through**, in units of
-# d_model. In a mixture of experts that is the width of all experts at work together.
+# One more rule of thumb falls with the whole atlas: how wide, in units of d_model, is the FFN that **one token passes through**? (In a mixture of experts:
+# all experts at work together.)
 
 # %% nbgrader={"grade": false, "grade_id": "ratios", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 rows = {}
@@ -551,12 +576,16 @@ recheck("flops_per_token", flops_per_token)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bytes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Operations are half of the story.** With two operations per weight and token, a model of N parameters needs about 2·N FLOPs to look at one token. Training costs three
+# **The rule everybody uses.** With two operations per weight and token, a model of N parameters needs about 2·N FLOPs to look at one token. Training costs three
 # times as much: on the way back each weight is used twice more, once for its own gradient and once for the gradient of what came in (`ffn_backward` in notebook 02 has
 # both products). That is **6·N FLOPs per token**, or 6·N·D for D tokens. For GPT-3, 6 · 174.6 billion · 300 billion is 3.14·10²³; its paper (arXiv 2005.14165, table D.1)
 # gives the same number.
 #
-# But a weight also has to be **brought** to the place where it is multiplied. While a model writes, each step makes one new token, and all its weights must be read for
+# ### Operations are half of the story
+#
+# *deeper: the core path goes on with the quiz*
+#
+# A weight also has to be **brought** to the place where it is multiplied. While a model writes, each step makes one new token, and all its weights must be read for
 # it.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-sixteen-tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -565,23 +594,24 @@ predict("sixteen_tokens")
 # %% nbgrader={"grade": false, "grade_id": "reading", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.set_num_threads(1)
 W = torch.randn(4096, 4096)  # 67 MB, more than most processors keep close to them
-for tokens in (1, 4, 16, 64, 256):
-    x = torch.randn(tokens, 4096)
+seconds = {}  # by number of tokens
+for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+    x = torch.randn(tokens, W.shape[0])
     took = []
     for _ in range(5):
         started = time.perf_counter()
         x @ W
         took.append(time.perf_counter() - started)
+    seconds[tokens] = min(took)
     print(f"{tokens:3} tokens: {1000 * min(took):7.1f} ms, {1000 * min(took) / tokens:6.2f} ms per token")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "reading-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time. (Your
-# machine has other numbers, and most likely the same shape.)
+# A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "cost_of_a_step-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `cost_of_a_step`
 #
-# *4 points · difficulty ●●○ · 8 minutes*
+# *4 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
 #
 # A model writes for several people at once: in one step each of them gets one new token. What does the step cost?
 #
@@ -618,7 +648,29 @@ from autograder import recheck
 recheck("cost_of_a_step", cost_of_a_step)
 ### END HIDDEN TESTS
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "roofline-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Your machine, measured above, and your function beside it. It is told two numbers: how fast the machine reads (all of the time for 1 token) and how fast it
+# computes (all of the time for 256).
+
+# %% nbgrader={"grade": false, "grade_id": "plot-roofline", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+n, batches = W.numel(), list(seconds)
+bandwidth, flops = 4 * n / seconds[1], 2 * n * 256 / seconds[256]  # a weight has 4 bytes
+try:
+    told = [cost_of_a_step(n, batch, 4, flops, bandwidth)["seconds"] / batch for batch in batches]
+    plt.loglog(batches, [1000 * seconds[batch] / batch for batch in batches], "o", label="measured")
+    plt.loglog(batches, [1000 * one for one in told], label="cost_of_a_step")
+    plt.title(f"{bandwidth / 1e9:.0f} GB and {flops / 1e9:.0f} billion operations per second")
+    plt.xlabel("tokens at once")
+    plt.ylabel("milliseconds per token")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This cell lights up when cost_of_a_step is written.")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "steps-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# On the slope a token waits for reading, on the flat part for arithmetic. Dots near the bend most likely lie above the line: a machine does not do both at its
+# best at the same time. Measure again with `W = torch.randn(512, 512)`, 1 MB: where is the bend then?
+#
 # Now put a model of today on two machines. What limits it there?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-laptop-speed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -636,11 +688,12 @@ except NotImplementedError:
     print("This cell lights up when cost_of_a_step is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "steps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# That is why models are stored in 4 bits, and why a model that reads only some of its weights for each token (notebook 08) writes faster. For many people at once one
-# step serves them all, until the arithmetic takes over.
+# That is why models are stored in 4 bits, and why a model that reads only some of its weights for each token (notebook 08) writes faster.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Spot the error
+#
+# *deeper: the core path goes on with the quiz*
 #
 # Three statements, two from published pages and one of our own making. For each: find the error, then run the cell.
 #
@@ -755,6 +808,8 @@ recheck("quiz_mixtral", quiz_mixtral)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M5-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 10 · In your own words
+#
+# *deeper: the core path goes on with `06_memory`*
 #
 # *question M5 · 3 points, graded by your instructor · 7 minutes*
 #

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
-from drawings import LAST_TOKEN, numbers, tips
+from drawings import LAST_TOKEN, numbers, texts, tips
 
 from autograder import keys
 from autograder.engine import grade
 from autograder.marking import draws, judge
+from ffnlab import reading, world
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.comparing import marking_of
 from ffnlab.exercise import Draw, asked
@@ -22,46 +23,60 @@ from ffnlab.figures import every_position as figures
 from ffnlab.figures import shared
 from ffnlab.handed import ffn_of
 
-# perturb
+# edit
+
+
+def loudest(place: int, new: str) -> tuple[list[float], list[float]]:
+    """How far what the FFN gets and gives moves at each position of the little world's sentence, computed from the model's matrices one position at a time."""
+    model = reading.load()
+    assert model.linear1 and model.linear2 and isinstance(model.attention, reading.Average)
+    gets, gives = [], []
+    for words in (figures.SAID, [*figures.SAID[:place], new, *figures.SAID[place + 1 :]]):
+        own = [model.words.weight[world.NUMBER[word]] + model.places.weight[t] for t, word in enumerate(words)]
+        sent = [4 * model.attention.output(model.attention.value(x)) for x in own]
+        gets.append([x + sum(sent[: t + 1]) / (t + 1) for t, x in enumerate(own)])
+        gives.append([model.linear2(torch.relu(model.linear1(x))) for x in gets[-1]])
+    return tuple([float((a - b).norm()) for a, b in zip(*both, strict=True)] for both in (gets, gives))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("place", figures.WORDS)
+def test_an_edited_word_is_heard_from_its_position_on_and_answered_at_two(place: int) -> None:
+    assert figures.edit(place, 0).title == "0 of 15 inputs of the FFN change, and 0 of its outputs"
+    for n, word in enumerate(figures.WORDS[place][1:], 1):
+        drawn = figures.edit(place, n)
+        gets, gives = loudest(place, word)
+        assert [t for t, size in enumerate(gets) if size > 1e-4] == list(range(place, 15))
+        assert [figures.SAID[t] for t, size in enumerate(gives) if size > 1e-4] == ["jump", "was"]
+        assert drawn.title == f"{15 - place} of 15 inputs of the FFN change, and 2 of its outputs"
+        shown = [text for text in texts(drawn) if re.fullmatch(r"\d+\.\d\d", text)]
+        expected = [size for pair in zip(gets, gives, strict=True) for size in pair if size > 1e-4]
+        assert [float(text) for text in shown] == pytest.approx(expected, abs=6e-3)
+
+
+@pytest.mark.parametrize("only", figures.PLACES[1:])
+def test_a_position_that_is_told_alone_changes_its_own_output_at_most(only: int) -> None:
+    for place, words in figures.WORDS.items():
+        for n in range(1, len(words)):
+            into, out = int(only >= place), int(only >= place and only in (10, 14))
+            assert (
+                figures.edit(place, n, only).title == f"{into} of 15 inputs of the FFN change, and {out} of its outputs"
+            )
+
+
+def test_each_edit_has_its_own_reason() -> None:
+    ditch, warm = figures.edit(1, 2), figures.edit(3, 2)
+    assert "at “jump”: cold land, instead of cold water; at “was”: spunky in the cold, as before" in ditch.sentence
+    assert "over → into" in texts(ditch) and "glad → sorry" not in texts(ditch)
+    assert "over → into" in texts(warm) and "glad → sorry" in texts(warm)
+
+
+# jacobian
 
 
 def ffn_by_loops(x: list[float], d_model: int = 6) -> list[float]:
     w1, b1, w2, b2 = (part.tolist() for part in shared.weights(4, d_model, torch.float64))
     hidden = [max(0.0, sum(x[i] * w1[i][j] for i in range(d_model)) + b1[j]) for j in range(4 * d_model)]
     return [sum(hidden[j] * w2[j][k] for j in range(4 * d_model)) + b2[k] for k in range(d_model)]
-
-
-ROWS: dict[str, Callable[[int], set[int]]] = {
-    "FFN": lambda t: {t},
-    "attention": lambda t: set(range(LAST_TOKEN + 1)),
-    "causal attention": lambda t: set(range(t, LAST_TOKEN + 1)),
-    "convolution, kernel 3": lambda t: {t - 1, t, t + 1} & set(range(LAST_TOKEN + 1)),
-}
-
-
-@pytest.mark.parametrize("layer", figures.LAYERS)
-def test_perturb_changes_the_rows_that_the_layer_lets_see(layer: str) -> None:
-    for position in range(LAST_TOKEN + 1):
-        drawn = figures.perturb(position, layer)
-        rows = ROWS[layer](position)
-        assert (
-            drawn.title
-            == f"{layer[0].upper() + layer[1:]}: {len(rows)} of 14 row{'s change' if len(rows) > 1 else 's changes'}"
-        )
-        assert f"Token {position}, “{figures.TOKENS[position]}”" in drawn.sentence
-        span = f"row {min(rows)}." if len(rows) == 1 else f"rows {min(rows)} to {max(rows)}."
-        assert span in drawn.sentence
-        assert ("exactly 0" in drawn.sentence) == (rows == {position})
-
-
-def test_perturb_draws_how_much_the_ffns_row_changes() -> None:
-    old, new = (shared.embeddings((word,), dtype=torch.float64)[0].tolist() for word in ("cold", "cat"))
-    expected = [b - a for a, b in zip(ffn_by_loops(old), ffn_by_loops(new), strict=True)]
-    said = [tip for tip in tips(figures.perturb(3)) if tip.startswith("cold: output")]
-    assert [numbers(tip)[-1] for tip in said] == pytest.approx(expected, abs=6e-4)
-
-
-# jacobian
 
 
 @pytest.mark.parametrize("length", range(2, figures.LONGEST + 1))
@@ -102,7 +117,10 @@ def test_one_ffn_serves_any_length_and_own_ones_end_at_the_eighth_token() -> Non
         assert numbers(shared_one.title) == [one, length]
         missing = max(0, length - figures.TRAINED)
         assert numbers(own.title) == ([8, missing, length] if missing else [8, 8 * one])
-        assert own.svg.count(">?<") == missing and shared_one.svg.count(">FFN<") == length
+        assert own.svg.count(">?<") == missing and own.svg.count(">FFN ") == 8, (
+            "a box for each position, and then a cliff"
+        )
+        assert shared_one.svg.count(">FFN<") == 1, "one box, whatever the length"
 
 
 # sublayers
@@ -117,20 +135,34 @@ def test_the_norms_stand_beside_the_path_or_on_it() -> None:
 # bottleneck
 
 
-@pytest.mark.parametrize("d_ff", range(1, 13))
-def test_a_bottleneck_has_no_more_directions_than_neurons(d_ff: int) -> None:
-    w1, b1, w2, _ = (part.tolist() for part in shared.weights(d_ff / 6, dtype=torch.float64))
-    rows = []
-    for x in shared.embeddings(dtype=torch.float64).tolist():
-        hidden = [max(0.0, sum(x[i] * w1[i][j] for i in range(6)) + b1[j]) for j in range(d_ff)]
-        rows.append([sum(hidden[j] * w2[j][k] for j in range(d_ff)) for k in range(6)])
-    squares = sum(number**2 for row in rows for number in row)
-    drawn = figures.bottleneck(d_ff)
-    rank = int(numbers(drawn.title)[1])
-    assert rank == int(torch.linalg.matrix_rank(torch.tensor(rows, dtype=torch.float64))) <= min(d_ff, 6)
-    values = [numbers(tip)[-1] for tip in tips(drawn)]
-    assert len(values) == 6 and values[rank:] == [0] * (6 - rank)
-    assert math.fsum(value**2 for value in values) == pytest.approx(squares, rel=1e-3)
+def points_of(d_ff: int, plus_x: bool) -> torch.Tensor:
+    """The points of a picture as their tips say them, [14, 3], in the order of the sentence."""
+    said = sorted(tips(figures.bottleneck(d_ff, plus_x)), key=lambda tip: int(tip.split()[0]))
+    return torch.tensor([numbers(tip)[-3:] for tip in said], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("d_ff", [1, 2, 3])
+def test_a_bottleneck_leaves_a_line_a_plane_or_the_room_and_x_fills_it_again(d_ff: int) -> None:
+    narrow, wide = points_of(d_ff, False), points_of(d_ff, True)
+    assert narrow.shape == wide.shape == (14, 3)
+    assert torch.linalg.matrix_rank(narrow, atol=0.2) == d_ff and torch.linalg.matrix_rank(wide, atol=0.5) == 3
+    weights = torch.tensor(figures.WRITES[:d_ff])
+    used = torch.linalg.lstsq(weights.T, narrow.T).solution
+    assert (used > -0.15).all(), "a neuron writes its arrow, or nothing, never the opposite"
+    for points, plus_x in ((narrow, False), (wide, True)):
+        drawn = figures.bottleneck(d_ff, plus_x)
+        expected = torch.linalg.svdvals(points).tolist()
+        *values, rank, _ = numbers(drawn.sentence)[2:]
+        assert rank == (3 if plus_x else d_ff) and values == pytest.approx(expected, abs=0.2)
+        assert values.count(0) == 3 - rank
+
+
+def test_the_plane_is_seen_from_its_edge_at_120_degrees_and_points_stay_in_the_cube() -> None:
+    edge_on = [azimuth for azimuth in figures.AZIMUTHS if "edge" in figures.bottleneck(2, False, azimuth).sentence]
+    assert edge_on == [120]
+    assert all(
+        float(points_of(d_ff, plus_x).abs().max()) < figures.ROOM for d_ff in (1, 2, 3) for plus_x in (False, True)
+    )
 
 
 # The layers that `is_position_wise` is asked about

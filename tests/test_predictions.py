@@ -142,9 +142,9 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
             "Step 1000: 8 units, 21 of at most 37 polygons in sight",
         ),
         "world_fires": (activations.sums().title, "All neurons: 53 % of sums above 0 before, 0.3 % after"),
-        "causal_rows": (every_position.perturb(3, "causal attention").title, "Causal attention: 11 of 14 rows change"),
+        "edited_word": (every_position.edit(1, 2).title, "14 of 15 inputs of the FFN change, and 2 of its outputs"),
         "jacobian_blocks": (every_position.jacobian(layer="FFN", length=4).title, "FFN: 4 of 16 blocks are not zero"),
-        "twelve_neurons": (every_position.bottleneck(12).title, "12 hidden neurons: 6 of 6 directions in use"),
+        "two_neurons": (every_position.bottleneck(2).title, "2 neurons: the 14 points lie on a plane"),
         "neuron_fires": (memory.neuron(0).title, "Neuron 0 fires for 268 of 512 facts"),
         "logits_that_count": (
             experts.slopes(2, "topk_softmax").title,

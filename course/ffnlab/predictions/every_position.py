@@ -3,14 +3,14 @@
 from ffnlab.predictions.prediction import Prediction
 
 PREDICTIONS = {
-    "causal_rows": Prediction(
-        question="""In **causal** attention a token sees itself and the tokens before it. Token 3 of 14 is replaced (we count from 0). How many
-        of the 14 output rows change?""",
-        options=("1", "3", "4", "11"),
-        right="11",
-        explanation="""Row 3 and the ten after it change, for all of them look back at token 3. In full attention all 14 rows change, in the
-        convolution three (two at either end). In the FFN one row changes. The others change by exactly 0, not even by a rounding
-        error.""",
+    "edited_word": Prediction(
+        question="""“creek” is word 1 of 15 (we count from 0). It becomes “ditch”, and attention passes that on: at 14 positions the FFN gets
+        other numbers than before. At how many does it **give** other numbers?""",
+        options=("1", "2", "14", "15"),
+        right="2",
+        explanation="""Only at “jump”, where “over” or “into” has to come next, and at “was”, before “glad” or “sorry”. There neurons fire, and they
+        fire for what has come together. Everywhere else none fires, before or after, and the FFN writes its `b2`: not a rounding
+        error of difference. All positions ask one and the same network; each asks it about its own numbers alone.""",
     ),
     "piece_of_sentence": Prediction(
         question="""Tokens 3 to 5 are passed through alone, without the rest of the sentence. Which layer gives for them exactly what it gives
@@ -42,13 +42,6 @@ PREDICTIONS = {
         explanation="""The weights are the same under every token, so they are counted once, whatever the length. With an FFN for each of 8
         positions it would be 8 · 318, and a ninth token would have no FFN at all. Tick the box, and press play.""",
     ),
-    "longer_sequences": Prediction(
-        question="How large is its error on sequences of 512, compared with sequences of 8?",
-        options=("the same", "about twice as large", "about 64 times as large"),
-        right="the same",
-        explanation="""The error does not depend on the length. The FFN never learned that there is one: to it, a sequence of 512 is 512 single
-        tokens.""",
-    ),
     "loop_or_call": Prediction(
         question="8 sentences of 128 tokens: by what factor is one call faster than a loop over all tokens?",
         options=("they take equally long", "2 to 5 times", "more than 10 times"),
@@ -56,6 +49,13 @@ PREDICTIONS = {
         explanation="""It is some 30 to 60 times on the machine that this was written on; yours will differ, and so will two runs. With one call, a
         single large matrix product replaces many small ones: the same multiplications, with far less to organise. A loop over
         positions, with all sentences at once, lies in between.""",
+    ),
+    "longer_sequences": Prediction(
+        question="How large is its error on sequences of 512, compared with sequences of 8?",
+        options=("the same", "about twice as large", "about 64 times as large"),
+        right="the same",
+        explanation="""The error does not depend on the length. The FFN never learned that there is one: to it, a sequence of 512 is 512 single
+        tokens.""",
     ),
     "hidden_memory": Prediction(
         question="""A prompt of 100,000 tokens goes into LLaMA 7B, whose hidden layer is 11,008 numbers wide. How much memory do the hidden
@@ -117,18 +117,19 @@ PREDICTIONS = {
         five times its size. Post-norm resets the size after every sum, and stays at 1. Each block reads a normed x, so what it adds
         does not grow with x: it levels off near 1 here. Beside a sum that grows, that counts for less and less.""",
     ),
-    "twelve_neurons": Prediction(
-        question="d_model is 6. How many bars above zero will the figure show for d_ff = 12?",
-        options=("2", "6", "12", "14"),
-        right="6",
-        explanation="""There are as many bars as neurons, up to d_model = 6: for d_ff = 2 there are two, and from 6 on there are six. There can be
-        fewer: a neuron that never fires writes nothing, and two tokens alone span no more than two directions.""",
+    "two_neurons": Prediction(
+        question="d_model is 3, and d_ff is 2. What do the neurons write for 14 tokens? If each output is a point in a room, the 14 points lie …",
+        options=("on a line", "on a plane", "anywhere in the room"),
+        right="on a plane",
+        explanation="""Two arrows span a plane, and every output is so much of the one plus so much of the other. One neuron leaves a line, three
+        neurons the whole room; a fourth would add no direction, for there are only three. There can be fewer: a neuron that never
+        fires writes nothing. Turn the view to 120°, and the plane is seen from its edge.""",
     ),
     "adapter_rank": Prediction(
         question="d_model = 8, d_ff = 3, 100 tokens. What the FFN writes has rank 3. Which rank has X + FFN(X)?",
         options=("3", "5", "8", "11"),
         right="8",
         explanation="""With the residual nothing is lost here: x itself passes beside the bottleneck, and only the **change** is limited to three
-        directions.""",
+        directions. In the figure, “+ x” lifts the points off their plane.""",
     ),
 }

@@ -42,7 +42,7 @@ PREDICTIONS = {
         options=("a third", "a half", "two thirds", "three quarters"),
         right="a half",
         explanation="""Two thirds in the encoder, a half in the decoder, whose class calls the second attention `multihead_attn`. (PyTorch's
-        attention has biases unless told otherwise: 4 · 512 more than in section 2.)""",
+        attention has biases unless told otherwise: 4 · 512 more than in section 3.)""",
     ),
     "gpt2_share": Prediction(
         question="The figure begins with the sizes of GPT-2 small. How large is the FFN's share of **all** its parameters?",
