@@ -15,11 +15,11 @@
 #
 # `●●●●●●○○○○` step 6 of 10
 #
-# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. We trained it ahead. A question is a vector of 32
+# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. A question is a vector of 32
 # random numbers, an answer is one of 64 other random vectors, and nothing connects the two but the FFN's 128 hidden neurons.
 #
 # The figure shows one neuron: on the left are the weights that lead into it, in the middle the eight people for whom it **fires** most, on the right
-# the eight answers that it pushes most. Is it the memory of one fact? Run the next three cells, guess, and look at as many neurons as you like.
+# the eight answers that it pushes most. Is it the memory of one fact? Run the next three cells, guess, and look.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import contextlib
@@ -171,7 +171,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Does the right answer stay ahead, once it is? Eight people are an anecdote; the cell asks about all 512.
+# Does the right answer stay ahead, once it is? The cell asks about all 512 people.
 
 # %% nbgrader={"grade": false, "grade_id": "growing-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 contributions = h * (U[y] @ store.values.T)  # [512, 128], along the right answer
@@ -560,7 +560,7 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
 # of the neurons are, so this store is a cousin at best. (In notebook 01 the word means additivity.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know all three parts of a neuron by now: its key says to whom it
+# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know its three parts: its key says to whom it
 # listens, its bias how well a question must match, its value what it writes.
 #
 # ### Exercise `write_fact`
@@ -620,8 +620,7 @@ with torch.no_grad():
         print("This cell lights up when write_fact is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write-one-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One neuron, one fact; here it works for each of the 512 people. Gradient descent does not store facts like this, but a hand can, and large models are mended in this
-# way. *Transformer-Patcher* (Huang et al. 2023, arXiv 2301.09785) trains one such neuron for each mistake; *ROME* (Meng et al. 2022, arXiv 2202.05262) changes the second
+# One neuron, one fact; here it works for each of the 512 people. Gradient descent does not store facts like this, but large models are mended this way. *Transformer-Patcher* (Huang et al. 2023, arXiv 2301.09785) trains one such neuron for each mistake; *ROME* (Meng et al. 2022, arXiv 2202.05262) changes the second
 # matrix of an FFN so that one key gets a new value. The hard part is left out here: the same question, asked in other words, is another vector.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rules-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
