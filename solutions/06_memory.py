@@ -15,23 +15,24 @@
 #
 # `●●●●●●○○○○` step 6 of 10
 #
-# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. We trained it ahead. A question is a vector of 32
+# *What does Debaba like?* The FFN of this notebook knows the answer, for 512 invented people. A question is a vector of 32
 # random numbers, an answer is one of 64 other random vectors, and nothing connects the two but the FFN's 128 hidden neurons.
 #
 # The figure shows one neuron: on the left are the weights that lead into it, in the middle the eight people for whom it **fires** most, on the right
-# the eight answers that it pushes most. Is it the memory of one fact? Run the next three cells, guess, and look at as many neurons as you like.
+# the eight answers that it pushes most. Is it the memory of one fact? Run the next three cells, guess, and look.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import contextlib
 import copy
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from ffnlab import check, controls, hint, predict, progress, quiz, style
 from ffnlab.experiments import fact_stores
-from ffnlab.figures import anatomy
+from ffnlab.figures import anatomy, little_world
 from ffnlab.figures import memory as figures
 from ffnlab.train import bar
 
@@ -66,7 +67,7 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # | **Points** | 26 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
-# knows hundreds of facts, find the neurons one of them depends on, and switch them off.
+# knows hundreds of facts, switch off the neurons that one of them depends on, and write a rule by hand.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -89,10 +90,8 @@ anatomy.block("06")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Key, coefficient, value
 #
-# A neuron **fires** for a question when its weighted sum is above zero, so that ReLU, the non-linearity (the “bend”) of this FFN, lets it through.
-# What it pushes are the answers along which its weights in the second layer point.
-#
-# A neuron does three things, and each has a name (Geva et al. 2021):
+# A neuron **fires** for a question when its weighted sum is above zero, so that ReLU, the non-linearity (the “bend”) of this FFN, lets it through. It pushes the
+# answers along which its weights in the second layer point. Its three parts have names (Geva et al. 2021):
 #
 # | | | for neuron j | with `nn.Linear` |
 # |---|---|---|---|
@@ -100,8 +99,7 @@ anatomy.block("06")
 # | **coefficient** | how strongly it responds to this token | one number, h_j = relu(x · key_j + b1_j) | not a weight: an activation |
 # | **value** | what it writes, times the coefficient | a vector of d_model weights | `linear2.weight[:, j]` |
 #
-# This looks like attention, with keys and values that are learned and not computed from tokens. But there is no softmax: the coefficients need not add
-# up to 1, and many are large at the same time.
+# This looks like attention, with keys and values that are learned and not computed from tokens. But there is no softmax: many coefficients can be large at once.
 #
 # One neuron is an anecdote. The next cell looks at all 128.
 
@@ -173,7 +171,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Does the right answer stay ahead, once it is? Eight people are an anecdote; the cell asks about all 512.
+# Does the right answer stay ahead, once it is? The cell asks about all 512 people.
 
 # %% nbgrader={"grade": false, "grade_id": "growing-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 contributions = h * (U[y] @ store.values.T)  # [512, 128], along the right answer
@@ -190,8 +188,8 @@ print(f"neurons needed: {rising[0]} to {rising[-2]}, {rising[256]} in the middle
 print(f"{needed.count(0)} facts need none; {stays} of 512 stay ahead from then on")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "growing-all-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The question alone (and b2) already points to the right answer of seven facts. Most stay ahead; about one in ten falls behind once more, while later neurons
-# write for other facts, and comes back before the end.
+# Seven facts need no neuron at all: the question and b2 happen to point the right way. About one fact in ten falls behind once more, while later neurons write for
+# other facts, and comes back before the end.
 #
 # ### Exercise `decompose_output`
 #
@@ -293,10 +291,8 @@ recheck("train_fact_ffn", train_fact_ffn)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · More neurons, more facts
 #
-# How many facts fit? The table holds 245 training runs: seven numbers of facts, seven widths, five seeds each. They were made ahead by
-# `python -m ffnlab.experiments.fact_stores`, which takes some minutes of one core.
-#
-# Move the sliders. What do you need for 512 facts? For 1024?
+# How many facts fit? The table holds 245 training runs, made ahead by `python -m ffnlab.experiments.fact_stores`: seven numbers of facts, seven widths, five seeds
+# each. Move the sliders. What do you need for 512 facts? For 1024?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-overloaded", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("overloaded")
@@ -310,14 +306,21 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Twice the facts need about twice the neurons: 16 facts for each neuron are known by every seed, from 8 neurons (with two facts missing in one of
-# five) to 128. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64,
-# 128 and 256 are the ratios d_ff/d_model of 2, 4 and 8: look at the row of 2048 facts to see what the step from 2 to 4 buys. What counts is the
-# number of weights. A model can get them from a larger d_model or from more layers as well.
+# five) to 128. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64, 128 and 256
+# are the ratios d_ff/d_model of 2, 4 and 8: the row of 2048 facts shows what the step from 2 to 4 buys. But what counts is the number of weights, and a larger d_model or
+# more layers bring them as well.
 #
-# Below the staircase, where the store is overloaded, would more steps help? The next cell asks, and also how many bits fit into a weight: one of 64
-# answers is log₂ 64 = 6 bits, and a neuron has 64 weights.
+# **How many bits is that for each weight?** One of 64 answers is log₂ 64 = 6 bits. A neuron has 32 weights in its key and 32 in its value. So 16 facts per neuron are
+# 16 · 6 bits in 64 weights. The cell computes it from the stored runs, up to where the store breaks down, and asks whether more steps would help there.
 
 # %% nbgrader={"grade": false, "grade_id": "bits", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for facts in (512, *fact_stores.LIMIT_FACTS):
+    shares = fact_stores.accuracy(facts, 32) if facts in fact_stores.FACTS else fact_stores.limit(facts)
+    bits = [fact_stores.bits_per_weight(facts, 32, share) for share in shares]
+    print(
+        f"32 neurons, {facts / 32:2.0f} facts each: {min(shares):4.0%} to {max(shares):4.0%} known, {min(bits):.2f} to {max(bits):.2f} bits per weight"
+    )
+print()
 for facts in fact_stores.LONG_FACTS:
     usual, long = (
         [round(share * facts) for share in runs(facts)]
@@ -326,20 +329,14 @@ for facts in fact_stores.LONG_FACTS:
     print(
         f"16 neurons, {facts:4} facts: {min(usual)} to {max(usual)} known after 400 steps, {min(long)} to {max(long)} after 8000"
     )
-print()
-for facts in (512, *fact_stores.LIMIT_FACTS):
-    shares = fact_stores.accuracy(facts, 32) if facts in fact_stores.FACTS else fact_stores.limit(facts)
-    bits = [fact_stores.bits_per_weight(facts, 32, share) for share in shares]
-    print(
-        f"32 neurons, {facts / 32:2.0f} facts each: {min(shares):4.0%} to {max(shares):4.0%} known, {min(bits):.2f} to {max(bits):.2f} bits per weight"
-    )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bits-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Twenty times as many steps help with 512 facts, though not up to the 256 that fit, and do next to nothing for 1024. And the store holds **1.5 bits per weight** at 16 facts per neuron and up to 1.9 at its limit, about
-# 20 facts per neuron. You have just measured a law on a small scale: Allen-Zhu and Li (2024, arXiv 2404.05405) find about **2 bits per parameter** for whole
-# language models that have seen each fact a thousand times.
+# The store holds **1.5 bits per weight** at 16 facts per neuron, and up to 1.9 at its limit, about 20. Allen-Zhu and Li (2024, arXiv 2404.05405) find about **2 bits per
+# parameter** in whole language models that have seen each fact a thousand times. A few neurons and 400 steps come close to that.
 #
-# Do you believe the table? The next cell trains one row of it again, with *your* `train_fact_ffn`, on other facts.
+# Beyond the limit, twenty times as many steps help with 512 facts, but not up to the 256 that fit; with 1024 they do next to nothing.
+#
+# Do you believe the table? The next cell trains one row again, with *your* `train_fact_ffn`, on other facts.
 
 
 # %% nbgrader={"grade": false, "grade_id": "sweep", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -349,11 +346,11 @@ def known(module, E, U, y):
         return max((s.argmax(1) == y).float().mean().item() for s in scores)
 
 
-widths, shares = (4, 8, 16, 32), {}
+count, widths, shares = 256, (4, 8, 16, 32), {}
 try:
-    for run in bar(20, "256 facts, 5 seeds"):
+    for run in bar(20, f"{count} facts, 5 seeds"):
         width, seed = widths[run // 5], run % 5
-        facts = fact_stores.facts(256, 100 + seed)
+        facts = fact_stores.facts(count, 100 + seed)
         torch.manual_seed(seed)
         shares.setdefault(width, []).append(known(train_fact_ffn(*facts, width, 400), *facts))
     for width, found in shares.items():
@@ -361,8 +358,24 @@ try:
 except NotImplementedError:
     print("This cell lights up when train_fact_ffn is written.")
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-facts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# And as a curve. Then write `count = 512` in the cell above and run both again: how far to the right does the curve move? And do 4 and 8 neurons now know more facts
+# than before, or fewer?
+
+# %% nbgrader={"grade": false, "grade_id": "plot-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for seed in range(5):
+    plt.plot(list(shares), [count * found[seed] for found in shares.values()], "o-", label=f"seed {seed}")
+plt.plot(widths, [min(16 * width, count) for width in widths], label="16 for each neuron")
+plt.title(f"What my FFNs know of {count} facts")
+plt.xlabel("hidden neurons, d_ff")
+plt.ylabel("facts known")
+plt.legend()
+plt.show()
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "which-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Which neurons know it?
+#
+# *deeper: the core path goes on with section 6*
 #
 # A fact is known because the output points towards its answer. Each neuron adds h_j · value_j to the output. So it helps if it fires (h_j is large)
 # *and* its value points the right way. What it adds along a direction, here the vector of the right answer, is its **contribution**,
@@ -408,7 +421,7 @@ recheck("top_neurons", top_neurons)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knock-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Knock them out
 #
-# Now the experiment. Take the m strongest neurons of one fact, those with the largest contributions to its answer, set their coefficients to zero, and
+# Now the experiment. Take the m strongest neurons of one fact, those whose h_j · value_j adds most along its answer, set their coefficients to zero, and
 # ask the store all 512 questions again. In grey you see the scores as they were.
 #
 # Tick the box to choose the m neurons at random among those that fire.
@@ -428,7 +441,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knockout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `knockout`
 #
-# *5 points · difficulty ●●● · 8 minutes*
+# *5 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
 #
 # Silence neurons, and leave no trace.
 #
@@ -520,8 +533,7 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # (No lines above? They appear when `top_neurons` and `knockout` are written.)
 #
-# Why is every fact spread, and every neuron shared? 512 facts in 128 neurons: an obvious guess is that there are too few neurons to give each fact
-# its own. The cell tries it the other way round.
+# Why is every fact spread, and every neuron shared? An obvious guess: with 512 facts and 128 neurons there are too few. The cell tries it the other way round.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-room-to-spare", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("room_to_spare")
@@ -544,12 +556,11 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "room-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A neuron that serves several facts is called **polysemantic**, and facts stored this way **distributed**.
 #
-# You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) use it for features that outnumber the dimensions, which works when few of
-# them are active at once. Here half of the neurons are active at once, so this store is a cousin at best. (The superposition of notebook 01 is
-# something else: additivity.)
+# You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) mean features that outnumber the dimensions, few of them active at once. Here half
+# of the neurons are, so this store is a cousin at best. (In notebook 01 the word means additivity.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know all three parts of a neuron by now: its key says to whom it
+# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know its three parts: its key says to whom it
 # listens, its bias how well a question must match, its value what it writes.
 #
 # ### Exercise `write_fact`
@@ -567,6 +578,7 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
 # - `ffn`, `E` and `U` stay as they were.
 #
 # Stuck? Run `hint("write_fact")` in a cell of your own.
+
 
 # %% nbgrader={"grade": false, "grade_id": "write_fact", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_fact(ffn, E, U, n, c):
@@ -601,24 +613,27 @@ with torch.no_grad():
         fires = torch.relu(E @ key + bias)  # [512]
         after = ((E + ffn(E) + fires[:, None] * value) @ U.T).argmax(1)
         print(f"person {n}: answer {before[n]} before, {after[n]} now; it should be {c}")
-        print(f"the neuron fires for {int((fires > 0).sum())} of {len(E)}; {int((before != after).sum()) - 1} others changed their answer")
+        print(
+            f"the neuron fires for {int((fires > 0).sum())} of {len(E)}; {int((before != after).sum()) - 1} others changed their answer"
+        )
     except (NotImplementedError, TypeError, ValueError):
         print("This cell lights up when write_fact is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write-one-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One neuron, one fact; here it works for each of the 512 people. Gradient descent does not store facts like this, but a hand can, and large models are mended in this
-# way. *Transformer-Patcher* (Huang et al. 2023, arXiv 2301.09785) trains one such neuron for each mistake; *ROME* (Meng et al. 2022, arXiv 2202.05262) changes the second
+# One neuron, one fact; here it works for each of the 512 people. Gradient descent does not store facts like this, but large models are mended this way. *Transformer-Patcher* (Huang et al. 2023, arXiv 2301.09785) trains one such neuron for each mistake; *ROME* (Meng et al. 2022, arXiv 2202.05262) changes the second
 # matrix of an FFN so that one key gets a new value. The hard part is left out here: the same question, asked in other words, is another vector.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rules-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ### Neurons of a model that reads words
+# ## 6½ · Neurons of a model that reads words
+#
+# *deeper: the core path goes on with the quiz in section 10*
 #
 # The store of this notebook has random questions: nothing in them is alike, so there is nothing to share but neurons. Words are different. The little Transformer of
 # notebooks 00 and 02 has an FFN as well, trained with a small price on every activation. Can its keys and values be read?
 #
 # Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`reading.looked_for`). A
-# value can be held against the scores of all words (`reading.written`). The cell does both for two neurons. Each number for a word is what it says beyond the mean of its
-# line, since every sentence has one word of each line.
+# value can be compared with the read-outs of all words (`reading.written`). The cell does both for two neurons. Each number says how far a word is above or below the mean
+# of its line, since every sentence has one word of each line.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-heard-by-cold-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("heard_by_cold_water")
@@ -635,7 +650,10 @@ for neuron in (10, 33):
         told = heard[world.numbers(group)]
         pairs = zip(group, (told - told.mean()).tolist(), strict=True)
         print("   ", "  ".join(f"{word} {number:+.0f}" for word, number in pairs))
-    print("  its value pushes", ", ".join(f"{word} {value[world.NUMBER[word]]:+.1f}" for word in (*world.WAYS, *world.FEELINGS)))
+    print(
+        "  its value pushes",
+        ", ".join(f"{word} {value[world.NUMBER[word]]:+.1f}" for word in (*world.WAYS, *world.FEELINGS)),
+    )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # That is the memory of section 1, in words: a key that asks “cold? water?”, and a value that says “over”. Now take such neurons out.
@@ -657,12 +675,40 @@ for rule in kinds:
     print(f"without “{rule}”:", ",  ".join(f"{kind} {share:4.0%}" for kind, share in shares.items()))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** The numbers say how sure the model is of the right word, *over* or *into*, in the scenes that it has never read about. Why is it otherwise here than
-# in the store? The questions had something in common (words with attributes), the rules were few, and activations cost something in training. Without these three you get
-# the store above. What large models have is in between, and disputed: section 8.
+# The numbers say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about. Why is it so much tidier than
+# the store? Its questions have something in common (words with attributes), its rules are few, and activations cost something in training. Without these three you get
+# the store. Large models are somewhere in between, and where is disputed: section 8.
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "rule-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences
+# have in common. The neuron below is made by hand (`reading.by_hand`), and nothing is trained:
+#
+# - its **key** adds up what the model's own directions say: with water less without water, cold less warm, spunky less timid, and one for the place in the sentence;
+# - its **bias** is a threshold that asks for all of them at once;
+# - its **value** points along the read-out of one word.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-rule-written", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("rule_written")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "rule-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Press the words of a rule, choose what it makes the model say, and drag the strength. The figure asks all 1792 held-out sentences. Can you teach the model that everybody
+# goes *into* cold water? What does it take, and what happens when one condition is enough?
+
+# %% nbgrader={"grade": false, "grade_id": "rule", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    little_world.rule,
+    strength=controls.steps("strength", little_world.STRENGTHS, 20),
+    one_is_enough=controls.toggle("one condition is enough"),
+    place=controls.free("place", little_world.PLACE_RULES, little_world.ANY),
+    weather=controls.free("weather", little_world.WEATHER_RULES, "cold"),
+    mood=controls.free("mood", little_world.MOOD_RULES, "timid"),
+    word=controls.free("word", little_world.NEW_WORDS, "about"),
+)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · Patterns
+#
+# *deeper: the core path goes on with the quiz in section 10*
 #
 # Which neurons fire for which question? Row n of the pattern has a 1 for each neuron that fires for token n.
 
@@ -715,20 +761,11 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # (No lines? Write `activation_patterns`.) Half of the neurons fire, before training and after. **The sparsity of trained Transformers does not show at this
 # size**; section 9 has their numbers.
-#
-# What one can predict is the start. If what a neuron adds up is normally distributed, with standard deviation σ around its bias b, it fires with
-# probability Φ(b/σ), where Φ is the bell curve's area up to a point (notebook 03). The cell sets all biases of a random layer by hand and compares.
-
-# %% nbgrader={"grade": false, "grade_id": "law", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-g = torch.Generator().manual_seed(0)
-X = torch.randn(4000, 64, generator=g)
-keys = torch.randn(512, 64, generator=g) / 8  # the sums have spread 1
-for b in (0.0, -0.67, -1.28, -2.0):
-    fires, law = (X @ keys.T + b > 0).float().mean().item(), torch.special.ndtr(torch.tensor(b)).item()
-    print(f"b = {b:5.2f}: the law says {law:.0%} fire, {fires:.0%} do")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dispute-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Where does knowledge live? What the papers dispute
+#
+# *deeper: the core path goes on with the quiz in section 10*
 #
 # In this notebook the facts are in the FFN, because nothing else was trained. In a Transformer they could be elsewhere too.
 #
@@ -775,6 +812,8 @@ for label, softmax in (("attention alone", True), ("a plain average", False)):
 # What remains true: most parameters sit in FFNs, and that is where recall mechanisms have been found.
 #
 # ## 9 · Spot the error
+#
+# *deeper: the core path goes on with the quiz*
 #
 # Three statements that published pages make. For each: find the error, then run the cell.
 #
@@ -928,6 +967,8 @@ recheck("quiz_width", quiz_width)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M6-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · In your own words
 #
+# *deeper: the core path ends with the quiz*
+#
 # *question M6 · 3 points, graded by your instructor · 6 minutes*
 #
 # “Facts live in the FFN.”
@@ -959,18 +1000,18 @@ recheck("quiz_width", quiz_width)
 #
 # - read keys and values from the weights: `memory_view`;
 # - take an output apart into what its neurons write: `decompose_output`;
-# - train a store of facts, and say how its capacity grows: `train_fact_ffn`;
+# - train a store of facts, and say how many fit: `train_fact_ffn`;
 # - find the neurons that matter for an answer: `top_neurons`;
-# - knock neurons out, and count what else is lost: `knockout`;
+# - knock neurons out, and count what is lost: `knockout`;
 # - write a fact by hand, in one neuron: `write_fact`;
 # - tell which neurons fire: `activation_patterns`;
 # - weigh both sides of “facts live in the FFN”: M6.
 #
 # ## Going further
 #
-# - Geva et al. 2021, *Transformer Feed-Forward Layers Are Key-Value Memories*: the reading of section 1.
-# - Allen-Zhu and Li 2024 (arXiv 2404.05405): how many bits of knowledge fit into a parameter.
-# - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): the sparsity that our small stores do not have.
+# - Geva et al. 2021, *Transformer Feed-Forward Layers Are Key-Value Memories*: keys and values.
+# - Allen-Zhu and Li 2024 (arXiv 2404.05405): bits per parameter.
+# - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): the sparsity that our stores lack.
 #
 # Next: `07_gated`, where each neuron gets a second key, a gate.
 

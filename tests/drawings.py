@@ -118,6 +118,10 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
         ("hedge", "frosty", "sleepy mouse", "about the …?", False),
     ],
     little_world.neurons: [("hedge", "mild", "meek hare"), ("river", "sunny", "brave cat")],
+    little_world.rule: [
+        ("any", "any", "any", "into", 0), ("water", "warm", "timid", "about", 30, True), ("land", "cold", "spunky", "about", 14),
+        ("water", "cold", "any", "into", 8),
+    ],
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
@@ -247,6 +251,9 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (little_world.next_word, ("sea",), "there is no place"),
     (little_world.next_word, ("creek", "cold", "spunky dog", "why?"), "there is no question"),
     (little_world.neurons, ("creek", "cold", "spunky cat"), "there is no creature"),
+    (little_world.rule, ("cold",), "a rule asks for water, land or any"),
+    (little_world.rule, ("any", "cold", "timid", "home"), "the word must be"),
+    (little_world.rule, ("any", "cold", "timid", "into", 31), "the strength one of"),
 
     (anatomy.block, ("11",), "must be"),
     (attention.scaled, (9.0,), "must be"),

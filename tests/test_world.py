@@ -193,6 +193,21 @@ def test_a_key_listens_to_the_words_of_its_name() -> None:
     assert (pre[0] - pre[1]).item() == pytest.approx((own[0] - own[1] + heard[0] - heard[1]).item(), abs=1e-3)
 
 
+@pytest.mark.parametrize("rule", list(itertools.product((True, False, None), repeat=3)), ids=str)
+def test_a_neuron_by_hand_fires_where_its_rule_holds_and_nowhere_else(rule: reading.Rule) -> None:
+    """For every rule, in all scenes that training never showed, at every place of the sentence."""
+    model = reading.load()
+    neuron = reading.by_hand(model, rule, "about", 1.0)
+    x = model.gather(reading.tensor([world.wish(scene)[:-1] for scene in HELD_OUT]))
+    fires = x @ neuron.key + neuron.bias > 0  # [B, T]
+    holds = [all(v in (None, has) for v, has in zip(rule, scene.attributes, strict=True)) for scene in HELD_OUT]
+    assert fires[:, world.WAY - 1].tolist() == holds
+    assert int(fires.sum()) == sum(holds)
+    raised = model.scores.weight @ neuron.value
+    about = world.NUMBER["about"]
+    assert raised[about] - raised.mean() == pytest.approx(1) and raised.argmax() == about
+
+
 def test_a_word_that_this_world_does_not_have_is_refused() -> None:
     assert world.numbers(["The", "creek"]) == world.numbers(["the", "creek"])
     with pytest.raises(KeyError, match="sea"):
@@ -219,6 +234,50 @@ def test_the_figure_of_the_neurons_has_a_mean_for_each_kind_of_scene() -> None:
     assert "“cold water”" in drawn.sentence and "“spunky in the cold”" in drawn.sentence
     warm, timid = figures.neurons(weather="hot"), figures.neurons(creature="timid goat")
     assert "“warm water”" in warm.sentence and "“timid in the cold”" in timid.sentence
+
+
+def said_with(rule: reading.Rule, word: str, strength: float, one_is_enough: bool, scene: world.Scene) -> list[str]:
+    """What the model says at every place of a wish with one more neuron: the neuron made a 65th of its FFN."""
+    model = reading.load()
+    neuron = reading.by_hand(model, rule, word, strength, one_is_enough)
+    x = model.gather(reading.tensor([world.wish(scene)[:-1]]))
+    assert model.linear1 is not None and model.linear2 is not None
+    keys = torch.cat([model.linear1.weight, neuron.key[None]])
+    biases = torch.cat([model.linear1.bias, torch.tensor([neuron.bias])])
+    values = torch.cat([model.linear2.weight, neuron.value[:, None]], dim=1)
+    stream = x + torch.relu(x @ keys.T + biases) @ values.T + model.linear2.bias
+    return [world.WORDS[n] for n in model.scores(stream)[0].argmax(-1).tolist()]
+
+
+@pytest.mark.parametrize("one_is_enough", [False, True])
+def test_the_figure_of_a_rule_counts_what_the_longer_ffn_says(one_is_enough: bool) -> None:
+    counts, rule = [0, 0, 0, 0], (None, True, False)
+    for scene in HELD_OUT[::4]:
+        before, after = (said_with(rule, "about", strength, one_is_enough, scene) for strength in (0.0, 20.0))
+        at, holds = world.WAY - 1, scene.cold and not scene.spunky
+        counts[0] += holds and after[at] == "about"
+        counts[1] += holds
+        counts[2] += not holds and after[at] != before[at]
+        counts[3] += sum(one != other for one, other in zip(before, after, strict=True)) - (before[at] != after[at])
+    drawn = figures.rule("any", "cold", "timid", "about", 20, one_is_enough)
+    says, others = numbers(drawn.title)[0], numbers(drawn.title)[2]
+    assert [says, 448] == pytest.approx([4 * n for n in counts[:2]], abs=45)
+    assert others == pytest.approx(4 * counts[2], abs=60) and (others == counts[2] == 0) == (not one_is_enough)
+    assert counts[3] == 0 and "other places, 0 of" in drawn.sentence
+
+
+def test_a_rule_by_hand_has_its_way_and_changes_no_other_sentence() -> None:
+    """What notebook 06 says of every rule; and what is said nowhere here takes about twice the strength."""
+    enough: dict[str, list[int]] = {word: [] for word in figures.NEW_WORDS}
+    for word, rule in itertools.product(figures.NEW_WORDS, itertools.product((True, False, None), repeat=3)):
+        effect = figures._effect(rule, word, False)
+        meant = [figures._holds(rule, corner) for corner in figures.CORNERS]
+        for changed, elsewhere in zip(effect.changed, effect.elsewhere, strict=True):
+            assert elsewhere == 0 and sum(changed) == sum(itertools.compress(changed, meant))
+        reached = [sum(itertools.compress(say, meant)) == 224 * sum(meant) for say in effect.say]
+        enough[word].append(figures.STRENGTHS[reached.index(True)])
+    assert max(enough["into"]) == 12 and (min(enough["about"]), max(enough["about"])) == (20, 28)
+    assert numbers(figures.rule(strength=30, one_is_enough=True).title)[2] == 896
 
 
 # The stored runs

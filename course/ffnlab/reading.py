@@ -221,3 +221,61 @@ def names(model: Speaker) -> list[Name]:
         assert best is not None
         found.append(best)
     return sorted(found, key=lambda name: -min(name.precision, name.recall))
+
+
+# Writing a rule by hand
+
+
+class Neuron(NamedTuple):
+    """One more neuron for an FFN, which adds relu(x · key + bias) · value to the stream: key and value [d_model], bias a number."""
+
+    key: torch.Tensor
+    bias: float
+    value: torch.Tensor
+
+
+WHERE = 18.0  # how much a hand-made key asks for the place in the sentence, against 1 for each attribute
+
+
+def by_hand(model: Speaker, rule: Rule, word: str, strength: float, one_is_enough: bool = False) -> Neuron:
+    """A neuron that fires where a wish comes to its way and the rule holds, and then raises the score of `word` by about `strength`.
+
+    Its key adds up one question for each attribute in the rule, each answered by 1 or −1, and one for the place, 0 there and far below
+    elsewhere; its bias asks that no answer is a no, or that not all are. For a model without norms, in which all before the FFN is linear.
+    """
+    attributes, place, middle = _questions(model)
+    signs = torch.tensor([0.0 if value is None else 1.0 if value else -1.0 for value in rule])
+    key = signs @ attributes + WHERE * place
+    others = signs.abs().sum() - 1  # attributes besides one
+    bias = (others.abs() if one_is_enough else -others) - middle @ key
+    outputs = model.scores.weight - model.scores.weight.mean(0)  # [V, d_model]
+    value = outputs[world.NUMBER[word]]
+    return Neuron(key, bias.item(), strength * value / (outputs[world.NUMBER[word]] @ value))
+
+
+@cache
+def _questions(model: Speaker) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Directions that ask for each attribute [3, d_model] and for the place before the way [d_model], and the mean stream at that place.
+
+    Read from the scenes of training. What water does to the stream is the mean with it less the mean without. Of all directions that answer
+    1 to it, and 0 to the other attributes, the one that hears least of everything else is taken; so it is for the place.
+    """
+    scenes, at = world.scenes(held_out=False), world.WAY - 1
+    x = model.gather(tensor([world.wish(scene)[:-1] for scene in scenes]))  # [scenes, T, d_model]
+    truths = torch.tensor([scene.attributes for scene in scenes]) * 2.0 - 1  # [scenes, 3]
+    middle = x[:, at].mean(0)
+    effects = torch.stack([x[truths[:, n] > 0, at].mean(0) - x[truths[:, n] < 0, at].mean(0) for n in range(3)]) / 2
+    rest = x[:, at] - middle - truths @ effects
+    noise = rest.T @ rest / len(scenes)
+    quiet = torch.linalg.inv(noise + 0.01 * noise.trace() / D_MODEL * torch.eye(D_MODEL))
+
+    def asking(directions: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = (
+            quiet @ directions.T @ torch.linalg.pinv(directions @ quiet @ directions.T, rtol=1e-6) @ answers
+        )
+        return found
+
+    attributes = asking(effects, torch.eye(3)).T
+    ways = x.mean(0)[torch.arange(x.shape[1]) != at] - middle  # from here to each other place
+    place = asking(torch.cat([effects, ways]), torch.cat([torch.zeros(3), -torch.ones(len(ways))]))
+    return attributes, place, middle

@@ -97,6 +97,16 @@ PREDICTIONS = {
         three other kinds nothing has changed. The same holds for each of the four rules, with 42 to 65 %. So knowledge *can* sit in
         an FFN neatly, one rule for one or two neurons.""",
     ),
+    "rule_written": Prediction(
+        question="""A neuron is written by hand: where it is cold and the creature is timid, it makes the model say “about”, a word that it never says
+        there. The neuron is strong enough to have its way. How many of the other 1344 sentences change?""",
+        options=("none", "about a tenth, as in the store", "about a half: those with one of the two conditions"),
+        right="none",
+        explanation="""None, and so it is with every rule that can be pressed here: the threshold lies between “all are true” and “one is
+        not”, and in other places of the sentence the neuron is silent. It has to be strong, though. The model's own neurons push the
+        other way, and what nobody ever says there (“about”) takes twice as much as what the model says elsewhere (“into”). When one
+        condition is enough, the key is the same, and the lower threshold makes an **or** of the **and**: now 896 others change.""",
+    ),
     "same_answer": Prediction(
         question="Two questions have the same answer. On how many of the 128 neurons do their patterns agree?",
         options=(
