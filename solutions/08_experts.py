@@ -517,8 +517,10 @@ try:
             given = (x, dense, experts) if way is moe_loop else (x, idx, w, experts)
             took[way].append(1000 * best_time(lambda way=way, given=given: way(*given), times=3))
     for way, milliseconds in took.items():
-        plt.loglog(numbers, milliseconds, "o-", label=way.__name__)
+        plt.plot(numbers, milliseconds, marker="o", label=way.__name__)
     plt.title("512 tokens, k = 4: the price of many experts")
+    plt.xscale("log", base=2)
+    plt.xticks(numbers, numbers)
     plt.xlabel("number of experts")
     plt.ylabel("milliseconds")
     plt.legend()

@@ -158,7 +158,7 @@ def watch(runs):
         axis.plot(steps, run.load[:, 0], linewidth=4, label="expert 0")
         axis.plot(steps, run.load[:, 1:], linewidth=1)
         axis.axhline(1 / toy.N_EXPERTS, linestyle=":")
-        axis.set_title(f"{label}: {found['effective']:.1f} effective, {found['dead']} dead", fontsize=11)
+        axis.set_title(f"{label}\n{found['effective']:.1f} effective, {found['dead']} dead", fontsize=11)
         axis.set_xlabel("training step")
     axes[0, 0].set_ylabel("share of the tokens")
     axes[0, 0].legend()

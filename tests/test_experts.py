@@ -11,7 +11,7 @@ from drawings import MIXED, numbers, tips
 
 from ffnlab import atlas
 from ffnlab.exercises import experts as exercises
-from ffnlab.experiments import plane, world_experts
+from ffnlab.experiments import balance, plane, world_experts
 from ffnlab.figures import experts as figures
 
 # becoming
@@ -46,7 +46,7 @@ def test_what_the_notebook_says_about_experts_in_a_plane() -> None:
     assert len(own) == 6 and own.count(6) == 3 and sorted(own)[0] == 2 and sorted(own)[2] == 4
     assert all(run["error"][0] > 0.4 and run["error"][0] < 0.6 and run["error"][-1] <= 0.03 for run in runs)
     for run in runs:
-        told = [plane.information(torch.tensor(table)) for table in run["tables"]]
+        told = [balance.information(torch.tensor(table)) for table in run["tables"]]
         assert told == pytest.approx(run["information"], abs=0.03)
         assert len(run["points"]) == 6 * plane.SHOWN
     shown = runs[2]  # where the notebook's figure begins

@@ -238,7 +238,7 @@ def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOO
         f"Run {run}, the {place} is {weather} and the dog {mood}: {sum(moved)} of {len(words)} words go to another expert than at first. "
         f"Over {len(runs)} runs {shares[0]} of the choice is the place in the sentence, {shares[1]} the scene."
     )
-    options = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}
+    pressed = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}
     shapes = [_pressed("run", WORLD_RUNS, run)]
     for row, (start, end) in enumerate(_LINES):
         widths = [max(46.0, 8.6 * len(word) + 18) for word in words[start:end]]
@@ -248,14 +248,14 @@ def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOO
             e = experts[n]
             box = [
                 svg.rect(x, y, wide, 32, radius=5, fill=style.pale(style.SERIES[e], 0.25)),
-                svg.text(x + wide / 2, y + 21, words[n], size=14, bold=n in options, anchor="middle"),
+                svg.text(x + wide / 2, y + 21, words[n], size=14, bold=n in pressed, anchor="middle"),
                 svg.rect(x, y + 34, wide, 19, radius=4, fill=style.SERIES[e]),
                 svg.text(x + wide / 2, y + 48, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
             ]
             if moved[n]:
                 box.append(svg.rect(x - 2, y - 2, wide + 4, 57, radius=6, stroke=style.INK, stroke_width=2.4))
-            if n in options:
-                parameter, two = options[n]
+            if n in pressed:
+                parameter, two = pressed[n]
                 other = two[1 - two.index(words[n])]
                 box.append(svg.rect(x + 1.5, y + 1.5, wide - 3, 29, radius=4, stroke=style.INK, dash="3 3"))
                 shapes.append(svg.button(*box, sets={parameter: other}, name=f"{words[n]}: make it {other}"))
