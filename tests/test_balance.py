@@ -133,6 +133,11 @@ def test_what_the_notebook_says_about_an_even_load_holds_in_every_seed() -> None
     assert ranges("gate", "loss, α = 1", 0) == (0.16, 0.17)
     assert ranges("error", "loss, α = 1", 3) == (0.0076, 0.0104)
     assert ranges("information", "loss, α = 1", 3) == (0.64, 0.72)
+    late = experiment.stored()["runs"][experiment.name("loss, α = 1", 3)]["told"][experiment.LOOKS.index(120)]
+    assert (min(late), max(late)) == (0.70, 0.84)
+    untrained = experiment.stored()["runs"][experiment.name("none", 0)]["told"][0]
+    assert (min(untrained), max(untrained)) == (0.51, 0.64)  # permutation
+    assert ranges("information", "none", 0) == (0.46, 0.72)
     permutation = experiment.stored()["runs"][experiment.name("loss, α = 0.01", 0)]["tables"][-1]
     assert all(sorted(row) == [0] * 7 + [100] for row in [*permutation, *map(list, zip(*permutation, strict=True))])
     mixed = experiment.stored()["runs"][experiment.name("loss, α = 1", 0)]["tables"][-1]

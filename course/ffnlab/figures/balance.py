@@ -86,11 +86,11 @@ def load(cure: str = "none", head_start: int = 3, step: int = STEPS) -> Picture:
         (0, steps), (0, 1), "training step", "share of the tokens", tuple(range(0, steps + 1, 60)),
         ((0, "0%"), (0.5, "50%"), (1, "100%")), left=70, right=556, top=98, bottom=334, grid="",
     )  # fmt: skip
+    beside = frame.across(times[-1]) + 10
     shapes = [
-        svg.text(frame.right + 10, frame.top - 12, "expert", size=12, fill=style.MUTED),
+        svg.text(beside, frame.top - 12, "expert", size=12, fill=style.MUTED),
         _head_starts(head_start),
     ]
-    beside = frame.across(times[-1]) + 10
     for expert, colour in enumerate(BANDS):
         low, high = heights[expert - 1] if expert else np.zeros(len(times)), heights[expert]
         shapes.append(frame.area(times, low, high, colour, style.PAPER))
