@@ -24,6 +24,7 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import time
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -101,11 +102,32 @@ anatomy.block("08")
 # In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
 # number for each expert and token. What an expert's output is finally multiplied by is its **gate**. Most gates are zero.
 # (In notebook 07 “gate” was a whole branch of the FFN, d_ff numbers. Here it is one number for each expert and token.)
+#
+# ### Experts become experts
+#
+# Here tokens are points of a plane, in six clusters, and each cluster has a task of its own. There are six small experts, and each token goes to the
+# one whose logit is the largest. A router is linear, so it can only cut the plane along straight lines: each expert gets a region without dents. Router and experts start at random and are trained together. Nobody tells them that there are clusters.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-six-clusters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("six_clusters")
+
+# %% nbgrader={"grade": false, "grade_id": "becoming", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.becoming,
+    step=controls.steps("training step", figures.KEPT, 0),
+    run=controls.free("run", figures.RUNS, 2),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "becoming-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Press the runs: they differ in where the clusters are and how everything starts. The axis below the table shows the **mutual information** between cluster and
+# expert, as a share of the largest possible: 0 if the expert tells nothing about the cluster, 1 if it tells the cluster for certain, so that the table is a permutation.
+# Two aids take part in training, and without them fewer experts find work: noise on the logits, and a small loss for balance, the subject of notebook 09. (`ffnlab/experiments/plane.py` makes the
+# six runs.) How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · The router
 #
-# How do logits become gates? In the figure you are the router. Drag the eight logits of one token.
+# How do logits become gates? In the figure you are the router. Drag the knobs, the eight logits of one token (or Tab to one, and use the arrow keys).
 
 # %% nbgrader={"grade": false, "grade_id": "predict-raised-but-not-chosen", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("raised_but_not_chosen")
@@ -113,14 +135,14 @@ predict("raised_but_not_chosen")
 # %% nbgrader={"grade": false, "grade_id": "router", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
     figures.router,
-    **{f"z{e}": controls.slider(f"logit of expert {e}", -3.0, 3.0, 0.5, z) for e, z in enumerate(figures.LOGITS)},
+    **{f"z{e}": controls.free(f"logit of expert {e}", figures.PUSHED, z) for e, z in enumerate(figures.LOGITS)},
     temperature=controls.slider("temperature", 0.25, 4.0, 0.25, 1.0),
     k=controls.slider("k", 1, 8, 1, 2),
     norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# What each of the four divides by:
+# What each of the four does:
 #
 # | `norm` | gate of a kept expert e | rows sum to | used by |
 # |---|---|---|---|
@@ -202,6 +224,25 @@ try:
             print(f"{one:>19} and {other:<19} differ by {(gates[one] - gates[other]).abs().max():.2f}")
 except NotImplementedError:
     print("This cell lights up when route is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-gates-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Now plot it: the gate of expert 6 while its logit rises, from your own `route`. Then change the 6 that is plotted (`[:, 6]`) to 1, an expert that is chosen all along, and look at which
+# lines move *before* the jump.
+
+# %% nbgrader={"grade": false, "grade_id": "plot-gates", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+try:
+    rising = torch.linspace(-3, 3, 241, dtype=torch.float64)  # logits of expert 6
+    tokens = torch.tensor(figures.LOGITS, dtype=torch.float64).repeat(len(rising), 1)  # the same token again and again, [241, 8]
+    tokens[:, 6] = rising + 0.001  # so that no two logits are equal
+    for norm in figures.NORMS:
+        plt.plot(rising, route(tokens, 2, norm)[:, 6], label=norm)
+    plt.title("The gate of expert 6 as its logit rises, k = 2")
+    plt.xlabel("logit of expert 6")
+    plt.ylabel("gate")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This plot appears when route is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen. bfloat16 keeps 8 significant bits, between two and
@@ -346,6 +387,8 @@ recheck("moe_loop", moe_loop)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "dispatch-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Sort and split
 #
+# *deeper: the core path goes on with section 7*
+#
 # With 128 experts, one would ask 128 times “who is mine?”, and look through all tokens each time. Is there a way to find the tokens of *all* experts at
 # once?
 #
@@ -377,7 +420,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "moe_sorted-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `moe_sorted`
 #
-# *6 points · difficulty ●●● · 18 minutes*
+# *6 points · difficulty ●●● · 18 minutes · deeper: you can come back to it later*
 #
 # - **Takes** `x` [T, d_model], `idx` [T, k] (whole numbers, the experts of each token, all different in a row), `w` [T, k], their weights, and
 #   `experts` as above.
@@ -460,6 +503,31 @@ with torch.no_grad():
     compare(T=1024, d_model=128, d_ff=64, E=64, k=8)
 torch.set_num_threads(threads)
 
+# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-times-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# How does that go on with the number of experts? The plot takes your own `moe_loop` and `moe_sorted`, at the same parameters in all: twice as many experts, each half
+# as wide. Add 128 and 256 to the list, and see which line leaves the others first.
+
+# %% nbgrader={"grade": false, "grade_id": "plot-times", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+try:
+    took = {published_loop: [], moe_loop: [], moe_sorted: []}
+    numbers = [4, 8, 16, 32, 64]
+    for E in numbers:
+        x, idx, w, dense, experts = example(T=512, d_model=64, d_ff=4096 // E, E=E, k=4)
+        for way in took:
+            given = (x, dense, experts) if way is moe_loop else (x, idx, w, experts)
+            took[way].append(1000 * best_time(lambda way=way, given=given: way(*given), times=3))
+    for way, milliseconds in took.items():
+        plt.plot(numbers, milliseconds, marker="o", label=way.__name__)
+    plt.title("512 tokens, k = 4: the price of many experts")
+    plt.xscale("log", base=2)
+    plt.xticks(numbers, numbers)
+    plt.xlabel("number of experts")
+    plt.ylabel("milliseconds")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This plot appears when moe_loop and moe_sorted are written.")
+
 # %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### All segments in one call
 #
@@ -516,7 +584,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router_gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `router_gradient`
 #
-# *2 points · difficulty ●●○ · 10 minutes*
+# *2 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
 #
 # Don't believe it: measure it. Send x through a small mixture of experts, compare with a target, and look at what arrives at the router.
 #
@@ -652,7 +720,7 @@ controls.show(
 #
 # ### Exercise `moe_counts`
 #
-# *4 points · difficulty ●●○ · 6 minutes*
+# *4 points · difficulty ●●○ · 6 minutes · deeper: you can come back to it later*
 #
 # Count the MoE layers.
 #
@@ -707,9 +775,20 @@ for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-8x7", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # As above, the active numbers count the embeddings as a whole.
 #
+# **Why is it worth it?** Idle parameters have to be stored, not multiplied. Fedus et al. 2021 built Switch Transformers from T5-Base and T5-Large: with the same computational resources, pre-training was
+# up to seven times as fast.
+#
+# **And when the model speaks?** One token at a time, a layer reads the weights of k experts and leaves the others where they are. A large batch wants nearly all of them: if 16 tokens each chose 2 of 8 at
+# random, an expert would stay idle in one case of a hundred. Then every weight is read, each for few tokens.
+#
+# **Where do experts live?** In large models on different devices. Each token's vector travels to the devices of its experts, and the outputs travel back: an *all-to-all* exchange, in every MoE layer. DeepSeek's models limit to
+# how many machines a token may be sent.
+#
 # ## 9 · Spot the error
 #
-# Three things that one can read or hear, in our words. For each: find the error, then run the cell.
+# *deeper: the core path goes on with the quiz*
+#
+# Four things that one can read or hear, in our words. For each: find the error, then run the cell.
 #
 # **A.** 8x7B means eight models of 7 billion parameters, so 56 billion.
 
@@ -760,6 +839,26 @@ for name in ("Mistral-7B", "Mixtral-8x7B"):
 # It saves **work** against a dense model of the same total: multiplications, and not always time. It also saves some room for activations; that page measures
 # 0.04 MB for a call with experts against 0.19 MB without, which does not show beside 11 GB. All weights have to be in memory, those of the idle experts too:
 # against a dense model of the same work, a mixture needs *more*.
+#
+# **D.** Each expert masters a subject: one knows physics, one poetry, one the law. In our little world the subjects would be water and land, cold and warm, spunky and timid. The model below has learned that world with four experts in place of its FFN.
+# Press the dashed words, and see which words go to another expert.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-experts-of-words", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("experts_of_words")
+
+# %% nbgrader={"grade": false, "grade_id": "sentence", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+controls.show(
+    figures.sentence,
+    place=controls.free("place", figures.PLACES, figures.PLACES[0]),
+    weather=controls.free("weather", figures.WEATHERS, figures.WEATHERS[0]),
+    mood=controls.free("mood", figures.MOODS, figures.MOODS[0]),
+    run=controls.free("run", figures.WORLD_RUNS, 0),
+)
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-subject-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# There is no expert for water here, or for the cold: from a word's expert alone one learns 1 to 4 % of what the scene is. (In this world each place in a sentence always holds the same kind of word, so the model can't say whether its router looks at the place or at the kind.)
+# The makers of Mixtral looked at theirs (Jiang et al. 2024): they saw no clear division by topic, of papers on biology or of philosophy, say; what patterns there were had to do with syntax, such as the indentation of
+# code, and neighbouring tokens often went to the same expert. An expert of the plane has a name because its task has one. In a language model “expert” is a word for a part of the parameters.
 #
 # ## 10 · Quiz
 #
@@ -836,6 +935,8 @@ recheck("quiz_active", quiz_active)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M8-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · In your own words
+#
+# *deeper: the core path ends here*
 #
 # *question M8 · 3 points, graded by your instructor · 8 minutes*
 #

@@ -25,6 +25,31 @@ def test_load_says_what_is_stored() -> None:
         assert f"{min(run['error']):.4f}" in drawn.sentence and f"{max(run['error']):.4f}" in drawn.sentence
 
 
+def test_load_counts_at_every_step() -> None:
+    for head_start in experiment.HEAD_STARTS:
+        run = experiment.stored()["runs"][experiment.name("none", head_start)]
+        for seen, row in enumerate(run["load"][:-1]):
+            drawn = figures.load("none", head_start, experiment.EVERY * seen)
+            effective = math.exp(-sum(x / sum(row) * math.log(x / sum(row)) for x in row if x))
+            assert numbers(drawn.title)[-2:] == [pytest.approx(effective, abs=0.051), 8]
+            assert f"expert 0 gets {100 * row[0] / sum(row):.0f}% of the tokens" in drawn.sentence
+
+
+@pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.parametrize("look", range(len(experiment.LOOKS)))
+def test_the_tables_are_those_of_the_stored_runs(look: int, planted: bool) -> None:
+    drawn = figures.clusters(experiment.LOOKS[look], planted)
+    told = [numbers(tip) for tip in tips(drawn)]
+    stored = []
+    for cure in figures.COMPARED:
+        run = experiment.stored()["runs"][experiment.name(cure, 3 if planted else 0)]
+        stored += [share for row in zip(*run["tables"][look], strict=True) for share in row]
+        for edge in (min(run["told"][look]), max(run["told"][look])):
+            assert f"{edge:.2f}" in drawn.sentence
+    assert [found[-3] for found in told] == stored
+    assert len(told) == 3 * 64
+
+
 def test_the_stored_runs_are_complete_and_small() -> None:
     found = experiment.stored()
     assert list(found["runs"]) == [experiment.name(*setting) for setting in BALANCES]
@@ -32,8 +57,10 @@ def test_the_stored_runs_are_complete_and_small() -> None:
     for run in found["runs"].values():
         assert len(run["load"]) == 1 + experiment.STEPS // experiment.EVERY
         assert all(abs(sum(row) - 1000) <= 4 for row in run["load"])
-        assert all(abs(sum(row) - 100) <= 4 for row in run["table"])
+        assert all(abs(sum(row) - 100) <= 4 for table in run["tables"] for row in table)
+        assert len(run["tables"]) == len(run["told"]) == len(experiment.LOOKS)
         assert len(run["error"]) == len(run["information"]) == len(found["about"]["seeds"])
+        assert run["told"][-1] == run["information"]
 
 
 @pytest.mark.parametrize("cure", ["none", "loss, α = 0.01", "bias, u = 0.01"])
@@ -44,7 +71,7 @@ def test_a_stored_run_comes_out_again(cure: str) -> None:
     effective = math.exp(-sum(p * math.log(p) for p in share if p))
     assert effective == pytest.approx(kept["effective"][0], abs=0.3)
     assert run.error == pytest.approx(kept["error"][0], rel=0.3)
-    assert experiment.information(run.table) == pytest.approx(kept["information"][0], abs=0.15)
+    assert experiment.information(run.tables[-1]) == pytest.approx(kept["information"][0], abs=0.15)
 
 
 def test_information_is_1_for_a_permutation_and_0_where_the_expert_tells_nothing() -> None:
@@ -106,9 +133,14 @@ def test_what_the_notebook_says_about_an_even_load_holds_in_every_seed() -> None
     assert ranges("gate", "loss, α = 1", 0) == (0.16, 0.17)
     assert ranges("error", "loss, α = 1", 3) == (0.0076, 0.0104)
     assert ranges("information", "loss, α = 1", 3) == (0.64, 0.72)
-    permutation = experiment.stored()["runs"][experiment.name("loss, α = 0.01", 0)]["table"]
+    late = experiment.stored()["runs"][experiment.name("loss, α = 1", 3)]["told"][experiment.LOOKS.index(120)]
+    assert (min(late), max(late)) == (0.70, 0.84)
+    untrained = experiment.stored()["runs"][experiment.name("none", 0)]["told"][0]
+    assert (min(untrained), max(untrained)) == (0.51, 0.64)  # permutation
+    assert ranges("information", "none", 0) == (0.46, 0.72)
+    permutation = experiment.stored()["runs"][experiment.name("loss, α = 0.01", 0)]["tables"][-1]
     assert all(sorted(row) == [0] * 7 + [100] for row in [*permutation, *map(list, zip(*permutation, strict=True))])
-    mixed = experiment.stored()["runs"][experiment.name("loss, α = 1", 0)]["table"]
+    mixed = experiment.stored()["runs"][experiment.name("loss, α = 1", 0)]["tables"][-1]
     for rows in (mixed, list(zip(*mixed, strict=True))):
         assert all(sum(share >= 5 for share in row) >= 2 for row in rows)
 

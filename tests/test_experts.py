@@ -11,7 +11,85 @@ from drawings import MIXED, numbers, tips
 
 from ffnlab import atlas
 from ffnlab.exercises import experts as exercises
+from ffnlab.experiments import balance, plane, world_experts
 from ffnlab.figures import experts as figures
+
+# becoming
+
+
+def chosen_by(router: list[list[float]], points: list[list[float]]) -> list[int]:
+    weights = torch.tensor(router)
+    return [int((weights[0] * x + weights[1] * y + weights[2]).argmax()) for x, y in points]
+
+
+@pytest.mark.parametrize("run", figures.RUNS)
+@pytest.mark.parametrize("look", range(len(figures.KEPT)))
+def test_a_region_holds_the_points_that_its_expert_gets(run: int, look: int) -> None:
+    kept = plane.stored()["runs"][run]
+    router = kept["routers"][look]
+    grid = [[x / 4, y / 4] for x in range(-13, 14) for y in range(-13, 14)]
+    regions = [figures._region(router, e) for e in range(6)]
+    for (x, y), expert in zip(grid, chosen_by(router, grid), strict=True):
+        assert inside(regions[expert], x, y)
+    area = sum(abs(sum(a * d - b * c for (a, b), (c, d) in itertools.pairwise([*r, r[0]]))) / 2 for r in regions if r)
+    assert area == pytest.approx((2 * figures._FAR) ** 2), "the regions neither overlap nor leave a gap"
+
+
+def inside(corners: list[tuple[float, float]], x: float, y: float) -> bool:
+    turns = [(c - a) * (y - b) - (d - b) * (x - a) for (a, b), (c, d) in itertools.pairwise([*corners, corners[0]])]
+    return all(turn >= -1e-9 for turn in turns)
+
+
+def test_what_the_notebook_says_about_experts_in_a_plane() -> None:
+    runs = plane.stored()["runs"]
+    own = [figures._own(run["tables"][-1]) for run in runs]
+    assert len(own) == 6 and own.count(6) == 3 and sorted(own)[0] == 2 and sorted(own)[2] == 4
+    assert all(run["error"][0] > 0.4 and run["error"][0] < 0.6 and run["error"][-1] <= 0.03 for run in runs)
+    for run in runs:
+        told = [balance.information(torch.tensor(table)) for table in run["tables"]]
+        assert told == pytest.approx(run["information"], abs=0.03)
+        assert len(run["points"]) == 6 * plane.SHOWN
+    shown = runs[2]  # where the notebook's figure begins
+    assert figures._own(shown["tables"][-1]) == 6 and shown["information"][0] < 0.6
+    assert "6 of 6 clusters have an expert" in figures.becoming(1000, 2).sentence
+
+
+def test_a_run_in_the_plane_comes_out_again() -> None:
+    kept = plane.stored()["runs"][2]
+    again = plane.summary(2, plane.train(2))
+    assert again["points"] == kept["points"]
+    assert again["information"][0] == pytest.approx(kept["information"][0], abs=0.02)
+    assert again["information"][-1] == pytest.approx(kept["information"][-1], abs=0.2)
+    assert again["error"][-1] < 0.05
+
+
+# sentence
+
+
+def test_what_decides_an_expert_adds_up() -> None:
+    chosen = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
+    assert world_experts.divided(chosen, torch.tensor([0, 7])) == {"place": 1, "attributes": 0, "words": 0, "told": 0}
+    by_scene = torch.tensor([[0, 0], [1, 1]])
+    assert world_experts.divided(by_scene, torch.tensor([0, 7])) == {"place": 0, "attributes": 1, "words": 0, "told": 1}
+    by_word = torch.tensor([[0, 0], [1, 1]])
+    assert world_experts.divided(by_word, torch.tensor([3, 3]))["words"] == 1
+
+
+def test_what_the_notebook_says_about_experts_of_words() -> None:
+    runs = world_experts.stored()["runs"]
+    assert len(runs) == len(world_experts.SEEDS) >= 5
+    for run in runs:
+        assert run["place"] + run["attributes"] + run["words"] == pytest.approx(1, abs=0.002)
+        assert len(run["shown"]) == 8 and all(len(experts) == 19 for experts in run["shown"])
+        assert run["way"] == run["feeling"] == 1, "it has learned the world"
+    assert (min(run["place"] for run in runs), max(run["place"] for run in runs)) == (0.723, 0.857)
+    assert (min(run["told"] for run in runs), max(run["told"] for run in runs)) == (0.006, 0.041)
+    warm = [figures.sentence("creek", "warm", "spunky", run).sentence for run in figures.WORLD_RUNS]
+    moved = [numbers(one)[1] for one in warm]
+    assert moved[0] == 5 and (min(moved), max(moved)) == (0, 8)
+    first, changed = (runs[0]["shown"][n] for n in (0, 2))
+    assert world_experts.SHOWN[2].weather == "warm" and first[3] != changed[3], "“warm” is among them"
+
 
 # router and slopes
 

@@ -17,7 +17,7 @@ import pytest
 from drawings import DRAWINGS, SVG
 
 from ffnlab import figures, plot, style, svg
-from ffnlab.figures import activations, attention, balance, capstone, feed_forward, gated, memory, parameters
+from ffnlab.figures import activations, attention, balance, capstone, experts, feed_forward, gated, memory, parameters
 
 LINEAR = plot.Frame((-2, 4), (-1, 3), "x", "f(x)", (-2, 0, 2, 4), ((0, "none"), (3, "three")))
 LOG = plot.Frame((1, 1024), (1e-6, 1), xticks=(1, 32, 1024), yticks=(), xscale="log", yscale="log")
@@ -28,7 +28,7 @@ FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
 PLOTTED: list[Callable[..., object]] = [
     activations.bends, activations.kinks, activations.square, drawings.through, activations.polygons, activations.sums,
     activations.firing, drawings.race, attention.blend, attention.scaled, attention.line, attention.collapse, drawings.fold, balance.load,
-    capstone.dashboard, feed_forward.bend, gated.gate, drawings.family, gated.table, drawings.contest, memory.growing,
+    capstone.dashboard, experts.becoming, feed_forward.bend, gated.gate, drawings.family, gated.table, drawings.contest, memory.growing,
     parameters.flops,
 ]  # fmt: skip
 

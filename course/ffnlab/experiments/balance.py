@@ -27,6 +27,7 @@ STEPS, EVERY = 300, 15  # the load is averaged over EVERY steps
 LEARNING_RATE = 0.01
 SEEDS = (0, 1, 2, 3, 4)
 NEW = 4096  # tokens on which a run is judged
+LOOKS = (0, 30, 60, 120, 300)  # after so many steps the router is asked which cluster goes where
 
 HEAD_STARTS = (0, 1, 2, 3)
 
@@ -58,15 +59,15 @@ class Run(NamedTuple):
     """load[n, e]: the share of tokens that expert e got, at the first step, then averaged over every 15 steps.
     counts[e]: how many tokens it got in the last 15 steps.
 
-    On 4,096 new tokens: error, the mean squared error; nothing, the error of an output of 0; table[c, e], how many tokens of cluster c
-    went to expert e; gate, the mean weight of the chosen expert.
+    On 4,096 new tokens: error, the mean squared error; nothing, the error of an output of 0; tables[n, c, e], how many tokens of cluster c
+    the router sends to expert e after LOOKS[n] steps; gate, the mean weight of the chosen expert.
     """
 
     load: torch.Tensor
     counts: torch.Tensor
     error: float
     nothing: float
-    table: torch.Tensor
+    tables: torch.Tensor
     gate: float
 
 
@@ -122,11 +123,15 @@ def _train(task: Task, head_start: float, balance: Balance | None, update: Updat
     optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
     selection = torch.zeros(N_EXPERTS)
 
-    def routed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def router() -> list[torch.Tensor]:
+        """What decides where a token goes: weights, bias, and the bias for the choice alone."""
+        return [parameters["router"], parameters["router bias"], selection]
+
+    def routed(x: torch.Tensor, by: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]."""
-        logits = x @ parameters["router"] + parameters["router bias"]
+        logits = x @ by[0] + by[1]
         score = logits.softmax(-1) if scores == "softmax" else logits.sigmoid()
-        chosen = (score + selection).argmax(-1, keepdim=True)
+        chosen = (score + by[2]).argmax(-1, keepdim=True)
         return logits, chosen, score.gather(1, chosen)
 
     def said(x: torch.Tensor) -> torch.Tensor:
@@ -139,10 +144,12 @@ def _train(task: Task, head_start: float, balance: Balance | None, update: Updat
         gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, chosen, gate)
         return torch.einsum("te,etd->td", gates, outputs)
 
-    loads = []
-    for _ in range(STEPS):
+    loads, routers = [], []
+    for step in range(STEPS):
+        if step in LOOKS:
+            routers.append([part.detach().clone() for part in router()])
         x, target, _ = task.tokens(TOKENS)
-        logits, chosen, gate = routed(x)
+        logits, chosen, gate = routed(x, router())
         loss = F.mse_loss(mixed(said(x), chosen, gate), target)
         if balance is not None:
             loss = loss + balance(logits, chosen)
@@ -154,14 +161,15 @@ def _train(task: Task, head_start: float, balance: Balance | None, update: Updat
             selection = update(selection, loads[-1])
     with torch.no_grad():
         x, target, cluster = task.tokens(NEW)
-        _, chosen, gate = routed(x)
+        _, chosen, gate = routed(x, router())
         error = F.mse_loss(mixed(said(x), chosen, gate), target).item()
-        table = torch.bincount(N_EXPERTS * cluster + chosen[:, 0], minlength=N_EXPERTS**2)
+        goes = [routed(x, earlier)[1][:, 0] for earlier in routers] + [chosen[:, 0]]
+        tables = torch.stack([torch.bincount(N_EXPERTS * cluster + to, minlength=N_EXPERTS**2) for to in goes])
     counts = torch.stack(loads)  # [steps, E]
     windows = counts.reshape(-1, EVERY, N_EXPERTS).sum(1)
     load = torch.cat([counts[:1] / TOKENS, windows / (TOKENS * EVERY)])
     nothing = target.square().mean().item()
-    return Run(load, windows[-1], error, nothing, table.reshape(N_EXPERTS, -1), gate.mean().item())
+    return Run(load, windows[-1], error, nothing, tables.reshape(-1, N_EXPERTS, N_EXPERTS), gate.mean().item())
 
 
 def information(table: torch.Tensor) -> float:
@@ -194,18 +202,21 @@ def cured(cure: str, head_start: float, seed: int) -> Run:
 
 
 def summary(runs: list[Run]) -> dict[str, Any]:
-    """The runs of one setting: the first seed's load in permille and its table of clusters and experts in percent of a cluster; and
-    for each seed effective experts, dead experts, the fullest expert's load over the mean, the error, and what else a Run has."""
+    """The runs of one setting: the first seed's load in permille and its tables of clusters and experts in percent of a cluster; for
+    each seed effective experts, dead experts, the fullest expert's load over the mean, the error, and what else a Run has; and what the
+    expert tells of the cluster after LOOKS steps, seed by seed, of which "information" is the last."""
     shares = [run.counts / run.counts.sum() for run in runs]
-    first = runs[0].table / runs[0].table.sum(1, keepdim=True)
+    first = runs[0].tables / runs[0].tables.sum(2, keepdim=True)
+    told = [[round(information(table), 2) for table in run.tables] for run in runs]
     return {
         "load": [[round(1000 * share) for share in row] for row in runs[0].load.tolist()],
-        "table": [[round(100 * share) for share in row] for row in first.tolist()],
+        "tables": [[[round(100 * share) for share in row] for row in table] for table in first.tolist()],
         "effective": [round(torch.special.entr(share).sum().exp().item(), 2) for share in shares],
         "dead": [int((run.counts == 0).sum()) for run in runs],
         "fullest": [round(N_EXPERTS * share.max().item(), 2) for share in shares],
         "error": [round(run.error, 4) for run in runs],
-        "information": [round(information(run.table), 2) for run in runs],
+        "told": [list(seeds) for seeds in zip(*told, strict=True)],
+        "information": [seed[-1] for seed in told],
         "gate": [round(run.gate, 2) for run in runs],
     }
 
@@ -236,6 +247,7 @@ def main() -> None:
         "seeds": SEEDS,
         "steps": STEPS,
         "every": EVERY,
+        "looks": LOOKS,
         "error of an output of 0": nothing,
         "torch": torch.__version__.partition("+")[0],
         "CPU seconds": round(time.process_time() - begun),

@@ -1,4 +1,5 @@
-"""The figures of notebook 09: load over time, what the balance loss adds up, capacity and dropped slots, a bias for the choice."""
+"""The figures of notebook 09: load over time, which cluster goes to which expert, what the balance loss adds up, capacity and dropped slots,
+a bias for the choice."""
 
 from __future__ import annotations
 
@@ -12,7 +13,18 @@ from ffnlab.experiments import balance as experiment
 from ffnlab.figures.shared import TOKENS
 from ffnlab.picture import Picture
 
-__all__ = ["CONFIDENCES", "FACTORS", "TOKENS", "capacity", "load", "products", "selection"]
+__all__ = [
+    "CONFIDENCES",
+    "FACTORS",
+    "LOOKS",
+    "STEPS",
+    "TOKENS",
+    "capacity",
+    "clusters",
+    "load",
+    "products",
+    "selection",
+]
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 BANDS = tuple(
@@ -40,31 +52,43 @@ _NOTHING = statistics.fmean(experiment.stored()["about"]["error of an output of 
 _DOTS = (0.002, 0.4)  # the range of the errors on a logarithmic axis
 
 
-def load(cure: str = "none", head_start: int = 3) -> Picture:
-    """The share of tokens of each of 8 experts over 300 training steps, stacked: a stored run, and the errors of all seeds."""
+STEPS = experiment.STEPS
+
+
+def load(cure: str = "none", head_start: int = 3, step: int = STEPS) -> Picture:
+    """The share of tokens of each of 8 experts over the training steps up to `step`, stacked: a stored run, and the errors of all seeds."""
     if cure not in experiment.CURES:
         raise ValueError(f"there is no cure {cure!r} here; choose {', '.join(experiment.CURES)}")
     _one_of("head start", head_start, tuple(map(float, experiment.HEAD_STARTS)))
+    every, steps = experiment.EVERY, experiment.STEPS
+    _one_of("step", step, tuple(map(float, range(0, steps + 1, every))))
     run = _RUNS[experiment.name(cure, head_start)]
-    shares = [[share / sum(row) for share in row] for row in run["load"]]  # [windows, E]
+    seen = 1 + step // every  # windows, of which the first is the first step
+    shares = [[share / sum(row) for share in row] for row in run["load"][:seen]]  # [windows, E]
+    effective = run["effective"][0] if step == steps else math.exp(-sum(p * math.log(p) for p in shares[-1] if p))
     says = cure.replace("none", "no cure")
     short = says.replace(" scores", "")
-    title = f"{short[0].upper()}{short[1:]}: {run['effective'][0]:.1f} of 8 experts do the work"
+    when = "" if step == steps else f"Step {step}, "
+    title = f"{when}{short if when else short[0].upper() + short[1:]}: {effective:.1f} of 8 experts do the work"
+    now = f"At the end expert 0 gets {100 * shares[-1][0]:.0f}% of the tokens, {run['dead'][0]} experts get none. "
+    if when:
+        without = sum(not share for share in shares[-1])
+        now = f"At step {step} expert 0 gets {100 * shares[-1][0]:.0f}% of the tokens, {without or 'no'} experts get none. "
     sentence = (
-        f"Head start {head_start}, {says}. At the end expert 0 gets {100 * shares[-1][0]:.0f}% of the tokens, "
-        f"{run['dead'][0]} experts get none. Over {len(run['error'])} seeds {_span(run['effective'], 1)} experts are effective, "
-        f"the error is {_span(run['error'], 4)}."
+        f"Head start {head_start}, {says}. {now}Over {len(run['error'])} seeds {_span(run['effective'], 1)} experts are effective"
+        f"{' in the end' if when else ''}, the error is {_span(run['error'], 4)}."
     )
 
-    every, steps = experiment.EVERY, experiment.STEPS
-    times = np.array([0.0, *(every * (n + 0.5) for n in range(len(shares) - 1)), steps])
+    middles = [every * (n + 0.5) for n in range(len(shares) - 1)]
+    times = np.array([0.0, *middles, step] if step else [0.0, every / 4])
     heights = np.cumsum(np.array([*shares, shares[-1]]).T, axis=0)  # [E, times]: upper edges
     frame = plot.Frame(
         (0, steps), (0, 1), "training step", "share of the tokens", tuple(range(0, steps + 1, 60)),
         ((0, "0%"), (0.5, "50%"), (1, "100%")), left=70, right=556, top=98, bottom=334, grid="",
     )  # fmt: skip
+    beside = frame.across(times[-1]) + 10
     shapes = [
-        svg.text(frame.right + 10, frame.top - 12, "expert", size=12, fill=style.MUTED),
+        svg.text(beside, frame.top - 12, "expert", size=12, fill=style.MUTED),
         _head_starts(head_start),
     ]
     for expert, colour in enumerate(BANDS):
@@ -73,9 +97,9 @@ def load(cure: str = "none", head_start: int = 3) -> Picture:
         last = float(high[-1] - low[-1])
         if last >= 0.045:
             down, says = frame.upright(float(high[-1] + low[-1]) / 2), f"{expert}: {100 * last:.0f}%"
-            shapes.append(svg.text(frame.right + 10, down + 4, says, size=12, bold=expert == 0))
-        thickest = 1 + int(np.argmax((high - low)[1:-1]))
-        if high[thickest] - low[thickest] >= 0.06:
+            shapes.append(svg.text(beside, down + 4, says, size=12, bold=expert == 0))
+        thickest = 1 + int(np.argmax((high - low)[1:-1])) if len(times) > 2 else 0
+        if high[thickest] - low[thickest] >= 0.06 and step >= 3 * every:
             across, down = frame.at(times[thickest], float(high[thickest] + low[thickest]) / 2)
             ink = style.INK if expert % 2 else style.PAPER
             shapes.append(svg.text(across, down + 4, str(expert), size=12, bold=True, fill=ink, anchor="middle"))
@@ -111,6 +135,60 @@ def _errors(errors: list[float], y: float) -> str:
             frame.dots(seen, [0.0] * len(seen), style.INK, 5, tips=[f"error {error:g}" for error in errors]),
         ]
     )
+
+
+# clusters
+
+LOOKS = experiment.LOOKS
+COMPARED = {"none": "no loss", "loss, α = 0.01": "α = 0.01", "loss, α = 1": "α = 1"}
+
+
+def clusters(step: int = 0, planted: bool = False) -> Picture:
+    """Which share of each cluster's tokens the router sends to which expert: without a loss, with a good α, with one that is too large."""
+    _one_of("step", step, tuple(map(float, LOOKS)))
+    at, head_start = LOOKS.index(step), 3 if planted else 0
+    runs = [_RUNS[experiment.name(cure, head_start)] for cure in COMPARED]
+    told = [run["told"][at] for run in runs]
+    title = f"Step {step}: the experts tell {', '.join(f'{one[0]:.2f}' for one in told[:2])} and {told[2][0]:.2f}"
+    spans = [f"{_span(one, 2)} with {name}" for one, name in zip(told, COMPARED.values(), strict=True)]
+    sentence = (
+        f"{'Head start 3' if planted else 'Nothing planted'}, step {step}, five seeds: the expert tells of its tokens' cluster "
+        f"{spans[0].replace('with no', 'without a')}, {spans[1]}, {spans[2]}. The tables are the first seed's, in percent."
+    )
+    E, side, down, top = experiment.N_EXPERTS, 22.5, 23.0, 112.0
+    shapes = [svg.text(LEFT, top - 8, "cluster", size=12, fill=style.MUTED)]
+    for c in range(E):
+        shapes.append(svg.text(LEFT + 24, top + down * c + 16, str(c), size=12, fill=style.MUTED, anchor="end"))
+    for n, (run, name) in enumerate(zip(runs, COMPARED.values(), strict=True)):
+        left = LEFT + 38 + (E * side + 13) * n
+        table = run["tables"][at]
+        shapes += [
+            svg.text(left, top - 46, name, size=14, bold=True),
+            svg.text(left, top - 27, f"tells {told[n][0]:.2f}", size=12.5, fill=style.MUTED),
+        ]
+        for e in range(E):
+            x = left + side * e
+            shapes.append(svg.text(x + side / 2, top - 8, str(e), size=12, fill=style.MUTED, anchor="middle"))
+            for c in range(E):
+                y, share = top + down * c, table[c][e]
+                shapes.append(
+                    svg.rect(
+                        x + 0.5, y + 0.5, side - 1, down - 1, radius=2, stroke=style.TINT,
+                        fill=style.pale(style.CHOSEN, share / 100),
+                        tip=f"{name}: {share} % of cluster {c} at expert {e}",
+                    )
+                )  # fmt: skip
+                if share >= 5:
+                    ink = style.PAPER if share >= 60 else style.INK
+                    size = 11.0 if share < 100 else 10.0
+                    shapes.append(svg.text(x + side / 2, y + 16, str(share), size=size, fill=ink, anchor="middle"))
+    bottom = top + down * E
+    shapes += [
+        svg.text(
+            LEFT + 38, bottom + 20, "columns: experts 0 to 7; a row sums to 100 %, less than 5 % is not written", size=12, fill=style.MUTED
+        )
+    ]  # fmt: skip
+    return Picture(title, sentence, svg.card(bottom + 36, title, sentence, *shapes))
 
 
 # products

@@ -1,4 +1,5 @@
-"""The figures of notebook 08: a router, the dispatch of slots to experts and back, who gets a gradient, total and active parameters."""
+"""The figures of notebook 08: experts becoming experts, a router, the dispatch of slots to experts and back, who gets a gradient, total
+and active parameters."""
 
 from __future__ import annotations
 
@@ -6,16 +7,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ffnlab import atlas, style, svg
+import numpy as np
+
+from ffnlab import atlas, plot, style, svg, world
+from ffnlab.experiments import plane, world_experts
 from ffnlab.figures.shared import TOKENS
 from ffnlab.picture import Picture
 
-__all__ = ["FACTORS", "LAST_FRAME", "LOGITS", "MODELS", "NORMS", "dispatch", "router", "slopes", "totals"]
+__all__ = ["FACTORS", "KEPT", "LAST_FRAME", "LOGITS", "MODELS", "MOODS", "NORMS", "PLACES", "PUSHED", "RUNS", "WEATHERS", "WORLD_RUNS",
+    "becoming", "dispatch", "router", "sentence", "slopes", "totals"]  # fmt: skip
 
 NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
 LOGITS = (0.5, 2.0, -1.0, 1.5, -0.5, 0.0, 1.0, -2.0)
 E = len(LOGITS)
 REACH = 3.0  # the largest logit that can be pushed
+PUSHED = tuple((svg.label(z / 2, 1, pad=True), z / 2) for z in range(-6, 7))  # what a hand can make of a logit
 NO_CELL = -1
 CELLS = range(NO_CELL, E * E)  # what a hand can ask of `slopes`
 MODELS = tuple(model.name for model in atlas.MODELS if model.experts)
@@ -59,6 +65,235 @@ def _gates(z: Sequence[float], k: int, norm: str) -> tuple[list[float], list[flo
     scores = [1 / (1 + math.exp(-v)) for v in z] if norm == "sigmoid_norm" else _softmax(z, range(len(z)))
     under = 1.0 if norm == "softmax_topk" else sum(scores[e] for e in kept)
     return scores, [scores[e] / under if e in kept else 0.0 for e in range(len(z))]
+
+
+# becoming
+
+KEPT = tuple(plane.stored()["about"]["steps"])
+RUNS = range(len(plane.stored()["runs"]))
+CLUSTERS = "abcdef"
+_SIDE_OF_PLANE, _PLANE_TOP = 296.0, 88.0
+_FAR = 3.4  # from the plane's middle to its edges
+
+Corner = tuple[float, float]
+
+
+def _region(router: Sequence[Sequence[float]], expert: int) -> list[Corner]:
+    """The corners of the part of the plane where this expert's logit is the largest; none where it never is."""
+    corners: list[Corner] = [(-_FAR, -_FAR), (_FAR, -_FAR), (_FAR, _FAR), (-_FAR, _FAR)]
+    for other in range(plane.N_EXPERTS):
+        a, b, c = (weights[expert] - weights[other] for weights in router)
+        kept: list[Corner] = []
+        for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+            here, there = a * x0 + b * y0 + c, a * x1 + b * y1 + c
+            if here >= 0:
+                kept.append((x0, y0))
+            if (here >= 0) != (there >= 0):
+                way = here / (here - there)
+                kept.append((x0 + way * (x1 - x0), y0 + way * (y1 - y0)))
+        corners = kept if other != expert else corners
+    return corners
+
+
+def _free_place(corners: list[Corner], taken: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Corner:
+    """A place in a region for its number: far from its edges and from what is drawn there."""
+    ends = np.array(corners)
+    share = (np.arange(9) + 0.5) / 9
+    low, high = ends.min(0), ends.max(0)
+    grid = np.stack(np.meshgrid(*(low + share[:, None] * (high - low)).T), axis=-1).reshape(-1, 2)
+    along = np.roll(ends, -1, axis=0) - ends
+    length = np.maximum(np.hypot(*along.T), 1e-9)
+    to = grid[:, None] - ends
+    edges = ((along[:, 0] * to[..., 1] - along[:, 1] * to[..., 0]) / length).min(1)  # negative outside
+    marks = np.hypot(*(grid[:, None] - taken).transpose(2, 0, 1)).min(1)
+    x, y = grid[int(np.argmax(np.minimum(2 * edges, marks)))]
+    return float(x), float(y)
+
+
+def _own(table: Sequence[Sequence[int]]) -> int:
+    """How many clusters have an expert of their own: it gets nine tenths of their tokens, and hardly any of others."""
+    best = [row.index(max(row)) for row in table]
+    return sum(
+        row[e] >= 90 and all(other[e] < 10 for other in table if other is not row)
+        for row, e in zip(table, best, strict=True)
+    )
+
+
+def becoming(step: int = 0, run: int = 0) -> Picture:
+    """Tokens in a plane, the parts of it that a top-1 router gives to each of six experts, and the table of clusters and experts: a stored run."""
+    _one_of("step", step, KEPT)
+    _one_of("run", run, RUNS)
+    at, runs = KEPT.index(step), plane.stored()["runs"]
+    here = runs[run]
+    table, told = here["tables"][at], [one["information"][at] for one in runs]
+    own = _own(table)
+    title = f"Step {step}: the expert tells {here['information'][at]:.2f} of the cluster"
+    sentence = (
+        f"Run {run}, step {step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
+        f"{'its' if own == 1 else 'their'} own; the error is {here['error'][at]:.3f}, and was {here['error'][0]:.2f} at first. "
+        f"Over {len(runs)} runs the expert tells {min(told):.2f} to {max(told):.2f} of the cluster."
+    )
+    unit = _SIDE_OF_PLANE / (2 * _FAR)
+
+    def place(x: float, y: float) -> Corner:
+        return LEFT + (x + _FAR) * unit, _PLANE_TOP + (_FAR - y) * unit
+
+    points = np.array(here["points"])
+    regions, numbers = [], []
+    for e in range(plane.N_EXPERTS):
+        corners = _region(here["routers"][at], e)
+        if len(corners) > 2:
+            regions.append(
+                svg.path(
+                    [place(x, y) for x, y in corners], fill=style.pale(style.SERIES[e], 0.3), stroke=style.PAPER, width=2, closed=True
+                )
+            )  # fmt: skip
+            across, down = place(*_free_place(corners, points))
+            numbers.append(
+                svg.text(across, down + 7, str(e), size=20, bold=True, fill=style.SERIES[e], anchor="middle", halo=True)
+            )
+    letters = []
+    for n, (x, y) in enumerate(here["points"]):
+        across, down = place(x, y)
+        letters.append(svg.text(across, down + 4, CLUSTERS[n // plane.SHOWN], size=12, anchor="middle"))
+    shapes = [
+        _pressed("run", RUNS, run),
+        *regions,
+        svg.rect(LEFT, _PLANE_TOP, _SIDE_OF_PLANE, _SIDE_OF_PLANE, stroke=style.RULE),
+        *letters,
+        *numbers,
+        svg.text(LEFT, _PLANE_TOP + _SIDE_OF_PLANE + 20, "letters: tokens, by cluster; colours: an expert each", size=12, fill=style.MUTED),
+    ]  # fmt: skip
+    left, top, wide, tall = 382.0, _PLANE_TOP + 26, 39.0, 29.0
+    shapes.append(svg.text(left - 30, top - 30, "% of each cluster's tokens, by expert", size=12.5, bold=True))
+    for e in range(plane.N_EXPERTS):
+        x = left + wide * e
+        shapes += [
+            svg.rect(x + 1, top - 22, wide - 2, 19, radius=4, fill=style.SERIES[e]),
+            svg.text(x + wide / 2, top - 8, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
+        ]
+        for c, letter in enumerate(CLUSTERS):
+            y, share = top + tall * c, table[c][e]
+            if not e:
+                shapes.append(svg.text(left - 12, y + 19, letter, size=13.5, bold=True, anchor="middle"))
+            shapes.append(
+                svg.rect(x + 1, y + 1, wide - 2, tall - 2, radius=3, fill=style.pale(style.SERIES[e], share / 100), stroke=style.TINT)
+            )  # fmt: skip
+            if share:
+                ink = style.PAPER if share >= 75 else style.INK
+                shapes.append(svg.text(x + wide / 2, y + 19, str(share), size=12, fill=ink, anchor="middle"))
+    frame = plot.Frame(
+        (0, 1), (-1, 1), xticks=(0, 0.25, 0.5, 0.75, (1, "1: all")), yticks=(), left=left, right=left + wide * 6 - 8,
+        top=top + tall * 6 + 50, bottom=top + tall * 6 + 76,
+    )  # fmt: skip
+    others = [one for n, one in enumerate(told) if n != run]
+    shapes += [
+        svg.text(left - 30, frame.top - 12, "information about the cluster, six runs", size=12.5, bold=True),
+        frame.axes(),
+        frame.dots(others, [0.0] * len(others), style.PAPER, 5, edge=style.MUTED),
+        frame.dots([told[run]], [0.0], style.INK, 6.5, tips=[f"run {run}: {told[run]}"]),
+    ]
+    return Picture(title, sentence, svg.card(_PLANE_TOP + _SIDE_OF_PLANE + 38, title, sentence, *shapes))
+
+
+def _pressed(parameter: str, numbers: Sequence[int], chosen: int) -> str:
+    """Numbers in a row, to be pressed."""
+    shapes = [svg.text(LEFT, 64, parameter, size=13)]
+    for n, number in enumerate(numbers):
+        x, here = LEFT + 36 + 42 * n, number == chosen
+        box = svg.rect(x, 47, 36, 25, radius=6, fill=style.INK if here else style.TINT)
+        word = svg.text(x + 18, 64, str(number), size=13, anchor="middle", fill=style.PAPER if here else style.INK)
+        shapes.append(svg.button(box, word, sets={parameter: number}, name=f"{parameter} {number}"))
+    return "".join(shapes)
+
+
+# sentence
+
+PLACES, WEATHERS, MOODS = world_experts.PLACES, world_experts.WEATHERS, world_experts.MOODS
+WORLD_RUNS = range(len(world_experts.stored()["runs"]))
+_LINES = ((0, 8), (8, 14), (14, 19))  # the words of each line
+
+
+def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOODS[0], run: int = 0) -> Picture:
+    """Which of four experts each word of a sentence of the little world goes to, in a model that has learned it, and what decides that."""
+    chosen = (place, weather, mood)
+    for name, value, options in zip(("place", "weather", "mood"), chosen, (PLACES, WEATHERS, MOODS), strict=True):
+        _one_of(name, value, options)
+    _one_of("run", run, WORLD_RUNS)
+    runs = world_experts.stored()["runs"]
+    here = runs[run]
+    scene = world.Scene(*chosen, world_experts.CREATURE)
+    words, experts, first = world.wish(scene)[:-1], here["shown"][world_experts.SHOWN.index(scene)], here["shown"][0]
+    moved = [one != other for one, other in zip(experts, first, strict=True)]
+    title = (
+        f"{sum(moved)} of {len(words)} words have changed their expert"
+        if any(moved)
+        else "Four experts share the words of a sentence"
+    )
+    shares = [
+        (f"{100 * min(one[part] for one in runs):.0f} to {100 * max(one[part] for one in runs):.0f} %")
+        for part in _PARTS
+    ]
+    sentence = (
+        f"Run {run}, the {place} is {weather} and the dog {mood}: {sum(moved)} of {len(words)} words go to another expert than at first. "
+        f"Over {len(runs)} runs {shares[0]} of the choice is the place in the sentence, {shares[1]} the scene."
+    )
+    pressed = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}
+    shapes = [_pressed("run", WORLD_RUNS, run)]
+    for row, (start, end) in enumerate(_LINES):
+        widths = [max(46.0, 8.6 * len(word) + 18) for word in words[start:end]]
+        y = 92.0 + 74 * row
+        x = LEFT
+        for n, wide in zip(range(start, end), widths, strict=True):
+            e = experts[n]
+            box = [
+                svg.rect(x, y, wide, 32, radius=5, fill=style.pale(style.SERIES[e], 0.25)),
+                svg.text(x + wide / 2, y + 21, words[n], size=14, bold=n in pressed, anchor="middle"),
+                svg.rect(x, y + 34, wide, 19, radius=4, fill=style.SERIES[e]),
+                svg.text(x + wide / 2, y + 48, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
+            ]
+            if moved[n]:
+                box.append(svg.rect(x - 2, y - 2, wide + 4, 57, radius=6, stroke=style.INK, stroke_width=2.4))
+            if n in pressed:
+                parameter, two = pressed[n]
+                other = two[1 - two.index(words[n])]
+                box.append(svg.rect(x + 1.5, y + 1.5, wide - 3, 29, radius=4, stroke=style.INK, dash="3 3"))
+                shapes.append(svg.button(*box, sets={parameter: other}, name=f"{words[n]}: make it {other}"))
+            else:
+                shapes += box
+            x += wide + 6
+    y = 92.0 + 74 * len(_LINES)
+    shapes += [
+        svg.text(LEFT, y + 2, "Dashed: press it. Framed: goes to another expert than at first. Below a word: its expert.", size=12, fill=style.MUTED),
+        svg.text(LEFT, y + 38, f"What decides the expert, in run {run}, over {_HELD_OUT:,} sentences", size=13, bold=True),
+    ]  # fmt: skip
+    x, long = LEFT, RIGHT - LEFT
+    for part, (name, fill) in _PARTS.items():
+        wide = long * here[part]
+        shapes += [
+            svg.rect(x, y + 50, wide, 24, fill=fill, stroke=style.MUTED, tip=f"{name}: {100 * here[part]:.0f} %"),
+        ]
+        x += wide
+    key = LEFT
+    for part, (name, fill) in _PARTS.items():
+        words_of = f"{name}: {100 * here[part]:.0f} %"
+        shapes += [
+            svg.rect(key, y + 86, 12, 12, fill=fill, stroke=style.MUTED),
+            svg.text(key + 18, y + 97, words_of, size=12.5),
+        ]
+        key += 7.0 * len(words_of) + 44
+    return Picture(title, sentence, svg.card(y + 114, title, sentence, *shapes))
+
+
+_HELD_OUT = len(world.scenes(held_out=True))
+_PARTS = {
+    "place": ("the place in the sentence", style.MUTED),
+    "attributes": ("the scene", style.NEUTRAL),
+    "words": ("the single word", style.TINT),
+}
+
+
+# router
 
 
 def router(

@@ -10,6 +10,15 @@ PREDICTIONS = {
         right="about twice as many",
         explanation="""The layer has eight times the parameters and does twice the work, 2.002 times to be exact: the router costs almost nothing.""",
     ),
+    "six_clusters": Prediction(
+        question="""Six runs, each with six clusters, six experts, and 1000 steps of training. In how many of the runs does every cluster end up
+        with an expert of its own?""",
+        options=("in none", "in about half of them", "in all six"),
+        right="in about half of them",
+        explanation="""In three of the six. In the other three, two to four clusters have an expert of their own; elsewhere one expert took two
+        clusters early, does well enough with both, and nothing pushes it to give one away. The error falls in all of them, from between 0.41 and 0.59 to
+        0.03 or less: a division need not be perfect to be useful.""",
+    ),
     "raised_but_not_chosen": Prediction(
         question="""You raise the logit of an expert that was **not** chosen, but not so far that it is chosen. With which normalisations do the
         gates of the chosen ones change?""",
@@ -90,5 +99,13 @@ PREDICTIONS = {
         explanation="""The experts hold nearly all parameters, and most of them are idle at any moment: gpt-oss-120b, the smallest share here, uses
         4.9 % of its parameters for a token, Mixtral-8x7B 27.6 %. Twice as many experts per token do not change the total by a
         single parameter.""",
+    ),
+    "experts_of_words": Prediction(
+        question="""In run 0 you press “cold”, so that it becomes “warm”; what the dog does and feels then changes, too. How many of the 19 words go
+        to another expert than before?""",
+        options=("none", "about five", "about fifteen, nearly all that follow"),
+        right="about five",
+        explanation="""Five of them, “warm” among them; in the other runs none to eight. In these five runs 72 to 86 % of the choice is settled by the
+        place in the sentence, before anything is said about water or cold. And the model is right about every word that needs a combination.""",
     ),
 }
