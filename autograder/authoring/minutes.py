@@ -21,7 +21,7 @@ FIGURE, GUESS, DEMO, LETTERS = 2.0, 0.5, 0.5, 1.0
 HEADING = re.compile(r"^(?=##+ )", re.M)
 SKIPPED = re.compile(r"^\*deeper: .*\*$", re.M)
 ANNOUNCED = re.compile(
-    r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes(?P<deeper> · deeper\b.*)?\*$", re.M
+    r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes?(?P<deeper> · deeper\b.*)?\*$", re.M
 )  # the line below the heading of an exercise, or of a question answered in words
 CODE = re.compile(r"```.*?```|<[^>]+>|[|#*_`]", re.S)  # what is looked at rather than read
 
