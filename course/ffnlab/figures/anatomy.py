@@ -50,7 +50,7 @@ def block(lit: str = "") -> Picture:
     else:
         title = "One Transformer block, opened in ten notebooks"
         core, more = sum(step.core for step in STEPS), sum(step.more for step in STEPS)
-        words = f"{halves}; each notebook opens one part. The core path takes {core} minutes; what is marked as deeper, and answers in words, {more} more."
+        words = f"{halves}; each notebook opens one part. The core path takes {core} minutes, all else {more}."
     return Picture(
         title, words, svg.card(HEIGHT, title, words, *_tokens(lit), *_attention(lit), *_ffn(lit), *_list(lit))
     )
