@@ -51,13 +51,16 @@ def of(assignment: str) -> Minutes:
     """
     asked = {exercise.name: is_question(exercise) for exercise in exercises.of_notebook(assignment)}
     spent = {"core": 0.0, "deeper": 0.0, "words": 0.0}
-    path, announcing = "core", 0
+    section, path, announcing = "core", "core", 0
     for cell in build.notebook_of(assignment).cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if cell.cell_type == "markdown":
             for part in HEADING.split(cell.source):
+                skipped = bool(SKIPPED.search(part))
                 if part.startswith("## "):
-                    path = "deeper" if SKIPPED.search(part) else "core"
+                    section = path = "deeper" if skipped else "core"
+                elif part.startswith("### "):
+                    path = "deeper" if skipped else section
                 if announced := ANNOUNCED.search(part):
                     own = "words" if announced["question"] else "deeper" if announced["deeper"] else path
                     spent[own] += float(announced["minutes"])
