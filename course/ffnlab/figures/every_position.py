@@ -178,7 +178,7 @@ def edit(place: int = 1, word: int = 2, only: int = EVERYWHERE) -> Picture:
     top, row = 126.0, 20.5
     columns = ((150.0, "the FFN gets", SHADE_IN), (330.0, "the FFN gives", SHADE_OUT))
     says = 512.0
-    shapes = [*_choices(place, word), _key(54.0)]
+    shapes = [*_choices(place, word), _key(54.0, only)]
     shapes += [svg.text(x, top - 9, name, size=12.5, bold=True) for x, name, _ in columns]
     shapes += [svg.text(x + 118, top - 9, "change", size=11.5, fill=style.MUTED) for x, _, _ in columns]
     shapes.append(svg.text(says, top - 9, "next word", size=12.5, bold=True))
@@ -254,13 +254,14 @@ def _bars(
     return svg.path(ends, fill=fill, stroke=stroke, width=1.6, closed=fill != "none")
 
 
-def _key(y: float) -> str:
+def _key(y: float, only: int) -> str:
+    press = "a row: this position alone is told." if only == EVERYWHERE else "the row again: attention tells all."
     words = f"bars: {SHOWN} of the {reading.D_MODEL} numbers, before"
     return (
         svg.rect(LEFT, y - 8, 12, 8, fill=style.NEUTRAL)
         + svg.text(LEFT + 18, y, words, size=12, fill=style.MUTED)
         + svg.line(LEFT + 236, y - 4, LEFT + 254, y - 4, stroke=style.CHOSEN, width=2)
-        + svg.text(LEFT + 260, y, "after. Press a row, and this position alone is told.", size=12, fill=style.MUTED)
+        + svg.text(LEFT + 260, y, f"after. Press {press}", size=12, fill=style.MUTED)
     )
 
 
