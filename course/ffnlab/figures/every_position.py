@@ -117,7 +117,7 @@ class _Passed(NamedTuple):
     gets: torch.Tensor  # [T, d_model]
     gives: torch.Tensor  # [T, d_model]
     fires: tuple[tuple[str, ...], ...]  # what the neurons that fire are called
-    says: tuple[str, ...]  # the most probable next word
+    says: tuple[str, ...]  # the next word, where the model is more than half sure of it, else …
 
 
 @cache
@@ -146,8 +146,9 @@ def _passed(place: int, word: str, only: int) -> _Passed:
         tuple(dict.fromkeys(_names()[n].words for n in row.nonzero()[:, 0].tolist() if _strong(n, row)))
         for row in hidden[0]
     ]
-    says = model.say(gets[None], hidden)[0].argmax(-1).tolist()
-    return _Passed(gets, model.linear2(hidden)[0], tuple(fires), tuple(world.WORDS[n] for n in says))
+    sure, words = model.say(gets[None], hidden)[0].softmax(-1).max(-1)
+    says = (world.WORDS[n] if p > 0.5 else "…" for p, n in zip(sure.tolist(), words.tolist(), strict=True))
+    return _Passed(gets, model.linear2(hidden)[0], tuple(fires), tuple(says))
 
 
 def _strong(neuron: int, row: torch.Tensor) -> bool:
