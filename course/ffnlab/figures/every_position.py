@@ -117,7 +117,7 @@ class _Passed(NamedTuple):
     gets: torch.Tensor  # [T, d_model]
     gives: torch.Tensor  # [T, d_model]
     fires: tuple[tuple[str, ...], ...]  # what the neurons that fire are called
-    says: tuple[str, ...]  # the most probable next word
+    says: tuple[str, ...]  # the next word, where the model is more than half sure of it, else …
 
 
 @cache
@@ -146,8 +146,9 @@ def _passed(place: int, word: str, only: int) -> _Passed:
         tuple(dict.fromkeys(_names()[n].words for n in row.nonzero()[:, 0].tolist() if _strong(n, row)))
         for row in hidden[0]
     ]
-    says = model.say(gets[None], hidden)[0].argmax(-1).tolist()
-    return _Passed(gets, model.linear2(hidden)[0], tuple(fires), tuple(world.WORDS[n] for n in says))
+    sure, words = model.say(gets[None], hidden)[0].softmax(-1).max(-1)
+    says = (world.WORDS[n] if p > 0.5 else "…" for p, n in zip(sure.tolist(), words.tolist(), strict=True))
+    return _Passed(gets, model.linear2(hidden)[0], tuple(fires), tuple(says))
 
 
 def _strong(neuron: int, row: torch.Tensor) -> bool:
@@ -178,7 +179,7 @@ def edit(place: int = 1, word: int = 2, only: int = EVERYWHERE) -> Picture:
     top, row = 126.0, 20.5
     columns = ((150.0, "the FFN gets", SHADE_IN), (330.0, "the FFN gives", SHADE_OUT))
     says = 512.0
-    shapes = [*_choices(place, word), _key(54.0)]
+    shapes = [*_choices(place, word), _key(54.0, only)]
     shapes += [svg.text(x, top - 9, name, size=12.5, bold=True) for x, name, _ in columns]
     shapes += [svg.text(x + 118, top - 9, "change", size=11.5, fill=style.MUTED) for x, _, _ in columns]
     shapes.append(svg.text(says, top - 9, "next word", size=12.5, bold=True))
@@ -254,13 +255,14 @@ def _bars(
     return svg.path(ends, fill=fill, stroke=stroke, width=1.6, closed=fill != "none")
 
 
-def _key(y: float) -> str:
+def _key(y: float, only: int) -> str:
+    press = "a row: this position alone is told." if only == EVERYWHERE else "the row again: attention tells all."
     words = f"bars: {SHOWN} of the {reading.D_MODEL} numbers, before"
     return (
         svg.rect(LEFT, y - 8, 12, 8, fill=style.NEUTRAL)
         + svg.text(LEFT + 18, y, words, size=12, fill=style.MUTED)
         + svg.line(LEFT + 236, y - 4, LEFT + 254, y - 4, stroke=style.CHOSEN, width=2)
-        + svg.text(LEFT + 260, y, "after. Press a row, and this position alone is told.", size=12, fill=style.MUTED)
+        + svg.text(LEFT + 260, y, f"after. Press {press}", size=12, fill=style.MUTED)
     )
 
 
