@@ -237,10 +237,10 @@ def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
             assert math.sqrt((dots**2).sum() / len(dots)) == pytest.approx(
                 stored["residuals"][0][n], rel=6e-3, abs=1e-4
             )
-            u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
-            plane = u[:, :2] * s[:2]
-            alike = numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1]
-            assert alike > 0.999 or stored["residuals"][0][n] < 1e-3
+            if stored["residuals"][0][n] > 1e-3:  # below, four decimals are too few
+                u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
+                plane = u[:, :2] * s[:2]
+                assert numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1] > 0.999
 
 
 def test_a_depth_that_was_not_trained_is_refused() -> None:
