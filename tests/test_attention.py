@@ -143,6 +143,16 @@ def test_nothing_is_folded_at_the_start_and_a_moved_hinge_is_where_the_hand_left
     assert numbers(fold(folded.CUT, 0.4).sentence)[8:12] == pytest.approx([0, 0.43, 0.43, -0.57], abs=0.01)
 
 
+@pytest.mark.parametrize("H", range(1, 9))
+def test_any_network_can_be_folded_whatever_its_weights(H: int) -> None:
+    g = torch.Generator().manual_seed(H)
+    for scale in (0, 0.01, 1, 100):
+        weights = [scale * torch.randn(*shape, generator=g) for shape in ((2, H), (H,), (H, 1), (1,))]
+        for stage in (folded.LAID, folded.FOLDED, folded.CUT):
+            drawn = folded.fold(lambda low, high, weights=weights: weights, stage, 0.4, -0.2)  # type: ignore[misc]
+            assert "nan" not in drawn.svg and len(drawn.title) <= 57 and len(drawn.sentence) <= 215
+
+
 @pytest.mark.parametrize(
     "unfinished",
     [
