@@ -20,7 +20,7 @@
 # A very small Transformer has learned a very small world of 56 words. In all that it has read, no creek was ever called cold. Ask it anyway: click into the
 # next cell and press **Shift + Enter**, then once more for the cell below it.
 #
-# Choose other words. Then take the tick from **FFN**: that switches off two fifths of the model's parameters. Which words will it still know?
+# Choose other words. Then untick **FFN**: that switches off two fifths of the model's parameters. Which words does it still know?
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import torch
@@ -64,9 +64,9 @@ for label, on in (("with its FFN", True), ("FFN off", False)):
     print(f"{label:12}   over or into: {way:.0%} sure   glad or sorry: {feeling:.0%} sure   all other words: {rest:.0%} right")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "about-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# You don't have to understand all this yet. The course is about that switch: one half of the machine inside a language model is famous, **attention**. The
-# other half gets less attention. It is the **feed-forward network**, FFN for short, and here is your first guess about it. Guesses earn no points; they only
-# make you look more closely.
+# You don't have to understand all this yet. The course is about that switch. One half of the machine inside a language model is famous: **attention**. The
+# other half gets less of it. It is the **feed-forward network**, FFN for short, and here is your first guess about it. Guesses earn no points, but they make
+# you look more closely.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-gpt3-ffn-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("gpt3_ffn_share")
@@ -99,10 +99,11 @@ predict("gpt3_ffn_share")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "map-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## The course on one page
 #
-# A Transformer layer has two halves. **Attention** lets the words of a sentence look at each other. The **feed-forward network**, FFN for short, then
-# works on each word alone. Attention gets most of the attention. This course is about the other half: it often holds most of the layer's parameters,
-# and you will build it, bend it, open it, and finally split it into experts. The same drawing is at the head of every notebook, with the part
-# that it opens in green.
+# A Transformer layer, or block, has two halves. Attention lets the words of a sentence look at each other. The FFN then works on each word alone, and often holds most of
+# the layer's parameters. You will build it, bend it, open it, and finally split it into experts. The same drawing is at the head of every notebook, with the
+# part that it opens in green.
+#
+# Short of time? Stay on the **core path**: skip the sections and exercises that are marked *deeper*. Nothing on the core path needs them, and you can come back.
 
 # %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 anatomy.block("")
@@ -112,8 +113,8 @@ anatomy.block("")
 #
 # Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
 #
-# - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, by your answer.
-# - Cells without that line show something. Many of them you can change: try other numbers, break them, run them again.
+# - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, with your answer.
+# - Cells without that line show something. You can change many of them: try other numbers, break them, run them again.
 # - Text, figures and checks are locked, so you can't break them by accident.
 # - You can add cells of your own anywhere, with the **+** above.
 #
@@ -150,7 +151,7 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 #
 # The numbers are made from a seed, not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
 #
-# When you open a saved notebook again, its figures are asleep: the picture is there, but it does not follow the slider. Run the cell again to wake it.
+# When you open a saved notebook again, its figures are asleep: you see the picture, but it does not follow the slider. Run the cell to wake it.
 #
 # The sheet that peeks out behind is the second sentence: a model works on several sentences at once.
 
@@ -187,7 +188,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # ## What a check tells you
 #
 # Below each exercise is a check. It runs your code on a few inputs and says one of three things: **not attempted**, **not yet**, or **earned**. It
-# knows the mistakes that people make. Here is one, on purpose: this function should return the three sizes of `x`, in the order of the shape. Run the
+# knows many of the mistakes that people make. Here is one, on purpose: this function should return the three sizes of `x`, in the order of the shape. Run the
 # cell. Then change the last line of the function, and see what else the check has to say.
 
 
@@ -251,7 +252,7 @@ recheck("hello_shape", hello_shape)
 # functions are called on **hidden inputs**: drawn in the same way, with other numbers and other sizes, the same for all students, and shown to nobody.
 # The points you earn there are your grade.
 #
-# So there is nothing to be won by fitting the inputs you see. Write what the exercise asks for, for any input, and the check will agree with the grade.
+# So fitting the inputs you see wins nothing. Write what the exercise asks for, for any input, and the check will agree with the grade.
 #
 # ### Question `quiz_hidden`
 #
@@ -282,9 +283,9 @@ recheck("quiz_hidden", quiz_hidden)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "handin-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## Hand in your work
 #
-# 1. Menu **Kernel → Restart Kernel and Run All Cells…** An answer that works only in a certain order of cells shows up now.
-# 2. Look at the panels, and at the table below. Step 1 ran every check again, so the table shows what you are about to hand in. Some course servers also show a **Validate** button above the notebook: it runs everything afresh and
-#    lists the checks that are not earned yet.
+# 1. Menu **Kernel → Restart Kernel and Run All Cells…** If an answer works only in a certain order of cells, you find out now.
+# 2. Look at the panels, and at the table below. Step 1 ran every check again, so the table shows what you are about to hand in. (On some course servers there is a
+#    **Validate** button above the notebook. It runs everything afresh, too, and lists the checks that are not earned yet.)
 # 3. Save with **Ctrl + S** (**Cmd + S** on a Mac).
 # 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is
 #    nothing to hand in: the checks and this table are for you.

@@ -696,8 +696,8 @@ for name, parts in {
     print(f"{name:21}", "   ".join(f"{n}: {span}" for n, span in enumerate(spans)))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "seeds-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Does the skip save it?** Ask your own function, and plot what it says. Then halve all weights: change `/ 8` to `/ 16`. Which of the two lines cares more, and where does
-# each pass one millionth?
+# **Does the skip save it?** Ask your own function, and plot what it says. Then halve all weights: change `/ 8` to `/ 16`. Which line falls sooner now, and
+# which later? By how many layers?
 
 # %% nbgrader={"grade": false, "grade_id": "plot-collapse", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 rng = torch.Generator().manual_seed(0)  # another number: other tokens, other weights

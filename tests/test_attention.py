@@ -143,6 +143,16 @@ def test_nothing_is_folded_at_the_start_and_a_moved_hinge_is_where_the_hand_left
     assert numbers(fold(folded.CUT, 0.4).sentence)[8:12] == pytest.approx([0, 0.43, 0.43, -0.57], abs=0.01)
 
 
+@pytest.mark.parametrize("H", range(1, 9))
+def test_any_network_can_be_folded_whatever_its_weights(H: int) -> None:
+    g = torch.Generator().manual_seed(H)
+    for scale in (0, 0.01, 1, 100):
+        weights = [scale * torch.randn(*shape, generator=g) for shape in ((2, H), (H,), (H, 1), (1,))]
+        for stage in (folded.LAID, folded.FOLDED, folded.CUT):
+            drawn = folded.fold(lambda low, high, weights=weights: weights, stage, 0.4, -0.2)  # type: ignore[misc]
+            assert "nan" not in drawn.svg and len(drawn.title) <= 57 and len(drawn.sentence) <= 215
+
+
 @pytest.mark.parametrize(
     "unfinished",
     [
@@ -237,10 +247,10 @@ def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
             assert math.sqrt((dots**2).sum() / len(dots)) == pytest.approx(
                 stored["residuals"][0][n], rel=6e-3, abs=1e-4
             )
-            u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
-            plane = u[:, :2] * s[:2]
-            alike = numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1]
-            assert alike > 0.999 or stored["residuals"][0][n] < 1e-3
+            if stored["residuals"][0][n] > 1e-3:  # below, four decimals are too few
+                u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
+                plane = u[:, :2] * s[:2]
+                assert numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1] > 0.999
 
 
 def test_a_depth_that_was_not_trained_is_refused() -> None:

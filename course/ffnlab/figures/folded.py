@@ -313,8 +313,8 @@ def _paper(frame: plot.Frame, sheet: Sheet, stage: int | None, cut: bool) -> lis
     for corners, fires in sheet.faces:
         placed = corners if stage is None else sheet.place(corners, stage)
         shapes.append(svg.group(frame.polygon(placed.tolist(), style.GHOST), opacity=0.55))
-        for unit in np.flatnonzero(fires)[:6]:
-            shapes.append(svg.group(frame.polygon(placed.tolist(), UNITS[unit]), opacity=0.22))
+        for unit in np.flatnonzero(fires):
+            shapes.append(svg.group(frame.polygon(placed.tolist(), UNITS[unit % 6]), opacity=0.22))
         off = _half(corners, 0.5 - sheet.out(corners)) if cut else np.empty((0, 2))
         if len(off) > 2:
             placed = off if stage is None else sheet.place(off, stage)
