@@ -306,8 +306,9 @@ try:
     plt.loglog(sizes, found, "o-", label="mine, n units")
 except NotImplementedError:
     print("Your line appears when relu_interpolant is written.")
-plt.title("The largest error of x²")
+plt.title("How far from x²?")
 plt.xlabel("units")
+plt.ylabel("largest error")
 plt.legend()
 plt.show()
 
@@ -328,12 +329,12 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "curve-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# This is half of a proof. The other half: let f be any continuous function on [A, B], and ε as small as you like. Make the pieces so short that f changes
-# by less than ε on each of them (a continuous function on a closed interval allows that), and put the values of f at the nodes. On a piece the network lies
-# between its two values at the ends, and f is less than ε away from both. So the network is less than ε away from f, everywhere on [A, B].
+# This is half of a proof. The other half: let f be continuous on [A, B], and ε as small as you like. Make the pieces so short that f changes by less than
+# ε on each (on a closed interval that is possible), and put the values of f at the nodes. On a piece the network lies between its values at the two
+# ends, and f is less than ε away from both. So the network is less than ε away from f, everywhere on [A, B].
 #
-# **One hidden layer of ReLUs can come as near as you like to any continuous function of one number.** You hold the network in your hands. More inputs
-# than one are the subject of section 10.
+# **One hidden layer of ReLUs can come as near as you like to any continuous function of one number**, and you have built it. For more inputs see
+# section 10.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "outside-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Leave the interval
@@ -389,7 +390,8 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
 # A ReLU unit that is silent for all inputs gets no gradient: it is **dead** on this data set. (It can come back if what comes **in** changes: other
 # data, or other weights below it. And weight decay moves weights without any gradient.)
 #
-# How do units die? A few large steps are enough: they throw the weights so far that no input reaches the unit any more.
+# Units die of large steps, which throw their weights so far that no input reaches them any more.
+
 
 # %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def dead_after(lr, seed, steps=20):
@@ -480,8 +482,7 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "tails-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # With plain gradient descent a unit that sits at −10 is as good as dead: a gradient so small does not move its weights. (Adam divides by the size of
-# the gradients it has seen, and may still move them.) SiLU's tail is heavier. So do not say “never dead”: **say when**. A unit is dead on a data set
-# if it gives zero, and gets zero gradient, for every input of that data set.
+# the gradients it has seen, and may still move them.) So do not say “never dead”: **say when**, and on which data.
 #
 # **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. The two differ by
 # less than 0.0005, most near |x| = 2.7: too little to matter in training, and enough to fail a comparison of two libraries. GPT-2 uses tanh; BERT's code
@@ -490,8 +491,8 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
 # **Swish** is SiLU with a dial: x·σ(βx). β = 0 gives the straight line x/2. The larger β is, the nearer the curve comes to ReLU, and it is never further
 # away than 0.279/β. With β = 1.702 it is nowhere further than 0.0204 from GELU, and has a name of its own, “quick GELU”.
 #
-# You write all three now. For all of them: as in `relu`, `x` has any shape, what comes back is a new tensor of the same shape and dtype, gradients flow
-# to `x`, and `x` stays as it was.
+# You write all three. Each time, as in `relu`, `x` has any shape, a new tensor of its shape and dtype comes back, gradients flow to `x`, and `x` stays as
+# it was.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_exact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `gelu_exact`
@@ -523,7 +524,7 @@ recheck("gelu_exact", gelu_exact)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_tanh-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `gelu_tanh`
 #
-# *2 points · difficulty ●○○ · 2 minutes*
+# *2 points · difficulty ●○○ · 2 minutes · deeper: you can come back to it later*
 #
 # The tanh form, $\frac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$. The check is fine enough to tell the two forms
 # apart.
@@ -710,14 +711,15 @@ controls.show(figures.sums, neuron=controls.choice("neuron", figures.NEURONS, -1
 # %% [markdown] nbgrader={"grade": false, "grade_id": "world-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # What made the neurons so quiet? Where they may be silent at no cost, an **L1 penalty** was added to the loss in training: the mean size of the hidden
 # numbers, times a factor. Five models with it fire for 0.2 to 0.4 % of the sums, and 22 to 46 of their 64 neurons are dead; five without it fire for
-# 26 to 56 %, and none is dead. All ten say the right word in every wish. So the neurons of notebook 00 can be read because somebody asked for zeros.
+# 26 to 56 %, and none is dead. All ten choose the right way and the right feeling in every scene that was held out. So the neurons of notebook 00 can be
+# read because somebody asked for zeros.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 9 · Facts by heart, and a race
 #
 # *deeper: the core path goes on with section 10*
 #
-# What of training without a penalty? In a typical FFN, says a lesson, “roughly 50-90% of neurons output zero after ReLU”. In some trained ReLU Transformers
+# And without a penalty? In a typical FFN, says a lesson, “roughly 50-90% of neurons output zero after ReLU”. In some trained ReLU Transformers
 # it is even more: on average 97 % in T5-Base (Li et al. 2023, arXiv 2210.06313). Let us look at small networks that learn facts: 512 random vectors, each
 # with one of 64 random answers to know by heart. A ReLU, GELU or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side.
 # The cell counts exact zeros, before and after. (It takes 10 to 20 seconds.)
@@ -785,7 +787,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # Before you conclude that SiLU is better, three cautions.
 #
 # 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
-#    `learn_facts`, run that cell and the two below it again, and all three learn everything.
+#    `learn_facts`, run that cell and those of this section below it again, and all three learn everything.
 # 2. It is about learning by heart, with one learning rate.
 # 3. In a Transformer of T5-base's size the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same one with each.
 #    Log-perplexity, lower is better:
@@ -813,11 +815,6 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # ReLU grows without end, so it is neither sigmoidal nor bounded. But take one ReLU from another: relu(x) − relu(x − 1) is 0 on the left, rises from 0
 # to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit that has it can be built from two ReLUs. So Cybenko's and
 # Hornik's theorems hold for ReLU networks as well, with twice the units.
-
-# %% nbgrader={"grade": false, "grade_id": "two-relus", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-x = torch.tensor([-1000.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
-print("x:                  ", x.tolist())
-print("relu(x) - relu(x-1):", (torch.relu(x) - torch.relu(x - 1)).tolist())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sharp-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The last theorem is sharp: with a polynomial it is impossible. Here are networks with x² and with ReLU.

@@ -633,7 +633,7 @@ def sums(neuron: int = -1) -> Picture:
             frame.axes(),
             frame.curve((0, 0), (0, tall), ASIDE),
             svg.text(frame.left, top - 8, words, size=14, bold=True),
-            svg.text(frame.left + 122, top - 8, "how many of the sums are where", size=12.5, fill=style.MUTED),
+            svg.text(frame.left + 134, top - 8, "how many of the sums are where", size=12.5, fill=style.MUTED),
             svg.text(frame.right, top - 8, f"fires: {share}", size=14, fill=style.CHOSEN, anchor="end", bold=True),
         ]
     return Picture(title, sentence, svg.card(420, title, sentence, *shapes))
