@@ -28,7 +28,7 @@ FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
 PLOTTED: list[Callable[..., object]] = [
     activations.bends, activations.swish, activations.two_gelus, activations.kinks, activations.square, drawings.law,
     activations.firing, drawings.race, attention.blend, attention.scaled, attention.line, attention.collapse, balance.load,
-    capstone.dashboard, feed_forward.bend, gated.gate, drawings.family, gated.table, drawings.contest, memory.growing,
+    capstone.dashboard, feed_forward.bend, gated.gate, gated.lights, gated.table, drawings.contest, memory.growing,
     parameters.flops,
 ]  # fmt: skip
 
