@@ -294,7 +294,7 @@ except NotImplementedError:
     print("This cell lights up when glu_variant is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "itself-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Turn the sign of the gate's weight round, then that of both. Then make the gate 4 times as steep: which two kinds grow alike now?
+# Turn the sign of the gate's weight round, then that of both. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
 #
 # ### A gate on itself
 #

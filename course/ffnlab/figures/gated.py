@@ -176,7 +176,7 @@ def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Pictur
     title = f"{f'{count} of 4 lights on' if plain else kind}: {before} becomes {after}"
     rows = "; ".join(" ".join(svg.label(entry) for entry in row) for row in picked)
     where = "everywhere in the green cone" if plain and count else "at this x"
-    sentence = f"{kind}: at x = {before} the gates are {written}. They pick the matrix [{rows}] {where}, and it makes {after} of x."
+    sentence = f"{kind[0].upper()}{kind[1:]}: at x = {before} the gates are {written}. They pick the matrix [{rows}] {where}, and it makes {after} of x."
     frame = plot.Frame(
         (-4, 4), (-4, 4), "first entry", "second entry", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), left=52, right=300, top=84, bottom=332, grid="both"
     )  # fmt: skip
