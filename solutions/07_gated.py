@@ -294,11 +294,11 @@ except NotImplementedError:
     print("This cell lights up when glu_variant is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "itself-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Turn the sign of the gate's weight round, then that of both. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
+# Change the sign of `Wg`, then of both `Wg` and `Wu`. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
 #
 # ### A gate on itself
 #
-# Has a plain FFN no gate at all? relu(h) is h where h is positive, and 0 elsewhere. Write that as a product:
+# Does a plain FFN have no gate at all? relu(h) is h where h is positive, and 0 elsewhere. Write that as a product:
 #
 # $$\mathrm{relu}(h) = 1[h > 0] \cdot h$$
 #
@@ -579,7 +579,7 @@ recheck("find_the_gate", find_the_gate)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Why did not every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2, and of two straight factors nobody can
+# Why doesn't every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2, and of two straight factors nobody can
 # say which is the gate. The bend tells them apart.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -713,7 +713,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What the table shows, and what not.** After the short runs the gated are ahead of the plain, all but GLU of all of them. But which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number, by as little as runs differ by luck.
+# **What the table shows, and what not.** After the short runs the gated are ahead of the plain; only GLU and GELU are level. But which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number, by as little as runs differ by luck.
 # And **no deviation is published for the last column**: each number is one run. If long runs scatter like short ones, the 0.014 to 0.050 between gated and plain
 # mean something for most pairs, and the 0.002 to 0.006 among the plain nothing. Nobody has measured it.
 #
