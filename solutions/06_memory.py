@@ -560,7 +560,7 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
 # of the neurons are, so this store is a cousin at best. (In notebook 01 the word means additivity.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know its three parts: its key says to whom it
+# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know a neuron's parts: its key says to whom it
 # listens, its bias how well a question must match, its value what it writes.
 #
 # ### Exercise `write_fact`
@@ -683,8 +683,9 @@ for rule in kinds:
 # **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences
 # have in common. The neuron below is made by hand (`reading.by_hand`), and nothing is trained:
 #
-# - its **key** adds up what the model's own directions say: with water less without water, cold less warm, spunky less timid, and one for the place in the sentence;
-# - its **bias** is a threshold that asks for all of them at once;
+# - its **key** adds up readings of the stream: water or land? cold or warm? spunky or timid? and is this the place for *over* or *into*? (Each direction is found by comparing
+#   the mean stream with it and without.)
+# - its **bias** is a threshold: all must be true at once;
 # - its **value** points along the read-out of one word.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-rule-written", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -692,7 +693,7 @@ predict("rule_written")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rule-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Press the words of a rule, choose what it makes the model say, and drag the strength. The figure asks all 1792 held-out sentences. Can you teach the model that everybody
-# goes *into* cold water? What does it take, and what happens when one condition is enough?
+# goes *into* cold water? How strong must the neuron be? And what happens if one condition is enough?
 
 # %% nbgrader={"grade": false, "grade_id": "rule", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(

@@ -24,6 +24,7 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -57,8 +58,8 @@ controls.show(
 # | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
 # | **Points** | 21 for code, 4 for the quiz, 3 for an answer in your own words |
 #
-# You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, match their size
-# to a plain FFN, let them compete, and read the table that started it all.
+# You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, find the gate that was in
+# ReLU all along, let them compete, and read the table that started it all.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -80,18 +81,16 @@ anatomy.block("07")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Two lines and their product
 #
-# A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice, with two
-# columns of weights, so in the words of notebook 06 it has two keys. The two numbers are called **gate** and **up**, and are multiplied.
+# A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice. That is the second key
+# that notebook 06 promised: unit j writes (key₁ · x) · (key₂ · x) · value. One key decides what gets through, the other when, and the two numbers, **up** and
+# **gate**, are multiplied.
 #
-# In the figure at the top, x has many dimensions and takes a walk: it starts at some point p, and goes in one direction v. On the walk x = p + t·v,
-# and both numbers are straight lines in t.
-#
-# Nothing was bent there, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
+# On the walk of the figure, x = p + t·v, nothing is bent, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · x², exactly
 #
-# In notebook 03 you built x² out of kinks: with n straight pieces the error is 1/n² on [−1, 1], and outside of the interval the network goes straight on
+# In notebook 03 you built x² out of kinks: n straight pieces leave an error of 1/n² on [−1, 1], and outside of the interval the network goes straight on
 # while x² does not. How many gated units does it take?
 #
 # Without an activation a gated FFN is called **bilinear**. For all units at once:
@@ -100,12 +99,11 @@ anatomy.block("07")
 #
 # | array | shape | it says |
 # |---|---|---|
-# | `Wg`, gate | [d_model, d_ff] | column j: when unit j opens |
-# | `Wu`, up | [d_model, d_ff] | column j: what unit j lets through |
-# | `Wd`, down | [d_ff, d_model] | row j: where unit j writes it |
+# | `Wg`, gate | [d_model, d_ff] | column j, a key: when unit j opens |
+# | `Wu`, up | [d_model, d_ff] | column j, a key: what unit j lets through |
+# | `Wd`, down | [d_ff, d_model] | row j, its value: where unit j writes it |
 #
-# ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases. In the words of notebook 06: unit j writes
-# (key₁ · x) · (key₂ · x) · value, with column j of `Wg` and of `Wu` as its two keys and row j of `Wd` as its value.
+# ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bilinear_square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `bilinear_square`
@@ -141,8 +139,7 @@ recheck("bilinear_square", bilinear_square)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-compare-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# How good is that, compared with kinks? The cell computes what the ReLU networks of notebook 03 compute, n units for n straight pieces on [−1, 1], and asks
-# your unit. It measures both inside the interval and at x = 10, where 100 would be right.
+# How good is that, compared with the kinks of notebook 03? The cell measures the error of both on [−1, 1], and asks both for x = 10, where 100 would be right.
 
 
 # %% nbgrader={"grade": false, "grade_id": "square-compare", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -169,12 +166,10 @@ except (NotImplementedError, TypeError):
     print("for the last line solve bilinear_square first")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a sum of
-# products of two readings of x: a polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. More layers raise the degree: two in a row reach
-# 4, three reach 8. Each tool is exact on its own kind of function, and both are only a start: what matters is what training makes of them.
+# One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a
+# polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. Each tool is exact on its own kind of function.
 #
-# With d_model = 1 one thing stays hidden. In more dimensions a gated unit multiplies **two different** readings: (x · w_g)(x · w_u). Does it matter
-# whether “no” is written as 0 or as −1?
+# In more dimensions a gated unit multiplies two **different** readings: (x · w_g)(x · w_u). Does it matter whether “no” is written as 0 or as −1?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-cold-times-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("cold_times_water")
@@ -279,24 +274,71 @@ recheck("glu_variant", glu_variant)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The next figure asks **your** function: one unit, x a single number, gate and up two lines through zero. What happens to the picture when both
-# weights change their sign? Press a kind to see it in green, and drag its point on the right to read elsewhere.
+# Now all five in one picture, drawn by **your** function: one unit, x a single number.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-mirror", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("mirror")
 
-# %% nbgrader={"grade": false, "grade_id": "family", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "plot-gates", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = torch.linspace(-3, 3, 301)[:, None]  # 301 tokens of one number each
+Wg, Wu, Wd = torch.tensor([[1.0]]), torch.tensor([[1.0]]), torch.tensor([[1.0]])
+try:
+    for kind in ("glu", "bilinear", "reglu", "geglu", "swiglu"):
+        plt.plot(x, glu_variant(x, Wg, Wu, Wd, kind), label=kind)
+    plt.title("One gated unit, five kinds of gate")
+    plt.xlabel("x")
+    plt.ylabel("act(gate) · up")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This cell lights up when glu_variant is written.")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "itself-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Change the sign of `Wg`, then of both `Wg` and `Wu`. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
+#
+# ### A gate on itself
+#
+# Does a plain FFN have no gate at all? relu(h) is h where h is positive, and 0 elsewhere. Write that as a product:
+#
+# $$\mathrm{relu}(h) = 1[h > 0] \cdot h$$
+#
+# 1[h > 0] is a switch: 1 where h is positive, else 0. So **a plain ReLU unit is gated by itself**: the switch and what it lets through read x with the same key. Likewise
+# SiLU is sigmoid(h) · h. The gated FFN only gives the gate a key of its own. What becomes of your five kinds if you take that away again?
+
+# %% nbgrader={"grade": false, "grade_id": "tied", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+torch.manual_seed(0)
+x, W, Wd = torch.randn(100, 6), torch.randn(6, 8), torch.randn(8, 6)
+h = x @ W
+print("relu(h) is a switch times h:", torch.equal(F.relu(h), (h > 0) * h))
+for kind, name, plain in (("glu", "SiLU", F.silu(h)), ("reglu", "ReLU squared", F.relu(h) ** 2), ("bilinear", "a square", h**2)):
+    try:
+        same = torch.allclose(glu_variant(x, W, W, Wd, kind), plain @ Wd, atol=1e-4)
+        print(f"{kind} with one key for gate and up is a plain FFN with {name}:", same)
+    except NotImplementedError:
+        print("for this line solve glu_variant first")
+
+# %% [markdown] nbgrader={"grade": false, "grade_id": "lights-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it**:
+#
+# $$y = x \; W_u \; \mathrm{diag}(g(x)) \; W_d$$
+#
+# diag(g) has the gates on its diagonal, like a row of lights. Below, x and y have two entries and four units lie between them. Drag x. Then change the kind.
+
+# %% nbgrader={"grade": false, "grade_id": "predict-same-matrix", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+predict("same_matrix")
+
+# %% nbgrader={"grade": false, "grade_id": "lights", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
-    figures.family,
-    variant=lambda *inputs: glu_variant(*inputs),
-    kind=controls.choice("kind", figures.KINDS, "swiglu"),
-    gate=controls.slider("gate weight", -2.0, 2.0, 0.5, 1.0),
-    up=controls.slider("up weight", -2.0, 2.0, 0.5, 1.0),
-    t=controls.free("where it is read", figures.READ, 2.0),
+    figures.lights,
+    kind=controls.choice("kind", figures.LIGHTS, "plain ReLU"),
+    x1=controls.free("x, first entry", figures.PLACES, 1.0),
+    x2=controls.free("x, second entry", figures.PLACES, 1.0),
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "llama-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · As LLaMA does it
+#
+# *deeper: the core path goes on with section 5*
 #
 # “Gated Feed-Forward Network (used in PaLM, LLaMA)”, says a tutorial. Which gate, and in which models? The atlas, `ffnlab`'s list of published models, knows. Look for those
 # that have GELU in the gate, and for those that have no gate.
@@ -315,7 +357,7 @@ for kind, names in sorted(rows.items()):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "models-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # SiLU in the gate, that is SwiGLU, has become the default: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
 # SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. In this
-# list no plain one is younger than GPT-NeoX of 2022. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) has a plain FFN with squared ReLU.
+# list no plain one is younger than GPT-NeoX of 2022. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) is plain, with ReLU squared: a `reglu` with one key, as above.
 #
 # Hugging Face's code for LLaMA, Mistral, Qwen and Gemma calls the three matrices `gate_proj`, `up_proj` and `down_proj`. None of the three has a bias.
 
@@ -375,9 +417,7 @@ recheck("GatedFFN", GatedFFN)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "matched-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Two thirds of four
 #
-# A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. For a fair comparison both need the same number of weights.
-#
-# Find the width with the slider, or drag the edge.
+# A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. A fair comparison needs equal weights. Find the width: drag the edge.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-matched-width", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("matched_width")
@@ -401,7 +441,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "swiglu_width-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `swiglu_width`
 #
-# *4 points · difficulty ●●○ · 5 minutes*
+# *4 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
 #
 # Compute LLaMA's width.
 #
@@ -444,9 +484,8 @@ for (ratio, share), names in sorted(shares.items()):
     print(f"{ratio:4.2f} · d_model, {share:4.2f} of the plain FFN: {', '.join(names)}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "widths-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# LLaMA-1 and T5 v1.1 base stay near 1, T5 v1.1 XL and XXL a little below it (0.94), Qwen3-8B a little above (1.12). Others go further: 1.3 times in LLaMA-2 70B and
-# LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal
-# parameters” are two decisions. Whoever compares two models compares both.
+# LLaMA-1 and T5 v1.1 stay near 1. Others go further: 1.3 times in LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal parameters” are two decisions, and whoever
+# compares two models compares both.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fused-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · One product instead of two
@@ -469,7 +508,7 @@ print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 #
 # ### Exercise `fuse_gate_up`
 #
-# *3 points · difficulty ●○○ · 4 minutes*
+# *3 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
 #
 # Make one weight of two.
 #
@@ -499,8 +538,8 @@ recheck("fuse_gate_up", fuse_gate_up)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And the other way.** You download a checkpoint. It holds one fused matrix and the matrix `down`, and no word on which rows are the gate. The page that came with it has three
-# inputs and what the layer made of them. That is enough.
+# **And the other way.** A checkpoint holds one fused matrix and `down`, and no word on which rows are the gate. Its page has three inputs and what the layer made of
+# them. That is enough.
 #
 # ### Exercise `find_the_gate`
 #
@@ -540,11 +579,13 @@ recheck("find_the_gate", find_the_gate)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Why did not every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2; then the layer is nearly bilinear, and in
-# a product of two straight lines nobody can say which is the gate. What tells them apart is the bend.
+# Why doesn't every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2, and of two straight factors nobody can
+# say which is the gate. The bend tells them apart.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "contest-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · A contest
+#
+# *deeper: the core path goes on with section 8*
 #
 # Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, d_ff = 18 for the plain ones and 12 for the gated. The task is that of
 # notebook 03: 512 random vectors, each with one of 64 random answers to know by heart. That is more than the plain ones can hold, so the contest is held **at
@@ -636,9 +677,9 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · Shazeer's table
 #
-# In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs, all with equal weights: d_ff = 3072 plain, 2048 gated. The
-# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each of them once for 524,288 steps and, to see how
-# much is luck, four times for 65,536 steps. The number in brackets is the standard deviation of those four.
+# In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs of equal size: d_ff = 3072 plain, 2048 gated. The
+# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each once for 524,288 steps and, to see how
+# much is luck, four times for 65,536; in brackets is the standard deviation of those four.
 #
 # | FFN | 65,536 steps | 524,288 steps |
 # |---|---|---|
@@ -654,14 +695,11 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 # **How far apart is far?** That depends on what one compares.
 #
 # - *One run with one run.* Both have luck. The **standard deviation** of their difference is √(s₁² + s₂²).
-# - *A mean of four with a mean of four.* In a mean, good and bad luck partly cancel. The standard deviation of a mean of n runs is s/√n, which is called
-#   its **standard error**. The standard error of a difference of two means of four is √(s₁²/4 + s₂²/4), half as large.
+# - *A mean of four with a mean of four.* In a mean, luck partly cancels. A mean of n runs has the standard deviation s/√n, called its **standard error**; a
+#   difference of two means of four has √(s₁²/4 + s₂²/4), half of the above.
 #
-# A rule of thumb: a difference is beyond luck when it is more than two of these. (With only four runs each the spread is itself a guess, and a careful
-# reader asks for two and a half.) The paper does not say in so many words whether 1.997 is the mean of the four. We read “1.997 (0.005)” as such
-# tables are usually meant, as a mean with a standard deviation. The first menu offers the cautious reading too, as if each number were one run.
-#
-# Look others up: is Bilinear better than GELU? Then switch to 524,288 steps and ask again. A row that you press is compared with the one before.
+# As a rule of thumb, a difference of more than two of these is beyond luck. The paper does not say whether 1.997 is the mean of the four. We read it so, as such tables are
+# usually meant; the first menu offers the cautious reading too, as if each number were one run. Is Bilinear better than GELU? After 524,288 steps as well?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-beyond-luck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("beyond_luck")
@@ -674,35 +712,18 @@ controls.show(
     second=controls.choice("second", figures.TABLE, "ReLU"),
 )
 
-# %% nbgrader={"grade": false, "grade_id": "all-pairs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-print("standard errors between plain and gated after 65,536 steps:")
-for plain in figures.PLAIN:
-    gaps = {gated: figures.apart(plain, gated) for gated in figures.TABLE if gated not in figures.PLAIN}
-    print(f"{plain:6}", "  ".join(f"{gated} {gap / error:4.1f}" for gated, (gap, error) in gaps.items()))
-for first, second in (("GELU", "ReLU"), ("GELU", "Swish"), ("GEGLU", "SwiGLU")):
-    gap, error = figures.apart(first, second)
-    single = figures.apart(first, second, runs=1)[1]
-    print(f"{first} against {second}: {gap / error:.1f} standard errors; {gap / single:.1f} deviations of single runs")
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What the table shows.** Among the plain ones GELU leads after 65,536 steps, by 4.0 and 3.8 standard errors, and the gated ones lead by more. Read
-# as single runs, bilinear and the three after it stay ahead by 3.3 or more; the leads of GLU and of GELU are then just short of two.
+# **What the table shows, and what not.** After the short runs the gated are ahead of the plain; only GLU and GELU are level. But which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number, by as little as runs differ by luck.
+# And **no deviation is published for the last column**: each number is one run. If long runs scatter like short ones, the 0.014 to 0.050 between gated and plain
+# mean something for most pairs, and the 0.002 to 0.006 among the plain nothing. Nobody has measured it.
 #
-# **What it does not show.**
-#
-# - That GEGLU is better than SwiGLU, or the other way round: 0.4 standard errors apart. LLaMA took SwiGLU, T5 v1.1 GEGLU.
-# - Which plain activation is best **in the end**. GELU's lead after 65,536 steps is more than luck. After 524,288 steps ReLU has the lowest number, by as
-#   little as runs differ by luck: an early lead need not last.
-# - How sure the last column is. **No deviation is published for it**: each number is one run. The gated are 0.014 to 0.050 below the plain, the plain 0.002
-#   to 0.006 apart. If the long runs scattered like the short ones, the first would mean something for most pairs, and the second nothing. But nobody has
-#   measured it.
-# - Why. Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
-#   divine benevolence.”
-#
-# How large is 0.04 nats? The perplexity is e^1.677 = 5.35 for ReLU and e^1.633 = 5.12 for GEGLU: 4 % less.
+# And why do gates help? Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
+# divine benevolence.”
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-sulu", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 9 · Spot the error
+#
+# *deeper: the core path goes on with the quiz*
 #
 # Three statements from published pages. For each: find the error, then run the cell.
 #
@@ -844,6 +865,8 @@ recheck("quiz_table", quiz_table)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "M7-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · In your own words
 #
+# *deeper: the core path ends with the quiz*
+#
 # *question M7 · 3 points, graded by your instructor · 8 minutes*
 #
 # A colleague has read the table of section 8 and proposes two changes to your model: “Replace ReLU by GELU, it is better. And take GEGLU instead of SwiGLU, it is
@@ -883,7 +906,7 @@ recheck("quiz_table", quiz_table)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## You can now …
 #
-# - show what two lines and a product can do, and what they can't: `bilinear_square`;
+# - show what two lines and a product can do: `bilinear_square`;
 # - implement the whole GLU family, and say which branch is activated: `glu_variant`, `quiz_branch`;
 # - write the FFN of LLaMA as a module: `GatedFFN`;
 # - match parameters, and compute LLaMA's width: `swiglu_width`;
@@ -894,8 +917,8 @@ recheck("quiz_table", quiz_table)
 # ## Going further
 #
 # - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): five pages, and the table.
-# - Dauphin et al. 2016, *Language Modeling with Gated Convolutional Networks* (arXiv 1612.08083): the GLU gets its name.
-# - Allen-Zhu and Li 2024, *Physics of Language Models, part 3.3* (arXiv 2404.05405): how much a model can know, and where gates do not help.
+# - Dauphin et al. 2016 (arXiv 1612.08083): the GLU gets its name.
+# - Allen-Zhu and Li 2024 (arXiv 2404.05405): how much a model can know, and where gates do not help.
 #
 # Next: `08_experts`, where one FFN becomes many, and a router chooses.
 

@@ -82,11 +82,6 @@ GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-def variant(x: torch.Tensor, Wg: torch.Tensor, Wu: torch.Tensor, Wd: torch.Tensor, kind: str) -> torch.Tensor:
-    """What a student's glu_variant does."""
-    return (GATES[gated.KINDS[kind]](x @ Wg) * (x @ Wu)) @ Wd
-
-
 def a_contest() -> gated.Contest:
     """A contest of three, two seeds, three steps."""
     known = {
@@ -100,7 +95,6 @@ def a_contest() -> gated.Contest:
 fold = partial(folded.fold, two_sums)
 through = partial(activations.through, parabola)
 race = partial(activations.race, a_race())
-family = partial(gated.family, variant)
 contest = partial(gated.contest, a_contest())
 
 
@@ -182,7 +176,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
         (-2.5, -1.5, -1.5, -1.5, -1.5, "sigmoid"),
         *((0.5, 1.5, -0.5, -1.5, 2.0, name) for name in gated.GATES),
     ],
-    family: [(kind, w, -w) for kind in gated.KINDS for w in (-2.0, 0.0, 1.5, 2.0)] + [("geglu", 2.0, 2.0, t) for t in gated.READ],
+    gated.lights: [(x1, x2, kind) for kind in gated.LIGHTS for x1, x2 in product((-2.0, 0.0, 1.25, 2.0), repeat=2)],
     gated.matched: product(gated.WIDTHS, [ratio for _, ratio in gated.RATIOS], gated.MULTIPLES),
     gated.table: product(gated.READINGS, gated.TABLE, gated.TABLE),
     contest: [(0, "ReLU"), (40, "GLU"), (80, "SwiGLU")],
@@ -217,7 +211,6 @@ HANDED: dict[str, dict[str, Any]] = {
         "results": a_race()._replace(steps=[0, 20, 400]),
     },
     "07_gated": {
-        "glu_variant": variant,
         "results": a_contest()._replace(steps=[0, 40, 400]),
         "runs": a_contest().known,
     },
@@ -313,8 +306,8 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (memory.knocked, (0, 1, False, memory.MOST), "must be a place"),
     (partial(gated.gate, t=4), (), "t must be from"),
     (partial(gated.gate, activation="tanh"), (), "activation must be"),
-    (family, ("tanh",), "kind must be"),
-    (partial(family, t=0.25), (), "t must be"),
+    (gated.lights, (0.0, 0.0, "SwiGLU"), "kind must be"),
+    (gated.lights, (2.25, 0.0), "entries of x must be"),
     (partial(gated.matched, ratio=9), (), "ratio from 1 to 8"),
     (partial(gated.table, reading="means of nine"), (), "reading must be one of"),
     (partial(gated.table, first="tanh"), (), "not in the table"),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import re
 
+import numpy as np
 import pytest
 import torch
-from drawings import GATES, contest, family, numbers, tips
+from drawings import GATES, contest, numbers, tips
 from torch import nn
 
 from ffnlab import atlas
 from ffnlab.exercises import gated as exercises
 from ffnlab.figures import gated
 
-# gate and family
+# gate
 
 
 @pytest.mark.parametrize("name", gated.GATES)
@@ -31,21 +32,44 @@ def test_two_equal_lines_make_a_square() -> None:
         assert numbers(gated.gate(t, 1.0, 0.0, 1.0, 0.0).title)[-1] == pytest.approx(t * t, abs=0.006)
 
 
-def test_family_shows_the_students_function() -> None:
-    for kind, bend in gated.KINDS.items():
-        x = torch.tensor([-2.0, 2.0], dtype=torch.float64)
-        y = (GATES[bend](1.5 * x) * (-0.5 * x)).tolist()
-        said = numbers(family(kind, 1.5, -0.5).title)
-        assert [said[0], said[2]] == pytest.approx(y, abs=0.006)
+# lights
 
 
-def test_family_waits_for_the_students_function() -> None:
-    def stub(*inputs: Any) -> torch.Tensor:
-        raise NotImplementedError
+@pytest.mark.parametrize("kind", gated.LIGHTS)
+@pytest.mark.parametrize(("x1", "x2"), [(1.0, 1.0), (-1.75, 0.5), (0.25, -2.0), (0.0, 0.0)])
+def test_the_matrix_that_the_gates_pick_does_what_the_ffn_does(kind: str, x1: float, x2: float) -> None:
+    x = torch.tensor([x1, x2], dtype=torch.float64)
+    ups, own, downs = (torch.from_numpy(matrix) for matrix in (gated.UPS, gated.OWN, gated.DOWNS))
+    h = x @ ups
+    hidden = {"plain ReLU": h.relu(), "GLU": torch.sigmoid(x @ own) * h, "ReGLU": (x @ own).relu() * h}[kind]
+    drawn = gated.lights(x1, x2, kind)
+    assert numbers(drawn.title)[-2:] == pytest.approx((hidden @ downs).tolist(), abs=0.006)
+    rows = re.search(r"matrix \[(.+)\]", drawn.sentence)
+    assert rows
+    picked = torch.tensor([numbers(row) for row in rows[1].split(";")], dtype=torch.float64)
+    assert (x @ picked).tolist() == pytest.approx((hidden @ downs).tolist(), abs=0.025)
 
-    for unfinished in (stub, lambda *inputs: None):
-        with pytest.raises(NotImplementedError, match="solve glu_variant first"):
-            gated.family(unfinished)  # type: ignore[arg-type]
+
+def test_what_the_prediction_says_of_2x() -> None:
+    """The plain FFN's matrix stays, ReGLU's is doubled, GLU's is another one; and there are eight cones."""
+    for x in (np.array([x1, x2]) for x1 in gated.PLACES for x2 in gated.PLACES if x1 or x2):
+        once, twice = ({kind: gated.gates(way, kind) for kind in gated.LIGHTS} for way in (x, 2 * x))
+        assert (once["plain ReLU"] == twice["plain ReLU"]).all() and np.allclose(2 * once["ReGLU"], twice["ReGLU"])
+        assert not np.allclose(once["GLU"], twice["GLU"])
+    inside = {  # beside the lines, where a sum is 0
+        tuple(gated.gates(way, "plain ReLU"))
+        for angle in range(360)
+        for way in [np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])]
+    }
+    assert len(inside) == 8
+
+
+def test_the_green_cone_holds_x_and_all_with_the_same_lights() -> None:
+    for angle in range(0, 360, 7):
+        x = np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
+        (_, one, other) = (np.array(corner) / 20 for corner in gated._cone(x))
+        for share in (0.01, 0.5, 0.99):
+            assert (gated.gates(share * one + (1 - share) * other, "plain ReLU") == gated.gates(x, "plain ReLU")).all()
 
 
 # matched

@@ -1,13 +1,12 @@
-"""The figures of notebook 07: a gate as two lines and their product, five gates, equal parameters, a contest, and a published table."""
+"""The figures of notebook 07: a gate as two lines and their product, gates as lights, equal parameters, a contest, and a published table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from ffnlab import plot, style, svg
 from ffnlab.picture import Picture
@@ -19,10 +18,8 @@ GATES: dict[str, Callable[[float], float]] = {
     "GELU": lambda h: h * 0.5 * math.erfc(-h / math.sqrt(2)),
     "SiLU": lambda h: h / (1 + math.exp(-h)),
 }
-KINDS = {"glu": "sigmoid", "bilinear": "none", "reglu": "ReLU", "geglu": "GELU", "swiglu": "SiLU"}
 GATE, UP, PRODUCT = style.SERIES[:3]
-SPAN = 3.0  # t and x run from -3 to 3
-READ = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)  # where `family` is read
+SPAN = 3.0  # t runs from -3 to 3
 
 RATIOS = (
     ("2", 2.0),
@@ -48,6 +45,9 @@ READINGS = {  # by name: after how many steps, and of how many runs each number 
     f"{STEPS[0]:,} steps, as if single runs": (STEPS[0], 1),
     f"{STEPS[1]:,} steps, one run each": (STEPS[1], 1),
 }
+
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 class Row(NamedTuple):
@@ -144,95 +144,129 @@ def gate(
     return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
 
 
-Variant = Callable[..., torch.Tensor]
+UPS = np.array([[1, -0.5, -1, -0.5], [0.5, 1, 0.5, -1]])  # [2, 4]: a column is what a unit reads
+OWN = np.array([[0.25, 0.5, -0.5, 0.25], [0.25, 0.25, 0, -0.5]])  # [2, 4]: the gates' own keys
+DOWNS = np.array([[1, 0], [0, 1], [-0.5, -0.5], [0.5, -0.5]])  # [4, 2]: a row is where a unit writes
+REACH = 2.0  # of each entry of x in `lights`
+PLACES = tuple(quarter / 4 for quarter in range(-8, 9))
+LIGHTS = ("plain ReLU", "GLU", "ReGLU")
 
 
-def curves(variant: Variant, gate: float, up: float, places: Sequence[float]) -> dict[str, list[float]]:
-    """What `variant`, a student's glu_variant, gives for one unit at each of `places`, kind by kind.
-
-    Raises NotImplementedError, for the figure to show, when it does not give that yet.
-    """
-    x = torch.tensor(places, dtype=torch.float64)[:, None]
-    Wg, Wu, Wd = (torch.tensor([[number]], dtype=torch.float64) for number in (gate, up, 1.0))
-    try:
-        return {kind: [float(y) for y in variant(x, Wg, Wu, Wd, kind).detach().reshape(len(x))] for kind in KINDS}
-    except Exception as error:
-        raise NotImplementedError("solve glu_variant first") from error
+def gates(x: Numbers, kind: str) -> Numbers:
+    """The four gates of `lights` at x: of a plain ReLU FFN, where each unit's own sum is above 0; else what the gates' keys say, bent."""
+    if kind == "plain ReLU":
+        return np.where(x @ UPS > 0, 1.0, 0.0)
+    read: Numbers = x @ OWN
+    return 1 / (1 + np.exp(-read)) if kind == "GLU" else np.maximum(read, 0)
 
 
-def family(variant: Variant, kind: str = "swiglu", gate: float = 1.0, up: float = 1.0, t: float = 2.0) -> Picture:
-    """One unit of each of the five kinds, computed by a student's glu_variant, over x from -3 to 3; one stands out.
-
-    All are read at -t and at t.
-    """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be {', '.join(KINDS)}, not {kind!r}")
-    if t not in READ:
-        raise ValueError(f"t must be {', '.join(svg.label(place) for place in READ)}, not {t}")
-    where = svg.label(t)
-    places = [-SPAN + SPAN * i / 60 for i in range(121)]
-    drawn = curves(variant, gate, up, places)
-    low, high = (svg.label(drawn[kind][places.index(end)]) for end in (-t, t))
-    title = f"{kind}: {low} at x = −{where}, {high} at x = {where}"
-    others = ", ".join(
-        f"{name} {svg.label(values[places.index(-t)])}" for name, values in drawn.items() if name != kind
-    )
-    sentence = (
-        f"One unit with gate weight {svg.label(gate)} and up weight {svg.label(up)}, computed by your function: {kind} gives "
-        f"{low} at x = −{where}; the other four there: {others}."
-    )
-    heights = (-4, -2, 0, 2, 4, 6, 8)
-    shapes = []
-    for n, (name, values) in enumerate(drawn.items()):
-        chosen, left = name == kind, 46.0 + 117 * n
-        words: plot.Ticks = heights if n == 0 else tuple((height, "") for height in heights)
-        frame = plot.Frame(
-            (-SPAN, SPAN), (-4, 9), "x" if n == 2 else "", "", (-2, 0, 2), words, left=left, right=left + 106, top=96
-        )
-        act = GATES[KINDS[name]]
-        ink = PRODUCT if chosen else style.MUTED
-        shapes += [
-            frame.area(places[::4], 0, [act(gate * place) for place in places[::4]], style.pale(GATE)),
-            frame.axes(),
-            frame.curve(places, values, plot.Look(ink, width=3 if chosen else 2)),
-            svg.button(
-                svg.rect(left + 1, 44, 104, 44, fill=style.PAPER, radius=5),
-                svg.text(
-                    left + 53, 62, name, size=14, bold=chosen, fill=PRODUCT if chosen else style.INK, anchor="middle"
-                ),
-                svg.text(left + 53, 80, f"gate: {KINDS[name]}", size=12, fill=style.MUTED, anchor="middle"),
-                sets={"kind": name},
-                name=name,
-            ),
-        ]
-        for place in (-t, t):
-            value = values[places.index(place)]
-            shapes.append(frame.dots([place], [value], ink, 4))
-            if chosen and place > 0:
-                shapes.append(
-                    svg.handle(
-                        *frame.at(place, min(max(value, frame.y[0]), frame.y[1])),
-                        drags={"t": svg.across((frame.across(READ[0]), frame.across(READ[-1])), (READ[0], READ[-1]))},
-                        name="t, where all are read",
-                        says=f"{where}, where {name} is {high}",
-                        fill=ink,
-                        r=6,
-                    )
-                )
-            if frame.holds(place, value):
-                across, down = frame.at(place, value)
-                over = -12 if value >= 0 else 20
-                shapes.append(svg.text(across, down + over, svg.label(value), size=11.5, anchor="middle", halo=True))
+def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Picture:
+    """An FFN of four units over the plane: the gates at x as lights on a diagonal, the one matrix that they pick, and the arrow it makes of x."""
+    if kind not in LIGHTS:
+        raise ValueError(f"kind must be {', '.join(LIGHTS)}, not {kind!r}")
+    if not max(abs(x1), abs(x2)) <= REACH:
+        raise ValueError(f"both entries of x must be from −{REACH:g} to {REACH:g}, not {x1} and {x2}")
+    x, plain = np.array([x1, x2]), kind == "plain ReLU"
+    on = gates(x, kind)
+    picked = UPS @ np.diag(on) @ DOWNS  # [2, 2]
+    y = x @ picked
+    before, after = (f"({svg.label(one)}, {svg.label(other)})" for one, other in (x, y))
+    written = ", ".join(svg.label(g) for g in on)
+    count = int((on > 0).sum())
+    title = f"{f'{count} of 4 lights on' if plain else kind}: {before} becomes {after}"
+    rows = "; ".join(" ".join(svg.label(entry) for entry in row) for row in picked)
+    where = "everywhere in the green cone" if plain and count else "at this x"
+    sentence = f"{kind[0].upper()}{kind[1:]}: at x = {before} the gates are {written}. They pick the matrix [{rows}] {where}, and it makes {after} of x."
+    frame = plot.Frame(
+        (-4, 4), (-4, 4), "first entry", "second entry", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), left=52, right=300, top=84, bottom=332, grid="both"
+    )  # fmt: skip
+    keys = UPS if plain else OWN
+    shapes = [frame.polygon(_cone(x), style.pale(style.CHOSEN))] if plain and x.any() else []
+    shapes.append(frame.axes())
+    for key in keys.T:  # where a gate is about to open, at right angles to its key
+        way = 9 * np.array([-key[1], key[0]])
+        look = plot.Look(style.REFERENCE, (4, 4) if kind == "GLU" else (), 1.2)
+        shapes.append(frame.curve([-way[0], way[0]], [-way[1], way[1]], look))
+    for end, ink, name in ((y, style.CHOSEN, "y"), (x, style.INK, "x")):
+        shapes.append(_arrow(frame, end, ink))
+        if abs(end).max() > 0.4:
+            across, down = frame.at(*(end * (1 + 0.45 / np.hypot(*end))))
+            shapes.append(svg.text(across, down + 5, name, size=15, bold=True, fill=ink, anchor="middle", halo=True))
+    ends = frame.across(-REACH), frame.across(REACH)
+    heights = frame.upright(-REACH), frame.upright(REACH)
     shapes.append(
-        svg.text(
-            svg.MARGIN,
-            382,
-            f"pale: what the gate lets through, its activation at {svg.label(gate)} · x",
-            size=12,
-            fill=style.MUTED,
+        svg.handle(
+            *frame.at(x1, x2),
+            drags={"x1": svg.across(ends, (-REACH, REACH)), "x2": svg.upright(heights, (-REACH, REACH))},
+            name="x",
+            says=f"{before}, which becomes {after}",
         )
     )
-    return Picture(title, sentence, svg.card(396, title, sentence, *shapes))
+    left, top, wide, tall = 326.0, 104.0, 30.0, 24.0
+    middle, right = left + 4 * wide + 12, left + 4 * wide + 12 + 4 * tall + 12
+    for place, words in ((left, "up"), (middle, "the gates at x"), (right, "down")):
+        shapes.append(svg.text(place, top - 10, words, size=12.5, fill=style.MUTED))
+    shapes += [_cells(left, top, UPS, wide, tall), _cells(right, top, DOWNS, wide, tall)]
+    shapes.append(svg.rect(middle, top, 4 * tall, 4 * tall, fill=style.TINT, radius=4))
+    brightest = 2.0 if kind == "ReGLU" else 1.0
+    for n, g in enumerate(on.tolist()):
+        at = middle + tall * (n + 0.5), top + tall * (n + 0.5)
+        shine = min(g / brightest, 1.0)
+        fill = style.pale(style.CHOSEN, shine) if g else style.PAPER
+        ink = style.PAPER if shine > 0.7 else style.INK
+        shapes += [
+            svg.circle(*at, 11.5, fill=fill, stroke=style.CHOSEN if g else style.RULE, stroke_width=1.4, tip=f"gate {n + 1}: {svg.label(g)}"),
+            svg.text(at[0], at[1] + 3.8, svg.label(g, 2 if g < 1 else 1), size=10.5, anchor="middle", fill=ink),
+        ]  # fmt: skip
+    below = top + 4 * tall + 44
+    shapes += [
+        svg.text(left, below - 10, "their product, the matrix for this x", size=12.5, fill=style.MUTED),
+        _cells(left, below, picked, 58, 32, 14),
+        svg.text(left + 132, below + 24, f"x = {before}", size=14, bold=True),
+        svg.text(left + 132, below + 50, f"y = {after}", size=14, bold=True, fill=style.CHOSEN),
+    ]
+    lines = {
+        "plain ReLU": "a line: one of the units is about to switch",
+        "GLU": "dashed: one of the gates is ½ there",
+        "ReGLU": "a line: one of the gates is about to open",
+    }
+    shapes.append(svg.text(left, below + 92, lines[kind], size=12, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(378, title, sentence, *shapes))
+
+
+def _cone(x: Numbers) -> list[list[float]]:
+    """The corners of the piece of the plane in which the plain FFN's gates are as at x, as far as the eye reaches."""
+    ways = np.concatenate([[-UPS[1], UPS[0]], [UPS[1], -UPS[0]]], axis=1)  # [2, 8]
+    angles = np.sort(np.arctan2(ways[1], ways[0]))
+    after = int(np.searchsorted(angles, np.arctan2(x[1], x[0]) - 1e-9))
+    edges = angles[after - 1], angles[after % len(angles)]
+    return [[0.0, 0.0], *([20 * math.cos(edge), 20 * math.sin(edge)] for edge in edges)]
+
+
+def _arrow(frame: plot.Frame, end: Numbers, ink: str) -> str:
+    """An arrow from the origin to `end`."""
+    tip, start = np.array(frame.at(*end)), np.array(frame.at(0, 0))
+    long = float(np.hypot(*(tip - start)))
+    if long < 1:
+        return svg.circle(tip[0], tip[1], 3, fill=ink)
+    way = (tip - start) / long
+    side = 5 * np.array([-way[1], way[0]])
+    back = tip - min(11.0, long) * way
+    head = [tuple(corner.tolist()) for corner in (tip, back + side, back - side)]
+    return svg.line(*start, *back, stroke=ink, width=2.6) + svg.path(head, fill=ink, closed=True)
+
+
+def _cells(left: float, top: float, matrix: Numbers, wide: float, tall: float, size: float = 11) -> str:
+    """A matrix as coloured cells with their numbers."""
+    shapes = []
+    for (row, column), value in np.ndenumerate(matrix):
+        x, y, entry = left + wide * column, top + tall * row, float(value)
+        fill = style.diverging(entry, 3.0)
+        shapes += [
+            svg.rect(x, y, wide - 2, tall - 2, fill=fill, stroke=style.RULE, radius=3),
+            svg.text(x + wide / 2 - 1, y + tall / 2 - 1 + 0.35 * size, svg.label(entry), size=size, anchor="middle"),
+        ]
+    return "".join(shapes)
 
 
 def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Picture:

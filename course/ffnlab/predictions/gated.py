@@ -34,6 +34,15 @@ PREDICTIONS = {
         side and go to zero on the other, `swiglu` last. `glu` grows like a line. Turning both signs mirrors the picture, and
         changes nothing for `bilinear`.""",
     ),
+    "same_matrix": Prediction(
+        question="In the plain ReLU FFN, without biases, x moves away from the origin: it becomes 2x. What becomes of the matrix that the gates pick?",
+        options=("it stays the same", "it is doubled", "it is another one, with other lights on"),
+        right="it stays the same",
+        explanation="""Twice as large a sum is still positive, so no switch changes: all x of one cone meet the same matrix. Four lines through the
+        origin make eight cones, and the plain FFN is eight matrices, joined at the lines. With a gate of its own this is different.
+        In `reglu` the gates grow with x: for 2x the matrix is doubled, and y is four times as long. In `glu` every gate glides between
+        0 and 1, and hardly two places share a matrix.""",
+    ),
     "matched_width": Prediction(
         question="""The plain FFN has two matrices of width 4·d_model. How wide may the three matrices of the gated one be, for the same number
         of weights?""",
