@@ -110,15 +110,6 @@ def _free_place(corners: list[Corner], taken: np.ndarray[tuple[int, int], np.dty
     return float(x), float(y)
 
 
-def _own(table: Sequence[Sequence[int]]) -> int:
-    """How many clusters have an expert of their own: it gets nine tenths of their tokens, and hardly any of others."""
-    best = [row.index(max(row)) for row in table]
-    return sum(
-        row[e] >= 90 and all(other[e] < 10 for other in table if other is not row)
-        for row, e in zip(table, best, strict=True)
-    )
-
-
 def becoming(step: int = 0, run: int = 0) -> Picture:
     """Tokens in a plane, the parts of it that a top-1 router gives to each of six experts, and the table of clusters and experts: a stored run."""
     _one_of("step", step, KEPT)
@@ -126,7 +117,7 @@ def becoming(step: int = 0, run: int = 0) -> Picture:
     at, runs = KEPT.index(step), plane.stored()["runs"]
     here = runs[run]
     table, told = here["tables"][at], [one["information"][at] for one in runs]
-    own = _own(table)
+    own = plane.own(table)
     title = f"Step {step}: the expert tells {here['information'][at]:.2f} of the cluster"
     sentence = (
         f"Run {run}, step {step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
