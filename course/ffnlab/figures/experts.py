@@ -566,7 +566,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
                 svg.text(
                     x + max(width, 4) / 2,
                     _CALLED + 67,
-                    f"expert {e}" if sizes[e] > 1 else f"{e}" if sizes[e] else "",
+                    f"expert {e}" if sizes[e] > 1 else f"e {e}" if sizes[e] else "",
                     size=11.5,
                     bold=True,
                     fill=EXPERT_INK[e],
@@ -601,7 +601,10 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
         for past in range(coming):
             if past != 1 or coming < 2:  # the list itself is sorted in place
                 x, y = places[past][number]
-                slot.append(svg.rect(x, y, _SIDE, 25, radius=4, fill=style.PAPER, stroke=style.RULE))
+                slot += [
+                    svg.rect(x, y, _SIDE, 25, radius=4, fill=style.pale(EXPERT_INK[e], 0.15), stroke=style.RULE),
+                    svg.text(x + _SIDE / 2, y + 17.5, str(t), size=12, fill=style.MUTED, anchor="middle"),
+                ]
         (x0, y0), (x1, y1) = places[stage][number], places[coming][number]
         share = part / BETWEEN
         x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
