@@ -121,8 +121,9 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "becoming-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Press the runs: they differ in where the clusters are and how everything starts. The axis below the table shows the **mutual information** between cluster and
 # expert, as a share of the largest possible: 0 if the expert tells nothing about the cluster, 1 if it tells the cluster for certain, so that the table is a permutation.
-# Two aids take part in training, and without them fewer experts find work: noise on the logits, and a small loss for balance, the subject of notebook 09. (`ffnlab/experiments/plane.py` makes the
-# six runs.) How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
+# Two aids take part in training: a small loss for balance, the subject of notebook 09 (without it, in the same six runs, only 2 to 4 experts have work in the end), and noise on the logits, so that a token sometimes tries another expert
+# (without it, no run gets further than five clusters with an expert of their own). `ffnlab/experiments/plane.py` makes the
+# six runs. How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · The router

@@ -151,9 +151,9 @@ recheck("diagnose_load", diagnose_load)
 # %% nbgrader={"grade": false, "grade_id": "collapse-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def watch(runs):
     """The load of each expert over the training steps, one plot for each run."""
+    diagnoses = [diagnose_load(run.counts) for run in runs.values()]
     _, axes = plt.subplots(1, len(runs), figsize=(9.6, 3.2), sharey=True, squeeze=False)
-    for axis, (label, run) in zip(axes[0], runs.items(), strict=True):
-        found = diagnose_load(run.counts)
+    for axis, found, (label, run) in zip(axes[0], diagnoses, runs.items(), strict=True):
         steps = toy.EVERY * torch.arange(len(run.load))
         axis.plot(steps, run.load[:, 0], linewidth=4, label="expert 0")
         axis.plot(steps, run.load[:, 1:], linewidth=1)

@@ -42,15 +42,18 @@ def inside(corners: list[tuple[float, float]], x: float, y: float) -> bool:
 
 def test_what_the_notebook_says_about_experts_in_a_plane() -> None:
     runs = plane.stored()["runs"]
-    own = [figures._own(run["tables"][-1]) for run in runs]
+    own = [plane.own(run["tables"][-1]) for run in runs]
     assert len(own) == 6 and own.count(6) == 3 and sorted(own)[0] == 2 and sorted(own)[2] == 4
     assert all(run["error"][0] > 0.4 and run["error"][0] < 0.6 and run["error"][-1] <= 0.03 for run in runs)
     for run in runs:
         told = [balance.information(torch.tensor(table)) for table in run["tables"]]
         assert told == pytest.approx(run["information"], abs=0.03)
         assert len(run["points"]) == 6 * plane.SHOWN
+    without = plane.stored()["about"]["without"]
+    assert (min(without["the balance loss"]["used"]), max(without["the balance loss"]["used"])) == (2, 4)
+    assert max(without["noise"]["own"]) == 5
     shown = runs[2]  # where the notebook's figure begins
-    assert figures._own(shown["tables"][-1]) == 6 and shown["information"][0] < 0.6
+    assert plane.own(shown["tables"][-1]) == 6 and shown["information"][0] < 0.6
     assert "6 of 6 clusters have an expert" in figures.becoming(1000, 2).sentence
 
 

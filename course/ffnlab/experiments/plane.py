@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,8 +60,8 @@ class Kept(NamedTuple):
     error: float
 
 
-def train(seed: int) -> list[Kept]:
-    """One run: the gate value not divided by itself, Adam, a balance loss, noise on the logits."""
+def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
+    """One run: the gate value not divided by itself, Adam, a balance loss of weight alpha, noise on the logits."""
     task, fresh = Task(seed), Task(seed)
     fresh.generator.manual_seed(1000 + seed)
     parameters = {
@@ -74,9 +75,11 @@ def train(seed: int) -> list[Kept]:
         parameter.requires_grad_()
     optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
 
-    def layer(x: torch.Tensor, noise: torch.Tensor | float = 0.0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def layer(
+        x: torch.Tensor, disturbed: torch.Tensor | float = 0.0
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Outputs [T, 2], probabilities [T, E] and chosen experts [T]."""
-        p = (logits(parameters["router"], x) + noise).softmax(1)
+        p = (logits(parameters["router"], x) + disturbed).softmax(1)
         gate, chosen = p.max(1)
         hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
         outputs = hidden @ parameters["W2"] + parameters["b2"]  # [E, T, 2]
@@ -92,9 +95,9 @@ def train(seed: int) -> list[Kept]:
                 table = torch.bincount(N_EXPERTS * cluster + chosen, minlength=N_EXPERTS**2).reshape(N_EXPERTS, -1)
                 kept.append(Kept(parameters["router"].clone(), table, F.mse_loss(y, target).item()))
         x, target = task.tokens(torch.randint(N_EXPERTS, (TOKENS,), generator=task.generator))
-        y, p, chosen = layer(x, NOISE * task.normal(TOKENS, N_EXPERTS))
+        y, p, chosen = layer(x, noise * task.normal(TOKENS, N_EXPERTS))
         load = torch.bincount(chosen, minlength=N_EXPERTS) / TOKENS
-        loss = F.mse_loss(y, target) + ALPHA * N_EXPERTS * (load * p.mean(0)).sum()
+        loss = F.mse_loss(y, target) + alpha * N_EXPERTS * (load * p.mean(0)).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
@@ -104,6 +107,21 @@ def train(seed: int) -> list[Kept]:
 def logits(router: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """The router's logits [T, E] for points x [T, 2]."""
     return x @ router[:2] + router[2]
+
+
+def own(table: Sequence[Sequence[int]]) -> int:
+    """How many clusters have an expert of their own, for a table in percent of a cluster: it gets nine tenths of their tokens, and less
+    than a tenth of any other's."""
+    best = [row.index(max(row)) for row in table]
+    return sum(
+        row[e] >= 90 and all(other[e] < 10 for other in table if other is not row)
+        for row, e in zip(table, best, strict=True)
+    )
+
+
+def used(table: Sequence[Sequence[int]]) -> int:
+    """How many experts get a tenth of a cluster's tokens, or more."""
+    return sum(max(column) >= 10 for column in zip(*table, strict=True))
 
 
 def summary(seed: int, kept: list[Kept]) -> dict[str, Any]:
@@ -130,10 +148,16 @@ def main() -> None:
     runs = [summary(seed, train(seed)) for seed in SEEDS]
     for seed, run in zip(SEEDS, runs, strict=True):
         print(f"seed {seed}: information {run['information']}, error {run['error'][0]} to {run['error'][-1]}")
+    without = {}
+    for name, alpha, noise in (("noise", ALPHA, 0.0), ("the balance loss", 0.0, NOISE), ("both", 0.0, 0.0)):
+        tables = [summary(seed, train(seed, alpha, noise))["tables"][-1] for seed in SEEDS]
+        without[name] = {"own": list(map(own, tables)), "used": list(map(used, tables))}
+        print(f"without {name}: {without[name]}")
     about = {
         "made by": "python -m ffnlab.experiments.plane",
         "seeds": SEEDS,
         "steps": KEPT,
+        "without": without,
         "torch": torch.__version__.partition("+")[0],
     }
     lines = ",\n".join(json.dumps(run, separators=(",", ":")) for run in runs)

@@ -110,15 +110,6 @@ def _free_place(corners: list[Corner], taken: np.ndarray[tuple[int, int], np.dty
     return float(x), float(y)
 
 
-def _own(table: Sequence[Sequence[int]]) -> int:
-    """How many clusters have an expert of their own: it gets nine tenths of their tokens, and hardly any of others."""
-    best = [row.index(max(row)) for row in table]
-    return sum(
-        row[e] >= 90 and all(other[e] < 10 for other in table if other is not row)
-        for row, e in zip(table, best, strict=True)
-    )
-
-
 def becoming(step: int = 0, run: int = 0) -> Picture:
     """Tokens in a plane, the parts of it that a top-1 router gives to each of six experts, and the table of clusters and experts: a stored run."""
     _one_of("step", step, KEPT)
@@ -126,7 +117,7 @@ def becoming(step: int = 0, run: int = 0) -> Picture:
     at, runs = KEPT.index(step), plane.stored()["runs"]
     here = runs[run]
     table, told = here["tables"][at], [one["information"][at] for one in runs]
-    own = _own(table)
+    own = plane.own(table)
     title = f"Step {step}: the expert tells {here['information'][at]:.2f} of the cluster"
     sentence = (
         f"Run {run}, step {step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
@@ -575,7 +566,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
                 svg.text(
                     x + max(width, 4) / 2,
                     _CALLED + 67,
-                    f"expert {e}" if sizes[e] > 1 else f"{e}" if sizes[e] else "",
+                    f"expert {e}" if sizes[e] > 1 else f"e {e}" if sizes[e] else "",
                     size=11.5,
                     bold=True,
                     fill=EXPERT_INK[e],
@@ -610,7 +601,10 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
         for past in range(coming):
             if past != 1 or coming < 2:  # the list itself is sorted in place
                 x, y = places[past][number]
-                slot.append(svg.rect(x, y, _SIDE, 25, radius=4, fill=style.PAPER, stroke=style.RULE))
+                slot += [
+                    svg.rect(x, y, _SIDE, 25, radius=4, fill=style.pale(EXPERT_INK[e], 0.15), stroke=style.RULE),
+                    svg.text(x + _SIDE / 2, y + 17.5, str(t), size=12, fill=style.MUTED, anchor="middle"),
+                ]
         (x0, y0), (x1, y1) = places[stage][number], places[coming][number]
         share = part / BETWEEN
         x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
