@@ -611,7 +611,7 @@ print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 # hidden layer” look alike, and so do “on the output” and “on both”. What would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
 # In `eval()` every `nn.Dropout` is off and all four are the same function, so a trained model does not tell you which it was. You have to look it up. The paper
-# and its own code disagree:
+# and its own code disagree, depending on the version:
 #
 # | dropout | on the hidden layer | on the output, before it is added to x |
 # |---|---|---|
