@@ -1,7 +1,8 @@
 """How long a notebook takes, counted from its source by one rule, so that no header promises less than its text asks for.
 
-Text is read at 200 words a minute. A figure takes two minutes, a guess and a cell that only demonstrates half a minute each, a question
-with letters one; an exercise takes what its own line announces, its text included. Nobody was timed: it is a rule, and the course says so.
+Text is read at 200 words a minute; what is folded, and “Going further”, is deeper. A figure takes two minutes, a guess and a cell that
+only demonstrates half a minute each, a question with letters one; an exercise takes what its own line announces, its text included.
+Nobody was timed: it is a rule, and the course says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ SKIPPED = re.compile(r"^\*deeper: .*\*$", re.M)
 ANNOUNCED = re.compile(
     r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes?(?P<deeper> · deeper\b.*)?\*$", re.M
 )  # the line below the heading of an exercise, or of a question answered in words
+AFTERWARDS = "## Going further"
+FOLDED = re.compile(r"<details>.*?</details>", re.S)  # read by whoever opens it
 CODE = re.compile(r"```.*?```|<[^>]+>|[|#*_`]", re.S)  # what is looked at rather than read
 
 
@@ -56,7 +59,7 @@ def of(assignment: str) -> Minutes:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if cell.cell_type == "markdown":
             for part in HEADING.split(cell.source):
-                skipped = bool(SKIPPED.search(part))
+                skipped = SKIPPED.search(part) is not None or part.startswith(AFTERWARDS)
                 if part.startswith("## "):
                     section = path = "deeper" if skipped else "core"
                 elif part.startswith("### "):
@@ -66,7 +69,9 @@ def of(assignment: str) -> Minutes:
                     spent[own] += float(announced["minutes"])
                     announcing += own != "words"
                 else:
-                    spent[path] += len(CODE.sub(" ", part).split()) / WORDS
+                    folded = " ".join(FOLDED.findall(part))
+                    spent["deeper"] += _reading(folded)
+                    spent[path] += _reading(FOLDED.sub(" ", part))
         elif asked.get(name):
             spent[path] += LETTERS
         elif "demo" in cell.metadata.get("tags", []):
@@ -75,3 +80,7 @@ def of(assignment: str) -> Minutes:
     if announcing != exercised:
         raise UserError(f"solutions/{assignment}.py: {announcing} of {exercised} exercises announce their minutes")
     return Minutes(**spent)
+
+
+def _reading(text: str) -> float:
+    return len(CODE.sub(" ", text).split()) / WORDS
