@@ -628,7 +628,8 @@ for name, act in (("ReLU", relu), ("GELU, exact", gelu_exact), ("GELU, tanh", ge
         print(f"{name} appears when it is written.")
 above.set(title="My activations", ylabel="act(x)")
 below.set(title="Their slopes", xlabel="x", ylabel="slope")
-above.legend()
+if above.lines:
+    above.legend()
 plt.show()
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
