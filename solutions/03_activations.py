@@ -58,8 +58,8 @@ controls.show(
 # | **Points** | 25 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # Without its non-linearity (its *bend*) an FFN is one matrix: notebook 02 showed it. This notebook is about the bend itself. You will build a
-# parabola out of kinks and measure how its error falls, then any curve you like; leave the interval on which it was built, find units that are dead,
-# meet two smooth activations, and see what training does to the neurons of the little world.
+# parabola out of kinks, then any curve you like; find units that are dead, meet two smooth activations, and see what training does to the neurons of the
+# little world.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -117,8 +117,12 @@ recheck("relu", relu)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **How many pieces?** A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. Here are six random networks of eight
-# units, on the interval from −3 to 3.
+# ## 2 · Pieces and polygons
+#
+# *deeper: the core path goes on with section 3*
+#
+# How many pieces? A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. Here are six random networks of eight units, on the
+# interval from −3 to 3.
 
 # %% nbgrader={"grade": false, "grade_id": "count-random", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for seed in range(6):
@@ -170,12 +174,8 @@ recheck("count_pieces", count_pieces)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "polygons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 2 · Polygons
-#
-# *deeper: the core path goes on with section 3*
-#
-# With two inputs a kink becomes a straight line, the unit's **hinge**: on one side of it the unit fires, on the other it is silent. All hinges together
-# cut the plane into polygons. Inside one polygon the same units fire everywhere, so there the network is **one linear map**.
+# **Polygons.** With two inputs a kink becomes a straight line, the unit's **hinge**: on one side of it the unit fires, on the other it is silent. All
+# hinges together cut the plane into polygons. Inside one polygon the same units fire everywhere, so there the network is **one linear map**.
 #
 # The networks in the figure have two inputs and one output. They learn to say a number above 0 in a disc (plus signs) and below 0 in a ring around it
 # (minus signs). Drag the point from polygon to polygon, then train.
@@ -264,7 +264,7 @@ recheck("relu_interpolant", relu_interpolant)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "learned-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What does training find?** The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each. (It takes about 5 seconds.)
+# **What does training find?** The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-trained-square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("trained_square")
@@ -364,8 +364,7 @@ controls.show(
 # ReLU is flat on the left. A unit whose sum is negative for an input is **silent** there. It passes 0 on, and no gradient back. What if it is
 # silent for **all** inputs?
 #
-# The cell lowers the biases of a random FFN step by step. For each step it counts the units that are silent for all 256 inputs, and the units whose
-# weights get no gradient at all.
+# The cell lowers the biases of a random FFN step by step. It counts the units that are silent for all 256 inputs, and those that get no gradient at all.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-silent-and-stuck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("silent_and_stuck")
@@ -390,7 +389,7 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
 # A ReLU unit that is silent for all inputs gets no gradient: it is **dead** on this data set. (It can come back if what comes **in** changes: other
 # data, or other weights below it. And weight decay moves weights without any gradient.)
 #
-# Units die of large steps, which throw their weights so far that no input reaches them any more.
+# Units die of large steps, which throw their weights beyond the reach of all inputs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -453,7 +452,7 @@ recheck("dead_units", dead_units)
 # | **GELU** | x·Φ(x) | the share of standard normal numbers below x |
 # | **SiLU**, or Swish | x·σ(x) | the sigmoid, σ(x) = 1/(1 + e⁻ˣ) |
 #
-# Move x, or drag its point along the curve, and tick the boxes. Which of the three falls somewhere while x rises? Where is GELU steeper than 1?
+# Move x, and tick the boxes. Which of the three falls somewhere while x rises? Where is GELU steeper than 1?
 
 # %% nbgrader={"grade": false, "grade_id": "bends", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -484,15 +483,8 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
 # With plain gradient descent a unit that sits at −10 is as good as dead: a gradient so small does not move its weights. (Adam divides by the size of
 # the gradients it has seen, and may still move them.) So do not say “never dead”: **say when**, and on which data.
 #
-# **Two forms of GELU.** The exact one needs Φ, and with it the error function erf. The paper also gives an approximation with tanh. The two differ by
-# less than 0.0005, most near |x| = 2.7: too little to matter in training, and enough to fail a comparison of two libraries. GPT-2 uses tanh; BERT's code
-# began with erf and changed to tanh; torch's `F.gelu` is exact unless told otherwise.
-#
-# **Swish** is SiLU with a dial: x·σ(βx). β = 0 gives the straight line x/2. The larger β is, the nearer the curve comes to ReLU, and it is never further
-# away than 0.279/β. With β = 1.702 it is nowhere further than 0.0204 from GELU, and has a name of its own, “quick GELU”.
-#
-# You write all three. Each time, as in `relu`, `x` has any shape, a new tensor of its shape and dtype comes back, gradients flow to `x`, and `x` stays as
-# it was.
+# You write both, and GELU in a second form. Each time, as in `relu`, `x` has any shape, a new tensor of its shape and dtype comes back, gradients flow to
+# `x`, and `x` stays as it was.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_exact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `gelu_exact`
@@ -526,8 +518,9 @@ recheck("gelu_exact", gelu_exact)
 #
 # *2 points · difficulty ●○○ · 2 minutes · deeper: you can come back to it later*
 #
-# The tanh form, $\frac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$. The check is fine enough to tell the two forms
-# apart.
+# GELU's authors also give an approximation without erf, the **tanh form**: $\frac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$.
+# It differs by less than 0.0005, most near |x| = 2.7: too little to matter in training, and enough to fail a comparison of two libraries. The check tells
+# the two forms apart, too. GPT-2 uses the tanh form; BERT's code began with erf and changed to tanh; torch's `F.gelu` is exact unless told otherwise.
 #
 # Stuck? Run `hint("gelu_tanh")` in a cell of your own.
 
@@ -587,27 +580,16 @@ from autograder import recheck
 recheck("bend_and_slope", bend_and_slope)
 ### END HIDDEN TESTS
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "slope-use-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# A slope finds what the eye can only guess at: a curve is lowest where its slope goes through 0, and steepest where the slope is largest. The cell asks **yours**.
-
-# %% nbgrader={"grade": false, "grade_id": "slope-use", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-x = torch.linspace(-3, 3, 600_001, dtype=torch.float64)
-try:
-    value, slope = bend_and_slope(x)
-    turns = int((slope > 0).int().diff().nonzero()[0])  # the last place where the curve still falls
-    print(f"lowest:   {value[turns]:.3f}, at x = {x[turns]:.2f}")
-    print(f"steepest: slope {slope.max():.3f}, at x = {x[slope.argmax()]:.2f}")
-    print(f"the slope is above 1 from x = {x[slope > 1].min():.2f} on")
-except (NotImplementedError, TypeError, ValueError, IndexError):
-    print("This cell lights up when bend_and_slope is written.")
-
 # %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `silu`
 #
 # *2 points · difficulty ●●○ · 2 minutes*
 #
-# x·σ(βx), SiLU with its dial: `beta` is a Python number, 1 by default, and may be 0 or negative. No NaN for x = ±10,000, neither in the values nor in the
-# gradient.
+# SiLU with a dial: x·σ(βx), where `beta` is a Python number, 1 by default, and may be 0 or negative. No NaN for x = ±10,000, neither in the values nor in
+# the gradient.
+#
+# β = 0 gives the straight line x/2. The larger β is, the nearer the curve comes to ReLU: it is never further away than 0.279/β. With β = 1.702 it is nowhere
+# further than 0.0204 from GELU, and has a name of its own, “quick GELU”.
 #
 # Stuck? Run `hint("silu")` in a cell of your own.
 
@@ -646,7 +628,8 @@ for name, act in (("ReLU", relu), ("GELU, exact", gelu_exact), ("GELU, tanh", ge
         print(f"{name} appears when it is written.")
 above.set(title="My activations", ylabel="act(x)")
 below.set(title="Their slopes", xlabel="x", ylabel="slope")
-above.legend()
+if above.lines:
+    above.legend()
 plt.show()
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -663,8 +646,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# So a neuron fires with probability **Φ(b/σ)**: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ. It is the Φ of GELU: there x is multiplied by the share
-# of standard normal numbers that it exceeds.
+# So a neuron fires with probability **Φ(b/σ)**, with the Φ of GELU: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ.
 #
 # The share of zeros in a hidden layer is called its **sparsity**. What is zero costs nothing to multiply, if the hardware can skip it.
 
@@ -699,8 +681,8 @@ recheck("activation_sparsity", activation_sparsity)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "world-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And after training?** The model of the little world (notebook 00) has 64 ReLU neurons. Here is what they add up before ReLU, over all words of all the
-# world's wishes: with the random weights that training started from, and with those that it found.
+# **And after training?** The model of the little world (notebook 00) has 64 ReLU neurons. Here is what they add up before ReLU, over all words of the
+# 4,096 sentences in which a creature wants something, its wishes: with the random weights of the start, and with the trained ones.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-world-fires", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("world_fires")
@@ -709,10 +691,9 @@ predict("world_fires")
 controls.show(figures.sums, neuron=controls.choice("neuron", figures.NEURONS, -1))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "world-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# What made the neurons so quiet? Where they may be silent at no cost, an **L1 penalty** was added to the loss in training: the mean size of the hidden
-# numbers, times a factor. Five models with it fire for 0.2 to 0.4 % of the sums, and 22 to 46 of their 64 neurons are dead; five without it fire for
-# 26 to 56 %, and none is dead. All ten choose the right way and the right feeling in every scene that was held out. So the neurons of notebook 00 can be
-# read because somebody asked for zeros.
+# What made the neurons so quiet? In training an **L1 penalty** was added to the loss: the mean size of the hidden numbers, times a factor. Five models
+# trained with it fire for 0.2 to 0.4 % of the sums, and 22 to 46 of their 64 neurons are dead; five trained without it fire for 26 to 56 %, and none
+# is dead. All ten choose the right way and the right feeling in every scene that was held out.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 9 · Facts by heart, and a race
@@ -838,8 +819,7 @@ for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 3 and 5 showed why
-# that matters. (For whole Transformers there is a theorem too: Yun et al. 2020, arXiv 1912.10077. There attention brings the tokens together, and the
-# FFN does the mapping.)
+# that matters. (For whole Transformers there is a theorem too: Yun et al. 2020, arXiv 1912.10077.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 11 · Spot the error
