@@ -184,7 +184,7 @@ def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Pictur
     shapes = [frame.polygon(_cone(x), style.pale(style.CHOSEN))] if plain and x.any() else []
     shapes.append(frame.axes())
     for key in keys.T:  # where a gate is about to open, at right angles to its key
-        way = 9 * np.array([-key[1], key[0]])
+        way = 9 * np.array([-key[1], key[0]]) / np.hypot(*key)
         look = plot.Look(style.REFERENCE, (4, 4) if kind == "GLU" else (), 1.2)
         shapes.append(frame.curve([-way[0], way[0]], [-way[1], way[1]], look))
     for end, ink, name in ((y, style.CHOSEN, "y"), (x, style.INK, "x")):

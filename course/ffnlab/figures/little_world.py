@@ -324,7 +324,7 @@ def rule(
             svg.text(x + 10, y + 17, f"{100 * old:.0f} %  →", size=12.5, fill=style.MUTED),
             svg.text(x + wide - 16, y + 17, f"{100 * share:.0f} %", size=13, bold=meant[n], anchor="end"),
             svg.rect(x + 10, y + 25, long, 8, fill=style.TINT),
-            svg.rect(x + 10, y + 25, long * share, 8, fill=style.CHOSEN if meant[n] or share == old else style.LOST),
+            svg.rect(x + 10, y + 25, long * share, 8, fill=style.CHOSEN if meant[n] else style.GHOST if share == old else style.LOST),
             svg.rect(x + 10, y + 25, long * old, 8, stroke=style.MUTED, dash="3 2") if old else "",
         ]  # fmt: skip
     frame = plot.Frame(

@@ -100,7 +100,7 @@ PREDICTIONS = {
     "rule_written": Prediction(
         question="""A neuron is written by hand: where it is cold and the creature is timid, it makes the model say “about”, a word that it never says
         there. The neuron is strong enough to have its way. How many of the other 1344 sentences change?""",
-        options=("none", "about a tenth, as in the store", "about a half: those with one of the two conditions"),
+        options=("none", "about a tenth, as in the store", "two thirds: those with one of the two conditions"),
         right="none",
         explanation="""None, and so it is with every rule that can be pressed here: the threshold lies between “all are true” and “one is
         not”, and in other places of the sentence the neuron is silent. It has to be strong, though. The model's own neurons push the
