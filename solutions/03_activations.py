@@ -635,6 +635,8 @@ plt.show()
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 8 · How many fire?
 #
+# *deeper: the core path goes on with section 10*
+#
 # Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs. If the inputs have mean 0, the
 # mean of the sum is the bias b; its spread is σ. The unit fires where the sum is above zero.
 

@@ -514,7 +514,7 @@ print("nn.Conv1d: ", list(x.shape), "->", list(conv(x).shape))
 # %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_as_conv1d-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `ffn_as_conv1d`
 #
-# *4 points · difficulty ●●○ · 8 minutes*
+# *4 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
 #
 # Turn an FFN into two convolutions.
 #
