@@ -47,9 +47,10 @@ controls.show(
 # **What you saw.** Without its FFN the model still speaks properly, and it still knows what a cold creek looks like: ask it *about the …?*, and it says “ice”. What it has
 # forgotten is what a cold creek *means* for somebody who wants to jump. Over or into, glad or sorry: it tosses a coin.
 #
-# What is so hard about *over*? In this world one goes **over** cold water and **into** warm water. On land it is the other way round: where it is cold there is soft snow. So
-# neither *creek* nor *cold* says anything alone. Only the **combination** does, and combining is the FFN's work here. (In this model attention may only average, and an average
-# combines nothing. Attention that learns can find some combinations itself; notebooks 01 and 02 are exact about it.)
+# What is so hard about *over*? In this world one goes **over** cold water and **into** warm water. On land it is the other way round: where it is cold there
+# is soft snow. So neither *creek* nor *cold* decides anything alone. Only the **combination** does, and finding combinations is the FFN's work here. (In this
+# model attention may only average, and an average can't test for a combination. Attention that learns can find some combinations itself; notebooks 01 and 02
+# are exact about it.)
 #
 # The next cell asks about all 1,792 scenes that the model has never read about: how sure is it of the right word, on average?
 
@@ -149,7 +150,7 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
 #
-# The numbers are made from a seed, not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
+# The numbers come from a random seed; they are not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
 #
 # When you open a saved notebook again, its figures are asleep: you see the picture, but it does not follow the slider. Run the cell to wake it.
 #
@@ -158,7 +159,7 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## Shapes, read aloud
 #
-# All the numbers of the figure lie in one tensor. Run the cell, and read each shape aloud.
+# All the numbers of the figure are in one tensor. Run the cell, and read each shape aloud.
 
 # %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = figures.batch()
@@ -249,7 +250,8 @@ recheck("hello_shape", hello_shape)
 # like.
 #
 # When an instructor grades your work, the notebook is put together again: your cells between fresh copies of ours. It runs from the top. Then your
-# functions are called on **hidden inputs**: drawn in the same way, with other numbers and other sizes, the same for all students, and shown to nobody.
+# functions are called on **hidden inputs**: drawn in the same way, but with different numbers and sizes. They are the same for all students, and nobody sees
+# them.
 # The points you earn there are your grade.
 #
 # So fitting the inputs you see wins nothing. Write what the exercise asks for, for any input, and the check will agree with the grade.
@@ -299,7 +301,7 @@ progress()
 # - run a notebook from top to bottom, and start it afresh;
 # - read a figure and move its slider;
 # - read `[B, T, d]` aloud;
-# - learn from a wrong answer: what was seen, the likely cause, where to look;
+# - learn from a wrong answer: what your code did, the likely cause, where to look;
 # - say why your grade comes from inputs you have not seen, and hand in your work.
 #
 # Next: `01_attention`. In a hurry to meet the FFN? Go to `02_feed_forward`.

@@ -148,7 +148,8 @@ for name, A in (
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# A blend is a mix, step 4: the hull is that of the values V. Step 5 moves all blends and their hull with one matrix. With several heads the outputs of all
+# A blend is a mix, step 4: the hull is that of the values V. Step 5 sends all blends, and with them their hull, through one matrix. With several heads the
+# outputs of all
 # of them are added up. (Usually it is written as one step: the mixes are side by side, and a larger $W_O$ holds the matrices of the heads one below the
 # other.) Here is one head for our sentence.
 
@@ -201,8 +202,8 @@ recheck("self_attention", self_attention)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Linear in what?
 #
-# A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it does
-# to two inputs together is what it does to each, added up.
+# A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it makes
+# of a sum is the sum of what it makes of the parts.
 #
 # The figure multiplies all vectors of the sentence by s, and compares f(sX) with s·f(X), which a linear map would give: below for the whole sentence, and on the right for
 # one token (press a row of A to choose it). The tick “freeze A” keeps the weights of s = 1.
@@ -221,7 +222,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Now freeze A. **With A frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
 #
-# So both camps are right, each about another map. Don't argue: measure.
+# Both camps are right, but about different maps. Don't argue: measure.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "superposition_error-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `superposition_error`
@@ -234,7 +235,7 @@ controls.show(
 #
 # - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of one shape. That shape, and the shape of what f returns, may be any.
 # - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
-# - f may have weights that are being trained. Return a plain float, say with `.item()`, so that nothing hangs on their graph.
+# - f may have weights that are being trained. Return a plain float, say with `.item()`, cut off from their graph.
 # - f(X + Y) is never all zero. `X` and `Y` stay as they were. Numbers are compared to six digits.
 #
 # Stuck? Run `hint("superposition_error")` in a cell of your own.
@@ -524,13 +525,13 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is
-# not linear. So never show that “a linear model fails” with a LayerNorm in it. What the FFN has, and these two do not, is width: as many bends as you
+# not linear. So never put a LayerNorm into a demonstration that linear models fail. What the FFN has, and these two do not, is width: as many bends as you
 # give it neurons, wherever learning needs them.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Deep stacks of attention alone
 #
-# Each layer of attention replaces tokens by averages. What happens to averages of averages of averages?
+# Each layer of attention replaces every token by an average (of values, seen through one matrix). What happens to averages of averages of averages?
 #
 # The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. On the left each token is a dot, seen from the mean of all. The curve is
 # r(X), how far the dots are from that mean, in proportion to X: 1 is “nothing in common”, 0 is “all the same”. Each of the five green lines has its own random tokens
@@ -552,7 +553,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Without a skip, an FFN makes the crash worse. How can it pull tokens together, which it never sees side by side? Its ReLU cuts off what is negative,
+# Without a skip, an FFN makes the crash worse. How can it pull together tokens that it never sees side by side? Its ReLU cuts off what is negative,
 # so all tokens get a common part. Here are FFNs alone, one after the other, without attention and without skips:
 
 # %% nbgrader={"grade": false, "grade_id": "ffn-alone", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -576,7 +577,8 @@ for seed in range(5):
 # *deeper: the core path goes on with section 8*
 #
 # **Why does the crash get steeper?** Suppose that tokens share a large part and differ by a small rest. Their queries then give nearly the same weights: what
-# changes these weights is a product of two rests, one in the query and one in the key. The changed weights mix a third rest. So each layer of bare attention about **cubes**
+# changes these weights is a product of two rests, one in the query and one in the key. What these weights then mix is a remainder, too: three small factors in
+# all. So each layer of bare attention about **cubes**
 # r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
 # rests alone, and can go on.
 
@@ -729,10 +731,10 @@ except NotImplementedError:
 # | does | averages values; who counts how much is decided by products of features | bends each token's vector, with as many bends as it has neurons |
 # | linear? | in the values, yes; in X, no | no |
 # | its parameters | $W_Q, W_K, W_V, W_O$ | $W_1, b_1, W_2, b_2$ |
-# | in one picture | gathers: who talks to whom | works on what was gathered: what each position makes of it |
+# | in one picture | gathers: who talks to whom | digests: what each position makes of it |
 # | in another picture | feature engineering | a simple model on top of the features |
 #
-# The last two lines are pictures, not mechanisms: attention computes as well, and an FFN can also copy. The block holds the two together with the skip, which
+# The last two lines are pictures, not mechanisms: attention computes too, and an FFN can simply copy. The block holds the two together with the skip, which
 # kept the tokens apart for longer in section 6:
 #
 # > z = x + attention(norm(x))
@@ -854,7 +856,7 @@ recheck("quiz_xor", quiz_xor)
 # ## You can now …
 #
 # - compute attention, with the weights given and with the weights made from X, and say where its outputs lie: `attention_output`, `self_attention`;
-# - say which of its five steps are linear, and in what: M1;
+# - say which of its five steps are linear, and in what: `quiz_linear`, M1;
 # - measure superposition: `superposition_error`;
 # - solve XOR with two ReLUs, and name two other things that can do it: `xor_weights`;
 # - measure how the tokens of a deep stack become one, and say what slows it down: `rank1_residual`, `attention_only_collapse`.

@@ -190,7 +190,7 @@ except NotImplementedError:
 # | `out` | what the neurons write, one row of `W2` each, on top of `b2` | [d_model] |
 #
 # Here is a sentence with random weights. A bar to the right is positive, to the left negative, and a ring is exactly 0. Behind `act` you see `pre`, in grey.
-# **GELU** is a smooth cousin of ReLU, more about it in notebook 03.
+# **GELU** is a smooth cousin of ReLU; notebook 03 has more on it.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-trace-permuted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("trace_permuted")
@@ -244,8 +244,8 @@ recheck("ffn_trace", ffn_trace)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "backward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And back again.** Training walks through the same three stages in the other order. It starts at the end with `dy`: by how much the loss would grow for
-# each number of the output, were that number a little larger. Three rules bring it back to everything that the output was made of.
+# **And back again.** Training walks through the same three stages in the other order. It starts at the end with `dy`: how fast the loss grows with each number
+# of the output. Three rules bring it back to everything that the output was made of.
 #
 # - **A weight** `W[i, k]` carries the number `h[i]` into `y[k]`. Its gradient is h[i] · dy[k] for one token. One weight serves all tokens, so what they say
 #   **adds up**. A bias is the weight of an input that is always 1.
@@ -266,7 +266,7 @@ recheck("ffn_trace", ffn_trace)
 #   `"dpre"` [..., d_ff], for what the neurons added up, **before** the bend; `"dW1"`, `"db1"`; `"dx"`.
 # - The gradients of the four arrays are **sums** over all tokens, in whatever dimensions these come; nothing is averaged.
 # - Where a neuron adds up to exactly 0, the slope of ReLU counts as 0, as in torch.
-# - By hand: `backward()` and the rest of autograd are switched off while your function is checked. Do not change anything in place that you were handed.
+# - By hand: `backward()` and the rest of autograd are switched off while your function is checked. Don't change in place anything you were handed.
 # - Each pair of keys earns points of its own, so you can begin at the output and check as you go.
 #
 # Stuck? Run `hint("ffn_backward")` in a cell of your own.
@@ -397,7 +397,8 @@ for t in (0, 1, 3, 6, 10):
     print(f"{sentence[t]:9}", *(f"{act[t, name.neuron]:11.1f}" for name in named))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "words-seeds", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# All five are silent until the word is to be said. And how much of this is luck? Each model below was trained from five seeds on the same 2,304 scenes. The shares say
+# All five stay silent until the moment the word is due. And how much of this is luck? Each model below was trained from five seeds on the same 2,304 scenes.
+# The shares say
 # how often it found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
 
 # %% nbgrader={"grade": false, "grade_id": "words-runs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -417,7 +418,8 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
 #   says why.
 # - **Learned** attention, as in a real Transformer, finds some combinations by itself, since its scores multiply: *glad or sorry* in four seeds of five, *over or into* in
 #   one. With an FFN it found nine of the ten.
-# - Three attributes at once were never found by attention alone, and beside an FFN in one seed of five. An FFN makes a rule *possible*; training still has to come upon it.
+# - Three attributes at once were never found by attention alone, and beside an FFN in one seed of five. An FFN makes a rule *possible*; training still has to
+#   find it.
 #
 # The neurons are this tidy because silence was rewarded. The figure shows the tidiest of the five seeds, with 11 named neurons; the others have 4 to 8.
 
@@ -434,7 +436,7 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
 # We add three things that users will thank you for: it takes an activation by name **or** as a function, like `F.relu`; it refuses a bad argument when it is
 # made, not an hour later; and it says its sizes when it is printed.
 #
-# **The transpose, once and for all.** `nn.Linear(d_model, d_ff)` holds its weight as [d_ff, d_model]: the transpose of our `W1`. It computes the same.
+# **The transpose, once and for all.** `nn.Linear(d_model, d_ff)` holds its weight as [d_ff, d_model]: the transpose of our `W1`. The result is the same.
 
 # %% nbgrader={"grade": false, "grade_id": "linear-transpose", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 torch.manual_seed(0)
@@ -570,7 +572,7 @@ recheck("collapse_linear", collapse_linear)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Width does not help a network without bend. How many directions of the output can it reach at all? That is the **rank** of its matrix. The cell feeds
+# Without a bend, width does not help. How many directions of the output can it reach at all? That is the **rank** of its matrix. The cell feeds
 # it 1000 random inputs and counts the independent directions in what comes out.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-straight-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -607,8 +609,8 @@ print("on the output:      ", dropout(linear2(hidden)).tolist())
 print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "where-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What this experiment cannot tell:** with `W2` at zero the neurons write nothing, so silencing some of them changes nothing. “Nowhere” and “on the
-# hidden layer” look alike, and so do “on the output” and “on both”. What would you set, or watch, to tell these apart? (Question M2 asks you.)
+# **What this experiment cannot tell:** with `W2` at zero the neurons write nothing, so silencing some of them changes nothing. “Nowhere” and “on the hidden
+# layer” can't be told apart, nor can “on the output” and “on both”. What would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
 # In `eval()` every `nn.Dropout` is off and all four are the same function, so a trained model does not tell you which it was. You have to look it up. The paper
 # and its own code disagree, depending on the version:
@@ -649,7 +651,7 @@ print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in 
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "traps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # `[layer] * 3` is three times the **same** layer, with one set of weights: 110 parameters. This trap catches whole models: `[ffn] * 6` shares one FFN among six
-# Transformer layers. All positions share the weights of an FFN, different layers do not (Vaswani et al. 2017, section 3.3).
+# Transformer layers. All positions of a layer share one FFN; different layers don't (Vaswani et al. 2017, section 3.3).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "DeepFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `DeepFFN`
@@ -826,8 +828,8 @@ for part in (straight_ffn, attention):
     print(f"{part.__name__:13} off by {(doubled - expected).norm() / expected.norm():.0%} when the input is doubled")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "repair-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Only each **FFN** collapses, as in section 4. Attention stays: its softmax bends, and so does every layer norm. The model becomes an attention-only
-# Transformer, which is less, but not linear.
+# Only each **FFN** collapses, as in section 4. Attention stays: its softmax bends, and so does every layer norm. What is left is an attention-only
+# Transformer. It can do less, but it is not linear.
 #
 # **D.** Code suffers when a page is copied as text: so the FFN class of a blog arrived here. Three things are broken. Find them, repair the text between the
 # quotes, and run the cell again until the class works. Python stops at the first thing it cannot do.

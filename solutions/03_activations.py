@@ -81,7 +81,7 @@ anatomy.block("03")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Kink by kink
 #
-# A unit has three numbers, w, b and v. They decide two things: **where** the kink is, namely where x·w + b = 0, that is at **x = −b/w**; and **by how
+# A unit has three numbers, w, b and v. They decide two things: **where** the kink is: where x·w + b = 0, at **x = −b/w**; and **by how
 # much** the slope changes there from left to right, namely by **|w|·v**. And the sign of w decides which side is flat. (The change is |w|·v for w < 0 as
 # well: such a unit has slope w·v left of its kink and 0 right of it. From w·v to 0 is a change of −w·v, and that is |w|·v.)
 
@@ -463,7 +463,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bends-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# “No dead neurons”, says a tutorial in its list of GELU's properties. Its slope is indeed never zero on a whole stretch.
+# “No dead neurons”, says a tutorial in its list of GELU's properties. On paper its slope is indeed never zero on a whole stretch.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-gelu-at-minus-ten", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("gelu_at_minus_ten")
@@ -637,7 +637,7 @@ plt.show()
 #
 # *deeper: the core path goes on with section 10*
 #
-# Before training, weights are random, and the sum in front of a unit is about normally distributed over the inputs. If the inputs have mean 0, the
+# Before training, weights are random, and the sum that goes into a unit is roughly normally distributed over the inputs. If the inputs have mean 0, the
 # mean of the sum is the bias b; its spread is σ. The unit fires where the sum is above zero.
 
 # %% nbgrader={"grade": false, "grade_id": "firing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -772,7 +772,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
 #    `learn_facts`, run that cell and those of this section below it again, and all three learn everything.
 # 2. It is about learning by heart, with one learning rate.
-# 3. In a Transformer of T5-base's size the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same one with each.
+# 3. In a Transformer of T5-base's size the order is another. Shazeer (2020, arXiv 2002.05202, table 1) trained the same model with each of the three.
 #    Log-perplexity, lower is better:
 #
 # | after | ReLU | GELU | Swish (= SiLU) |
@@ -796,7 +796,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and not too wild) | covered as it is |
 #
 # ReLU grows without end, so it is neither sigmoidal nor bounded. But take one ReLU from another: relu(x) − relu(x − 1) is 0 on the left, rises from 0
-# to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit that has it can be built from two ReLUs. So Cybenko's and
+# to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit with that activation can be built from two ReLUs. So Cybenko's and
 # Hornik's theorems hold for ReLU networks as well, with twice the units.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "sharp-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -865,13 +865,14 @@ for bias in (1.0, 0.0, -1.28, -2.0):
     print(f"bias {bias:+.2f}: {(torch.relu(sums + bias) == 0).double().mean():.0%} zeros")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-universal", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The share depends on b/σ alone, and can be anything. 50 % is what random weights without bias give; two trained ReLU Transformers, T5-Base and
+# For sums that are normally distributed the share depends on b/σ alone, and it can be anything. 50 % is what random weights without bias give; two trained
+# ReLU Transformers, T5-Base and
 # ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small ReLU networks of section 9 stay near 50 %; the little world with its
 # penalty is at 99.7 %.
 #
 # **D.** A blog explains what ReLU can do by “the universal approximation theorem (Cybenko 1989, Hornik 1991), which states that a feed-forward neural
-# network with a single hidden layer can approximate any continuous function within a closed and bounded domain”. The statement is right. Do the two
-# theorems cover ReLU as their authors state them? And a tutorial says of SiLU: “Used by: LLaMA, GPT-NeoX”. One of these two models does not belong there.
+# network with a single hidden layer can approximate any continuous function within a closed and bounded domain”. The statement is right. As Cybenko and Hornik
+# stated them, do the two theorems cover ReLU? And a tutorial says of SiLU: “Used by: LLaMA, GPT-NeoX”. One of these two models does not belong there.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-universal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.tensor([-1000.0, 1000.0])

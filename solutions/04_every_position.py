@@ -68,7 +68,7 @@ controls.show(
 #
 # Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**: it is
 # *position-wise*. You will edit one word and watch who notices, write the FFN in three ways that look different and are the same, test whether any layer
-# is position-wise, and put residual and norm around it.
+# is position-wise, and put a residual connection and a norm around it.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -102,7 +102,7 @@ predict("piece_of_sentence")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "local-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # People say that attention is where tokens *communicate* and the FFN where each *thinks*. A fine picture, if it means this: attention is the only
 # part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**. The cell gives an FFN and an attention a
-# piece of the sentence. This bare attention has no weights (queries, keys and values are x itself), and mixes all the same.
+# piece of the sentence. This attention is bare (queries, keys and values are x itself), and it mixes all the same.
 
 # %% nbgrader={"grade": false, "grade_id": "local", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
@@ -182,7 +182,7 @@ controls.show(
 # There are three reasons for one set of weights:
 #
 # 1. **Parameters.** They don't grow with the length. The cell below says what an FFN for each position would cost in a real size.
-# 2. **Any length.** A ninth token finds all it needs. (For attention and position embeddings long sequences are another story.)
+# 2. **Any length.** A ninth token finds all it needs. (Attention and position embeddings are another story.)
 # 3. **What is learned at one position holds at every other.** Move a token, and its output moves along. This is called **equivariance**.
 #
 # A token is one sample, as in any other network: for the FFN, 4 sentences of 14 tokens are 56 samples.
@@ -314,7 +314,7 @@ for T in (8, 9):
         print(f"T = {T}: {error}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Between its two matrices an FFN is wide. For a long prompt that is a great many numbers, and they have to lie somewhere.
+# Between its two matrices an FFN is wide. For a long prompt that is a lot of numbers, and they all have to be kept somewhere.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-hidden-memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("hidden_memory")
@@ -439,7 +439,7 @@ for name, f in functions.items():
 # - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs.
 # - **Returns** `True` if f(X)[t] = g(X[t]) with one map g for all t, otherwise `False`.
 # - `f` takes sequences of exactly T tokens, with or without dimensions before them, in float32 or float64. It is deterministic. T is at least 4.
-# - g may be any map, also one that is constant.
+# - g may be any map, even a constant one.
 # - The output's **size** is its largest number, without the sign. It may be 10,000 or 1/10,000: compare with it.
 # - A difference of less than 1/10,000 of that size is rounding, and means nothing. If other tokens, or another position, change an output by more than
 #   1/50 of it, the answer is `False`, whichever positions are concerned. Nothing in between will be asked.
@@ -497,7 +497,7 @@ for name, f in layers.items():
 # The paper of 2017 describes the FFN in one more way: “two convolutions with kernel size 1”. A window of one token, at every position, with the same
 # weights.
 #
-# In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two points.
+# In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two ways.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-conv-shape", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("conv_shape")
@@ -658,7 +658,7 @@ recheck("residual_sublayer", residual_sublayer)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# With it, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well?
+# With your function, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-pre-norm-size", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("pre_norm_size")
@@ -787,8 +787,8 @@ with torch.no_grad():
     print("rank of X + FFN(X):         ", torch.linalg.matrix_rank(X + narrow(X)).item())
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# *Adapters* (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model that is itself left as it is: few parameters learn
-# a small change.
+# *Adapters* (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model whose own weights stay frozen: a few parameters learn a
+# small change.
 #
 # ## 8 · Spot the error
 #
@@ -812,7 +812,7 @@ print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2,
 # tokens. What comes after the colon is right.
 #
 # **B.** A tutorial draws four boxes, one below the other: the input, attention (“Global mixing”), the FFN (“Local transformation”), the output. Two things
-# that nearly every Transformer has are not in the picture. What happens to 8 blocks built after it? The cell measures how different the tokens still are:
+# that nearly every Transformer has are not in the picture. What happens to 8 blocks built like this? The cell measures how different the tokens still are:
 # ‖X − mean over tokens‖ / ‖X‖, which is 0 when all tokens are equal. It does so for FFNs alone as well, without any attention.
 
 

@@ -53,7 +53,7 @@ controls.show(
 # | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
 # | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# You will count parameters, find out when “two thirds” is true, and break it in four ways. On the way you audit a number that was published wrong,
+# You will count parameters, find out when “two thirds” is true, and break it in four ways. On the way you audit a published number that is wrong,
 # and at the end you count what a model does rather than what it holds.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
@@ -291,8 +291,8 @@ recheck("count_attention", count_attention)
 # ## 4 · Two thirds of what?
 #
 # Every block has an FFN, after the attention: after the **last** attention, if there are two. The Transformer of 2017 translates: its encoder
-# reads one sentence, its decoder writes another. A block of the decoder looks at its own words, and then, with a second attention, across at what the
-# encoder made. (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
+# reads one sentence, its decoder writes another. A decoder block looks at its own words first, and then, with a second attention, at what the encoder made.
+# (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
 
 # %% nbgrader={"grade": false, "grade_id": "predict-decoder-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("decoder_share")
@@ -406,7 +406,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What there is to find.** (1) Nothing changes: the number of heads alone does not count, sharing does. (That is why **more** query heads change the
 # figure: keys and values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) A smaller vocabulary, as far as the sliders go. (4)
-# Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff = 8·d_model, and one head of keys and values for many of queries.
+# Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff = 8·d_model, and many query heads that share one head of keys and values.
 #
 # “Two thirds” is 8·d² of 12·d². It needs d_ff = 4·d_model without a gate (or 8/3 with one), as many key heads as query heads, heads that are d_model /
 # n_heads wide, one attention per block, and a reader who forgets the embeddings. So it fails in **four ways**:
@@ -426,7 +426,7 @@ controls.show(
 # *deeper: the core path goes on with section 7*
 #
 # `ffnlab.atlas` holds the configurations of 49 published models, and what formulas like yours count in them. No total was copied from anywhere: all
-# were computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, they come out to the last parameter.
+# were computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, they agree to the last parameter.
 #
 # The figure shows fifteen of the 49; the last three are mixtures of experts. Press a model for its counts.
 
@@ -489,7 +489,7 @@ for ratio, names in sorted(rows.items()):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "flops-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · What it costs to run
 #
-# Parameters tell what a model holds. What it **does** is counted in floating-point operations, **FLOPs**. A weight is multiplied with a number, and the
+# Parameters say what a model holds. What it **does** is counted in floating-point operations, **FLOPs**. A weight is multiplied by a number, and the
 # product added to a sum: two operations. PyTorch can count them while it works. Below, three parts of a block work on T tokens, and their FLOPs are
 # divided by T:
 #
@@ -671,7 +671,7 @@ except NotImplementedError:
 # On the slope a token waits for reading, on the flat part for arithmetic. Dots near the bend most likely lie above the line: a machine does not do both at its
 # best at the same time. Measure again with `W = torch.randn(512, 512)`, 1 MB: where is the bend then?
 #
-# Now put a model of today on two machines. What limits it there?
+# Now run a present-day model on two machines. What limits it there?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-laptop-speed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("laptop_speed")
@@ -718,7 +718,8 @@ for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 ba
     print(f"{name:12} FFN / attention = {ffn / attention:5.2f}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-rule", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# 2.16 is 2.00 in GPT-3, since the biases fade. And the 2 is a property of one design, not of scale: it is 1.5 in one model and above 10 in another. T5,
+# The 2.16 of the small block is 2.00 in GPT-3, where biases no longer matter. And the 2 is a property of one design, not of scale: it is 1.5 in one model and
+# above 10 in another. T5,
 # an encoder-decoder, has 1.33 over both halves.
 #
 # **C.** Our own: LLaMA-1/2 7B has d_ff = 2.69 · d_model. So its FFN is a third smaller than a plain one with d_ff = 4 · d_model.

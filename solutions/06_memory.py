@@ -80,7 +80,7 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # | knock neurons out without leaving a trace, and count what is lost | `knockout` |
 # | write a fact by hand, in one neuron | `write_fact` |
 # | tell which neurons fire, and what that does not tell | `activation_patterns` |
-# | weigh what speaks for and against “facts live in the FFN” | question M6 |
+# | weigh the evidence for and against “facts live in the FFN” | question M6 |
 #
 # </details>
 
@@ -237,7 +237,7 @@ except NotImplementedError:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "store-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · Store facts
 #
-# How do facts get into the weights? Nobody puts them there one by one. The N questions `E` [N, d_model] and the C possible answers `U` [C, d_model] are
+# How do facts get into the weights? Nobody puts them there one at a time. The N questions `E` [N, d_model] and the C possible answers `U` [C, d_model] are
 # random and stay fixed; `y` [N] says which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and
 # cross-entropy with gradient steps does the rest.
 
@@ -305,8 +305,9 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Twice the facts need about twice the neurons: 16 facts for each neuron are known by every seed, from 8 neurons (with two facts missing in one of
-# five) to 128. The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64, 128 and 256
+# Twice the facts need about twice the neurons: 16 facts for each neuron are known with all widths from 8 to 128, by every seed (but for two facts in one run
+# with 8 neurons). The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64, 128 and
+# 256
 # are the ratios d_ff/d_model of 2, 4 and 8: the row of 2048 facts shows what the step from 2 to 4 buys. But what counts is the number of weights, and a larger d_model or
 # more layers bring them as well.
 #
@@ -560,7 +561,7 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
 # of the neurons are, so this store is a cousin at best. (In notebook 01 the word means additivity.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Write one by hand.** Deleting a fact took others along. Can you write one that disturbs nobody? You know a neuron's parts: its key says to whom it
+# **Write one by hand.** Deleting a fact took others with it. Can you write one that disturbs nobody? You know a neuron's parts: its key says to whom it
 # listens, its bias how well a question must match, its value what it writes.
 #
 # ### Exercise `write_fact`
@@ -628,7 +629,7 @@ with torch.no_grad():
 #
 # *deeper: the core path goes on with the quiz in section 10*
 #
-# The store of this notebook has random questions: nothing in them is alike, so there is nothing to share but neurons. Words are different. The little Transformer of
+# The questions of this store are random vectors with nothing in common. Words are different: … Words are different. The little Transformer of
 # notebooks 00 and 02 has an FFN as well, trained with a small price on every activation. Can its keys and values be read?
 #
 # Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`reading.looked_for`). A
@@ -855,8 +856,9 @@ print(f"GELU instead: {(h == 0).float().mean():.0%} zeros")
 # on average 3.0 % of the entries are not zero in T5-Base and 6.3 % in ViT-B/16 (Li et al. 2023, arXiv 2210.06313). And models with GELU or SiLU have
 # hardly any exact zeros. No single range covers these cases.
 #
-# **C.** FFNs are called the memory of the Transformer, says a lesson, since “they store the vast majority of the model's learned knowledge”. Let us add what one
-# also hears: each neuron holds one fact. You have both experiments: which cell speaks against the first half, which against the second? The cell below adds a third number: how often neurons are shared.
+# **C.** FFNs are called the memory of the Transformer, says a lesson, since “they store the vast majority of the model's learned knowledge”. Another thing one
+# hears: each neuron holds one fact. You have both experiments: which cell speaks against the first half, which against the second? The cell below adds a third
+# number: how often neurons are shared.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-vast-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 with torch.no_grad():

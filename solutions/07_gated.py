@@ -180,7 +180,7 @@ for no in (0, -1):
     print(f"“no” is {no:2}:   " + ";   ".join(rows))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "readings-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Turn the sign round, and −a · b is 1 exactly where they differ. That is the XOR of notebook 01, which no single ReLU unit can do, in one unit.
+# With readings of ±1, −a · b is 1 exactly where the two differ. That is the XOR of notebook 01, which no single ReLU unit can do, in one unit.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "family-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 3 · The family
@@ -215,7 +215,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bent-gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Only the gate is bent.** Up stays straight, so that through an open gate a gradient reaches x without being damped by a bend. Does it matter which of
+# **Only the gate is bent.** Up stays straight, so through an open gate a gradient reaches x undamped by a bend. Does it matter which of
 # the two is bent? The cell bends up in place of the gate.
 
 # %% nbgrader={"grade": false, "grade_id": "swap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -431,8 +431,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "matched-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# 8/3 of a power of two is never a whole number. LLaMA cuts it and then rounds up to a multiple of 256, say: processors multiply matrices in blocks, and
-# several chips share a matrix in equal parts. In full:
+# 8/3 of a power of two is never a whole number. LLaMA drops the fraction and rounds up to a multiple of 256, for instance. Processors multiply matrices in
+# blocks, and several chips share a matrix in equal parts. In full:
 #
 # 1. 8/3 of d_model, cut to a whole number;
 # 2. times a factor `mult`, cut again (1 in LLaMA-1; later models make the FFN wider);
@@ -490,7 +490,7 @@ for (ratio, share), names in sorted(shares.items()):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "fused-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · One product instead of two
 #
-# Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product keeps a
+# Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product usually keeps a
 # processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-torch-glu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -538,7 +538,8 @@ recheck("fuse_gate_up", fuse_gate_up)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And the other way.** A checkpoint holds one fused matrix and `down`, and no word on which rows are the gate. Its page has three inputs and what the layer made of
+# **And the other way.** A checkpoint holds one fused matrix and `down`, and nothing says which rows are the gate. Its page has three inputs and what the layer
+# made of
 # them. That is enough.
 #
 # ### Exercise `find_the_gate`
@@ -588,7 +589,8 @@ recheck("find_the_gate", find_the_gate)
 # *deeper: the core path goes on with section 8*
 #
 # Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, d_ff = 18 for the plain ones and 12 for the gated. The task is that of
-# notebook 03: 512 random vectors, each with one of 64 random answers to know by heart. That is more than the plain ones can hold, so the contest is held **at
+# notebook 03: 512 random vectors, each with one of 64 random answers, to be learned by heart. That is more than the plain ones can hold, so the contest is
+# held **at
 # the limit**, where differences show. Five seeds; in each seed all nine get the same facts.
 #
 # The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)
@@ -765,7 +767,7 @@ for name in ("GPT-NeoX-20B", "LLaMA-1/2 7B"):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_branch-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # GPT-NeoX-20B is a plain FFN with GELU: two matrices, and their biases. Its **library** offers SiLU; the model does not use it. LLaMA does use SiLU, but as
-# a gate: a plain FFN with SiLU would be another thing.
+# a gate: a plain FFN with SiLU would be something else.
 #
 # ## 10 · Quiz
 #
@@ -895,7 +897,8 @@ recheck("quiz_table", quiz_table)
 # **Rubric.** One point each:
 #
 # - (1) at the end plain GELU and Swish are not better than ReLU, those differences are of the size of the noise, and so the proposal does not follow, although GELU led
-#   after the short runs. Whether that early lead is called clear (means of four) or borderline (single runs) is both fine, if it is said what is compared. Half a
+#   after the short runs. Whether that early lead is called clear (means of four) or borderline (single runs) does not matter, as long as the answer says what
+#   is compared. Half a
 #   point for the numbers without the conclusion.
 # - (2) gated against plain (not GLU against GELU), with a difference and an error from the first column, √(s₁² + s₂²) for single runs or half of it for means of four,
 #   called by its name. Half a point for the right comparison without an error, or if the two kinds are mixed up.

@@ -77,7 +77,8 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
 # | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# A larger FFN knows more and costs more; a mixture of experts breaks this link. You will push a router's logits by hand, write the sum that defines
+# A larger FFN can know more, and costs more for every token; a mixture of experts breaks this link. You will push a router's logits by hand, write the sum
+# that defines
 # the layer, and then compute the same sum in less and less time.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
@@ -295,8 +296,8 @@ recheck("moe_reference", moe_reference)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · The published loop
 #
-# A published tutorial computes the same like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
-# the loop looks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
+# A published tutorial computes the same sum like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
+# the loop checks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
 # as `idx` and `w`, both [T, k]: the chosen experts of each token, and their gates.)
 
 # %% nbgrader={"grade": false, "grade_id": "predict-calls-of-the-loop", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -338,8 +339,8 @@ with torch.no_grad():
         print("equal to the reference: write moe_reference first")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The loop is right. But it is slow in two ways: it calls each expert k times, and each round asks `mask.any()`. On a GPU, that is a wait
-# for the answer, k · E times in a layer.
+# The loop is right. But it is slow in two ways: it calls each expert k times, and each round asks `mask.any()`. On a GPU the program waits for each answer, k
+# · E times in a layer.
 #
 # ## 5 · One loop over the experts
 #
@@ -390,7 +391,7 @@ recheck("moe_loop", moe_loop)
 #
 # *deeper: the core path goes on with section 7*
 #
-# With 128 experts, one would ask 128 times “who is mine?”, and look through all tokens each time. Is there a way to find the tokens of *all* experts at
+# With 128 experts, you would ask 128 times “who is mine?”, and look through all tokens each time. Is there a way to find the tokens of *all* experts at
 # once?
 #
 # Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
@@ -427,7 +428,8 @@ controls.show(
 #   `experts` as above.
 # - **Returns** y [T, d_model] with y[t] = Σ_s w[t, s] · expert(x[t]), where the expert of slot s is number idx[t, s].
 # - Each expert is called **at most once**, with exactly its tokens, in any order. An expert without tokens is skipped or called with zero rows.
-# - Gradients reach `x`, `w` and the experts. The inputs stay as they were. Sorting is the idea, but not checked: the calls and the values are.
+# - Gradients reach `x`, `w` and the experts. The inputs stay as they were. Sorting is the idea, but it is not checked. What is checked is which expert gets
+#   which tokens, and the result.
 #
 #
 # Stuck? Run `hint("moe_sorted")` in a cell of your own.
@@ -555,7 +557,8 @@ else:
     print("This PyTorch has no F.grouped_mm; it came with version 2.10.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# On a CPU `grouped_mm` is itself a loop over the segments, and wins nothing. In bfloat16 on recent GPUs (NVIDIA's H100 and its kind) it saves the calls, and the
+# On a CPU `grouped_mm` is itself a loop over the segments, and gains nothing. In bfloat16 on recent GPUs (NVIDIA's H100 and its kind) it saves the calls, and
+# the
 # wait for the segments' lengths; in other dtypes and on older ones PyTorch falls back to a loop that waits for them.
 # This is a good place for a break.
 #
@@ -579,8 +582,8 @@ controls.show(
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slopes-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the chosen ones**: if
-# more of an expert would have made the loss smaller, its logit rises. (Gates that share a sum compete: then what counts is whether more of it helps
-# more than more of the other chosen ones.)
+# more of an expert would have made the loss smaller, its logit rises. (Gates that sum to 1 compete. Then an expert's logit rises if more of this expert would
+# help more than more of the others.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router_gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `router_gradient`
@@ -702,7 +705,7 @@ torch.set_num_threads(threads)
 #
 # “8x7B”: is that a model of 56 billion parameters? And what does it cost to run it?
 #
-# Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to lie in memory, since the next
+# Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to be in memory, since the next
 # token may want any expert. The **active** parameters are those that one token passes through; they decide the work.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-smallest-active", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -803,7 +806,7 @@ print(f"attention, norms and embeddings, counted 7 times too often: {7 * once / 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dropout", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Only the FFN is there eight times. Attention, norms and embeddings are shared; the routers add one million parameters.
 #
-# **B.** A tutorial's MoE class creates each expert by `PositionwiseFeedForward(d_model, d_ff)`, with the class you know from notebook 02 and its
+# **B.** A tutorial's MoE class creates each expert with `PositionwiseFeedForward(d_model, d_ff)`, with the class you know from notebook 02 and its
 # defaults: dropout 0.1, ReLU. The MoE class itself takes neither a dropout nor an activation. Then a reader compares two implementations in training
 # mode. What happens?
 
@@ -839,7 +842,7 @@ for name in ("Mistral-7B", "Mixtral-8x7B"):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # It saves **work** against a dense model of the same total: multiplications, and not always time. It also saves some room for activations; that page measures
 # 0.04 MB for a call with experts against 0.19 MB without, which does not show beside 11 GB. All weights have to be in memory, those of the idle experts too:
-# against a dense model of the same work, a mixture needs *more*.
+# compared with a dense model that does the same work, a mixture needs *more*.
 #
 # **D.** Each expert masters a subject: one knows physics, one poetry, one the law. In our little world the subjects would be water and land, cold and warm, spunky and timid. The model below has learned that world with four experts in place of its FFN.
 # Press the dashed words, and see which words go to another expert.

@@ -15,8 +15,7 @@
 #
 # `●●●●●●●●●○` step 9 of 10
 #
-# A router that learns may learn to send everything to one expert. Then seven of eight experts cost memory and do nothing. Does more training repair
-# it?
+# A router that learns may learn to send everything to one expert. Then seven of eight experts cost memory and do nothing. Does more training fix that?
 #
 # The toy has eight clusters of tokens, equally frequent, and eight experts; the ideal is one expert for each cluster. Nothing in the task prefers an
 # expert. **We plant a preference**: a head start, added to the logit of expert 0 before training. It is an ordinary bias, and training may undo it.
@@ -69,8 +68,8 @@ controls.show(
 # | **You need** | `08_experts` |
 # | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# You will measure this collapse, and cure it in two ways; then give experts a limited number of places and see who is dropped; and put an expert for
-# everyone beside the routed ones.
+# You will measure this collapse, and cure it in two ways; then give experts a limited number of places and see who is dropped; and put a shared expert beside
+# the routed ones.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -98,7 +97,7 @@ anatomy.block("09")
 # The toy has k = 1, and each of its eight clusters has a linear map of its own to learn.
 #
 # Why does training not repair the planted collapse? Only chosen experts get a gradient. Expert 0 has the tokens, so it learns, so its output helps,
-# so its probability is raised for more tokens. The others stay as they were made. The rich get richer.
+# so its probability is raised for more tokens. The others stay as they were at the start. The rich get richer.
 #
 # The error needs a scale. A layer that always says 0 has an error of 0.24 to 0.30, the tick at the right. One expert alone comes to about 0.012, the best runs of this notebook to less than 0.003. So the collapse costs a factor of
 # about four here, not everything.
@@ -182,7 +181,8 @@ except NotImplementedError:
 #
 # With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
 #
-# Ten tokens are there to be shared out below: some undecided, the others sure of expert 1. Move the first slider, or drag the dashed line; the second slider changes the 0.34 of
+# Below, ten tokens are shared out: some are undecided, the others sure of expert 1. Move the first slider, or drag the dashed line; the second slider changes
+# the 0.34 of
 # the undecided.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-below-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -270,13 +270,14 @@ except NotImplementedError:
     print("This plot appears when diagnose_load and load_balance_loss are written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Section 6 looks at how a loss that is too strong makes the router follow it.
+# Section 6 shows what a loss that is too strong does to the routing.
 #
 # ## 3 · Logits that grow
 #
 # *deeper: the core path goes on with section 5*
 #
-# Add 100 to all logits of a token: softmax does not notice, and no gradient of the task's loss pushes such a shift or holds it. Multiply them by 16, and the probabilities change completely: size is what softmax sees best.
+# Add 100 to all logits of a token: softmax does not notice, and no gradient of the task's loss pushes such a shift or opposes it. Multiply them by 16, and the
+# probabilities change completely: size is what softmax sees best.
 # A router that is sure of its choice has large logits, and nothing in the task's loss keeps them from growing further. What is wrong with large logits?
 #
 # The logits are stored in bfloat16. Logits of size 1, 4, 16 and 64 are rounded to it: how many tokens change their expert, and what happens to the
@@ -610,7 +611,7 @@ controls.show(
 # - **`router`** = `nn.Linear(d_model, n_experts, bias=False)`; **`experts`**, an `nn.ModuleList` of n_experts different `FFN(d_model, d_ff)`; **`shared`**, one more `FFN(d_model, d_ff)`. Nothing else has parameters.
 # - **Weights:** softmax over all experts, the top_k largest, divided by their sum. Not divided is accepted as well. (With top_k = 1, divided weights are always 1, and the router learns nothing: notebook 08.)
 # - **Returns** y alone. No residual, no dropout; x stays as it was.
-# - How you dispatch is free: you may even call every expert on all tokens, and weigh with zeros.
+# - How you dispatch is free: you may even call every expert on all tokens, and give most of them a weight of zero.
 #
 # Stuck? Run `hint("SharedExpertMoE")` in a cell of your own.
 
@@ -709,7 +710,8 @@ for k in (1, 2, 4):
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-k-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# k, not 1: the same α then weighs k times as much. A widely used library did so until it was changed (transformers, issue 43688). Read the code before you copy an α from a paper.
+# k, not 1: the same α then weighs k times as much. A widely used library did so for a long time (transformers; issue 43688 of February 2026 is about it). Read
+# the code before you copy an α from a paper.
 #
 # **C.** An implementation of the Switch Transformer lets a dropped token pass by having the layer **return x** for it, as a residual connection does. The block then computes x + layer(norm(x)).
 

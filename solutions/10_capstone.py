@@ -17,7 +17,7 @@
 #
 # Ten notebooks were about one part of the Transformer. Now take it out, and see what is missing.
 #
-# You will put a whole Transformer block together with your own hands, and exchange its feed-forward network: for nothing, for SwiGLU, for a mixture
+# You will put a whole Transformer block together with your own hands, and swap its feed-forward network for nothing, for SwiGLU, for a mixture
 # of experts. Then the four compete. Run the next two cells, and say first what you expect.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -71,8 +71,8 @@ anatomy.block("10")
 # ## 1 · One block
 #
 # What is really inside a Transformer block? A published tutorial draws three arrows: from the input to attention, on to the FFN, and out. Notebook 04 showed
-# what becomes of a stack built after that drawing: its tokens grow equal. Here is the block with the two paths and the two norms that the drawing leaves out.
-# Press one of the four kinds for its place in it.
+# what becomes of a stack built from that drawing: its tokens become equal. Here is the block with the two paths and the two norms that the drawing leaves out.
+# Press one of the four kinds to see where it goes.
 
 # %% nbgrader={"grade": false, "grade_id": "block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS, "relu"))
@@ -107,9 +107,9 @@ for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
 #
 # - **Takes** `kind`, one of `'none'`, `'relu'`, `'swiglu'`, `'moe'`; `d_model`, `n_heads`; `d_ff`, the hidden width of the FFN, with `'moe'` that of each expert,
 #   ignored for `'none'` (the cells below pass 0).
-# - **`forward`** takes `x` [B, T, d_model], any B and T, and returns a tensor of the same shape, after the two formulas above.
+# - **`forward`** takes `x` [B, T, d_model], any B and T, and returns a tensor of the same shape, by the two formulas above.
 # - **Attention** is causal (a token sees itself and what comes before it) and has `n_heads` heads. Write it, or use `nn.MultiheadAttention` or
-#   `F.scaled_dot_product_attention`; biases as you like. Besides the mask, it knows no positions.
+#   `F.scaled_dot_product_attention`; biases as you like. Apart from the mask, it knows nothing of positions.
 # - **Norms** are `nn.LayerNorm(d_model)` (or RMSNorm, or your own), each with a learned gain of its own: a parameter of d_model numbers that starts at one.
 #   Queries, keys and values all read norm1(x), which is normed once. Gradients pass through both norms.
 # - **The FFN** is `FFN`, `SwiGLU` or `MoE` from the imports, or your own: the check does not insist on a width or on a number of experts, as long as a token visits fewer than all.
@@ -329,7 +329,7 @@ for seed in range(5):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "generate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Let it write
 #
-# A model does not write: it gives a score to every token that could come next. Somebody has to choose one, put it behind the others, and ask again.
+# A model does not write: it gives a score to every token that could come next. Somebody has to choose one, append it, and ask again.
 # That somebody is you.
 #
 # The **temperature** says how daring the choice is. Scores are divided by it before softmax: below 1 the favourites gain, above 1 everybody gets a chance. At 0 nothing
@@ -409,14 +409,14 @@ except NotImplementedError:
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "writing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Change `temperature`, then `order`, and run the cell again. With a short memory the words are broken, with a long one it recites. A Transformer in place of the table
-# reads further back, and does not need to have seen the very same characters before.
+# reads further back, and need not have seen exactly these characters before.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 6 · Spot the error
 #
 # *deeper: the core path goes on with section 9*
 #
-# **A.** A tutorial's mixture of experts, simplified as it says itself, looks for its tokens with two loops, over the k choices and over the E experts, and knows no
+# **A.** A tutorial's mixture of experts (“simplified”, it says) finds its tokens with two loops, over the k choices and over the E experts, and knows no
 # loss but the task's. What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-balance", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -446,7 +446,8 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-head", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the first the table holds. For the second d_ff is 3.5 · d_model, the activation is a SiLU that gates, and, with fewer key and value heads, the FFN has 81 % of a
-# layer (notebook 05). Only the last line holds for every model of this course. (The table says “typically”, so it is not wrong: the habit has changed.)
+# layer (notebook 05). Only the last line holds for every model of this course. (The table says “Typical” of d_ff, and “modern” of GELU, so it is not wrong:
+# habits have changed.)
 #
 # ## 7 · Quiz
 #
@@ -672,8 +673,8 @@ for name, costs in stored_english["bits per character"].items():
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "english-runs-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **What you saw.** With any feed-forward part a character costs about 0.03 bits less than without, which is more than three standard deviations of a difference of single
-# runs. Four more blocks of attention do not buy that, and one of their seeds went badly at this learning rate. Which FFN is best? There is no answer before somebody
-# says: at what?
+# runs. Four more blocks of attention do not buy that, and one of their seeds went badly at this learning rate. Which FFN is best? There is no answer until
+# somebody says: best at what?
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "summary-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 12 · The summary, and a checklist
@@ -692,10 +693,11 @@ for name, costs in stored_english["bits per character"].items():
 # |---|---|
 # | d_ff | often 4 · d_model; 8/3 · d_model for a gated one of equal size; from 2 to 64 · d_model in published models without experts |
 # | activation | ReLU (2017), GELU (GPT-2, BERT), SiLU as a gate (LLaMA, PaLM) |
-# | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; more with fewer key and value heads, far more in a mixture |
+# | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; a half in a decoder block with two attentions; more with fewer key and value heads; far more in a mixture |
 # | positions | one network for all of them; each layer has its own |
 #
-# A plain FFN as in notebook 02 is right when you can tick all of these; each was a line of a check there. (A gated one has three layers, and the paper of 2017 has its
+# A plain FFN as in notebook 02 is right when you can tick all of these; the check there tested each of them. (A gated one has three layers, and the paper of
+# 2017 has its
 # dropout behind the FFN.)
 #
 # - two linear layers, d_model → d_ff → d_model;
