@@ -226,7 +226,7 @@ def test_collapse_says_how_far_five_seeds_are_apart() -> None:
         drawn = attention.collapse(depth, *setting)
         ends = [attention.residuals(depth, *setting, seed=seed)[-1] for seed in SEEDS]
         assert numbers(drawn.title.split(": ")[1])[:2] == pytest.approx([min(ends), max(ends)], rel=0.05)
-        assert "(5 seeds)" in drawn.sentence
+        assert "(logarithmic, 5 seeds)" in drawn.sentence
 
 
 def test_what_was_stored_of_the_collapse_is_computed_again() -> None:

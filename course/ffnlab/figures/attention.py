@@ -460,8 +460,8 @@ def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool =
     title = f"{short}: {last} {layers}"
     fates = [next((layer for layer, value in enumerate(run) if value < 1e-6), None) for run in runs]
     fallen = sorted(fate for fate in fates if fate is not None)
+    scale = "logarithmic" if log else "linear"
     together = "the 14 dots are one" if values[-1] < 0.01 else f"the dots are {_power(values[-1])} from their middle"
-    scale = "log scale" if log else "linear scale"
     sentence = f"{named}, {layers}: {together}, and r(X), the tokens' distance from being one, is {last} ({scale}, {len(runs)} seeds); "
     if not fallen:
         sentence += "it has not fallen below a millionth."
