@@ -101,7 +101,8 @@ predict("gpt3_ffn_share")
 # ## The course on one page
 #
 # A Transformer layer, or block, has two halves. Attention lets the words of a sentence look at each other. The FFN then works on each word alone, and often holds most of
-# the layer's parameters. You will build it, bend it, open it, and finally split it into experts. The same drawing is at the head of every notebook, with the
+# the layer's parameters. You will build it, bend it, open it, and finally split it into experts. What comes before: attention, seen once. What comes after: norms, positions and training,
+# the rest of a Transformer. The same drawing is at the head of every notebook, with the
 # part that it opens in green.
 #
 # Short of time? Stay on the **core path**: skip the sections and exercises that are marked *deeper*. Nothing on the core path needs them, and you can come back.

@@ -462,7 +462,8 @@ for n, H in enumerate(widths):
 #
 # *deeper: the core path goes on with section 6*
 #
-# A published lesson lists XOR-like patterns among the things that attention cannot learn. With one token that is so: its output is affine in the features, and no
+# A published lesson lists XOR-like patterns among the things that attention cannot learn, and so does it a rule such as: one word is a noun *and* another is in
+# the past tense. With one token that is so: its output is affine in the features, and no
 # threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
 # a **product** of features.
 #
@@ -577,7 +578,7 @@ for seed in range(5):
 # *deeper: the core path goes on with section 8*
 #
 # **Why does the crash get steeper?** Suppose that tokens share a large part and differ by a small rest. Their queries then give nearly the same weights: what
-# changes these weights is a product of two rests, one in the query and one in the key. What these weights then mix is a remainder, too: three small factors in
+# changes these weights is a product of two remainders, one in the query and one in the key. What these weights then mix is a remainder, too: three small factors in
 # all. So each layer of bare attention about **cubes**
 # r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
 # rests alone, and can go on.
@@ -730,8 +731,8 @@ except NotImplementedError:
 # | looks at | all tokens | one token, and never another |
 # | does | averages values; who counts how much is decided by products of features | bends each token's vector, with as many bends as it has neurons |
 # | linear? | in the values, yes; in X, no | no |
-# | its parameters | $W_Q, W_K, W_V, W_O$ | $W_1, b_1, W_2, b_2$ |
-# | in one picture | gathers: who talks to whom | digests: what each position makes of it |
+# | its parameters | four matrices, $W_Q, W_K, W_V, W_O$: 4·d² numbers | two matrices and two biases, $W_1, b_1, W_2, b_2$: often 8·d² |
+# | in one picture | reading: who talks to whom | reasoning: what each position makes of it |
 # | in another picture | feature engineering | a simple model on top of the features |
 #
 # The last two lines are pictures, not mechanisms: attention computes too, and an FFN can simply copy. The block holds the two together with the skip, which
@@ -837,7 +838,7 @@ recheck("quiz_xor", quiz_xor)
 # %% [markdown] nbgrader={"grade": true, "grade_id": "M1", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) With the attention matrix A **held fixed**, the head is X ↦ A X W_V W_O: a product of constant matrices, linear in X, and always linear in
-# the values V for given weights. Each output is then a weighted average of the values and stays in their convex hull. (2) As a map of **X** it is not linear, since
+# the values V for given weights. Before W_O each output is then a weighted average of the values and stays in their convex hull. (2) As a map of **X** it is not linear, since
 # A = softmax(X W_Q W_Kᵀ Xᵀ / √h) is made from X: scores are products of features, and softmax bends. Double all vectors of a sentence: f(2X) is not 2·f(X); or
 # compute the superposition error for two sentences, which is 0 with A frozen and clearly not with A free. One head with two tokens even computes XOR. (3) For
 # **T = 1** the softmax of a single score is 1, whatever it is: A is constant, and attention is exactly linear (affine with biases), so it can't do XOR of the

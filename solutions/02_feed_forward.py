@@ -341,10 +341,10 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "wider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The figure shows three steps, for each row alone.
 #
-# 1. **Expand**, 8 → 32. Think of a messy desk: to sort it, you first spread everything on a larger table. Every hidden neuron gets to look for
-#    something of its own.
+# 1. **Expand**, 8 → 32. Think of a messy desk: to sort it, you first spread everything on a larger table. Every hidden neuron gets to
+#    look for something of its own, and what is tangled in 8 numbers can be told apart in 32.
 # 2. **Activate.** ReLU turns what is below zero into 0.
-# 3. **Compress**, 32 → 8. What the neurons found is written back into 8 numbers. The length has to be that of `x`, because a Transformer adds the two:
+# 3. **Compress**, 32 → 8. What the neurons found is written back into 8 numbers, as one writes a summary of what lies on the table. The length has to be that of `x`, because a Transformer adds the two:
 #    `x + FFN(x)`, the **residual connection**. And the next layer expects the same length.
 #
 # The same in real sizes, for 4 sentences of 10 tokens:

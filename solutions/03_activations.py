@@ -445,7 +445,7 @@ recheck("dead_units", dead_units)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "smooth-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 7 · Smooth bends
 #
-# ReLU decides: pass or stop. Two younger activations let x through by degrees. Both multiply x by a number between 0 and 1 that rises with x:
+# ReLU decides: pass or stop, with a single comparison. Two younger activations let x through by degrees. Both multiply x by a number between 0 and 1 that rises with x:
 #
 # | | formula | what multiplies x |
 # |---|---|---|
@@ -793,7 +793,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # |---|---|---|
 # | Cybenko 1989 | continuous and sigmoidal: towards 0 on the left, towards 1 on the right | two of them are: see below |
 # | Hornik 1991 | continuous, bounded and not constant | the same two |
-# | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and not too wild) | covered as it is |
+# | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and locally bounded, with few jumps) | covered as it is |
 #
 # ReLU grows without end, so it is neither sigmoidal nor bounded. But take one ReLU from another: relu(x) − relu(x − 1) is 0 on the left, rises from 0
 # to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit with that activation can be built from two ReLUs. So Cybenko's and
@@ -1004,9 +1004,9 @@ recheck("quiz_dead", quiz_dead)
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) With one unit, f(x) = x²: f(1) + f(1) = 2 but f(1 + 1) = 4. (2) Every unit computes (x·w + b)² = w²x² + 2wb·x + b². Any
 # weighted sum of those, plus b2, is again a·x² + b·x + c: **polynomials of degree 2 are closed under sums**, so width adds nothing beyond these
-# three numbers. In several inputs it is a quadratic form, likewise. (More layers raise the degree, to 4, 8, …, but a fixed depth always means a
+# three numbers. In d inputs it is again a polynomial of degree 2: beyond (d + 1)(d + 2)/2 units, width adds nothing. (More layers raise the degree, to 4, 8, …, but a fixed depth always means a
 # fixed degree.) A function such as |x| or sin 3x on an interval stays at a fixed distance from all of them. (3) **Leshno et al. 1993**: one hidden
-# layer is universal if and only if the activation is **not a polynomial** (and not too wild). x² is one. For ReLU the theorem promises that good networks exist, for
+# layer is universal if and only if the activation is **not a polynomial** (for all activations in use, that is the only condition that matters). x² is one. For ReLU the theorem promises that good networks exist, for
 # continuous functions on a bounded and closed set; it does not say how many units are needed, that training finds the weights, or anything outside
 # of the set.
 #

@@ -629,7 +629,7 @@ with torch.no_grad():
 #
 # *deeper: the core path goes on with the quiz in section 10*
 #
-# The questions of this store are random vectors with nothing in common. Words are different: … Words are different. The little Transformer of
+# The questions of this store are random vectors with nothing in common. Words are different. The little Transformer of
 # notebooks 00 and 02 has an FFN as well, trained with a small price on every activation. Can its keys and values be read?
 #
 # Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`reading.looked_for`). A
@@ -678,7 +678,7 @@ for rule in kinds:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # The numbers say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about. Why is it so much tidier than
 # the store? Its questions have something in common (words with attributes), its rules are few, and activations cost something in training. Without these three you get
-# the store. Large models are somewhere in between, and where is disputed: section 8.
+# the store. How it is in large models is disputed: section 8.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rule-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences

@@ -417,7 +417,7 @@ recheck("GatedFFN", GatedFFN)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "matched-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 5 · Two thirds of four
 #
-# A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. A fair comparison needs equal weights. Find the width: drag the edge.
+# A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. A fair comparison needs equally many weights. Find the width: drag the edge.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-matched-width", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("matched_width")

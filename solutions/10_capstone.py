@@ -696,9 +696,8 @@ for name, costs in stored_english["bits per character"].items():
 # | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; a half in a decoder block with two attentions; more with fewer key and value heads; far more in a mixture |
 # | positions | one network for all of them; each layer has its own |
 #
-# A plain FFN as in notebook 02 is right when you can tick all of these; the check there tested each of them. (A gated one has three layers, and the paper of
-# 2017 has its
-# dropout behind the FFN.)
+# A plain FFN as in notebook 02 is right when you can tick all of these; the check there tested each of them. (A gated one has three layers, and the paper of 2017
+# has its dropout behind the FFN.)
 #
 # - two linear layers, d_model → d_ff → d_model;
 # - an activation between them;
@@ -739,7 +738,22 @@ for name, costs in stored_english["bits per character"].items():
 # - Allen-Zhu and Li 2024, *Physics of Language Models: Part 3.3* (arXiv 2404.05405): how many bits a parameter stores, and what gating changes.
 # - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): the comparison at a size that matters, with its error bars.
 #
-# The next thing in a Transformer to take apart would be its norm. But this is the last notebook.
+# The next thing in a Transformer to take apart would be its norm, and why it is a layer norm and not a batch norm. But this is the last notebook.
+#
+# <details><summary>Key concepts, and where they live</summary>
+#
+# | | notebook |
+# |---|---|
+# | position-wise: one network, applied to every token alone | 02, 04 |
+# | expansion and compression: d_model → d_ff → d_model | 02 |
+# | activation: ReLU, GELU, SiLU, and the bend that makes the difference | 03 |
+# | sparse activation: few neurons fire for a token | 03, 06 |
+# | where the parameters are | 05 |
+# | keys and values: what a neuron looks for, and what it writes | 06 |
+# | gate: a second key that scales the first | 07 |
+# | mixture of experts: many FFNs, of which a token visits a few | 08, 09 |
+#
+# </details>
 #
 # *The creek was cold and the spunky dog wanted to jump over it.* Somewhere between *cold* and *over*, a few neurons put two things together that attention had
 # only brought to one place. You know how they do it, because you have built them.

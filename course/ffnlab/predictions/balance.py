@@ -31,7 +31,7 @@ PREDICTIONS = {
         right="0.01",
         explanation="""α = 0.001 is too weak against this head start, 0.01 and 1 spread the load over all eight experts. But an even load is not
         the aim: a small error is. With α = 1 the error is larger than with 0.01, in every seed. Where nothing was planted, α = 1
-        has 1.4 to 2.8 times the error of no loss at all: its load is even, and the router has followed the loss instead of the
+        has, seed by seed, 1.4 to 2.8 times the error of no loss at all: its load is even, and the router has followed the loss instead of the
         task.""",
     ),
     "rounded_choice": Prediction(

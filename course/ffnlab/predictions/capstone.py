@@ -78,7 +78,7 @@ PREDICTIONS = {
         ),
         right="words in an order that is nearly grammatical, about nothing",
         explanation="""Most of it is words, in an order that is nearly grammar, and it means nothing. At temperature 0 it goes round in
-        circles; at 1 it also spells words that nobody has. What separates this from a model that means something is not the block.
+        circles; at 0.5 it now and then spells a word that nobody has, at 1 more often. What separates this from a model that means something is not the block.
         It is size, text and time.""",
     ),
     "gaps_on_text": Prediction(

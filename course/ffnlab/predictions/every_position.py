@@ -46,7 +46,7 @@ PREDICTIONS = {
         question="8 sentences of 128 tokens: by what factor is one call faster than a loop over all tokens?",
         options=("they take equally long", "2 to 5 times", "more than 10 times"),
         right="more than 10 times",
-        explanation="""It is some 30 to 60 times on the machine that this was written on; yours will differ, and so will two runs. With one call, a
+        explanation="""It is some 20 to 60 times on the machine that this was written on; yours will differ, and so will two runs. With one call, a
         single large matrix product replaces many small ones: the same multiplications, with far less to organise. A loop over
         positions, with all sentences at once, lies in between.""",
     ),

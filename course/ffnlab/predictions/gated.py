@@ -50,7 +50,7 @@ PREDICTIONS = {
         right="8/3·d_model",
         explanation="""Three matrices of width f are as large as two of width 4·d when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. At
         4·d_model the gated FFN is half as large again: 12·d² weights against 8·d². (The work follows: 2 FLOPs for each weight and
-        token. So equal weights mean equal work, apart from multiplying gate with up, which is little.)""",
+        token. So equally many weights mean equal work, apart from multiplying gate with up, which is little.)""",
     ),
     "torch_glu": Prediction(
         question="PyTorch has `F.glu`, which cuts its input in half and multiplies. Which half gets the sigmoid?",

@@ -45,7 +45,7 @@ PREDICTIONS = {
         attention has biases unless told otherwise: 4 · 512 more than in section 3.)""",
     ),
     "gpt2_share": Prediction(
-        question="The figure begins with the sizes of GPT-2 small. How large is the FFN's share of **all** its parameters?",
+        question="The figure begins with the sizes of GPT-2 small, but for its heads. How large is the FFN's share of **all** its parameters?",
         options=("67 %", "46 %", "25 %"),
         right="46 %",
         explanation="""Two thirds of each layer are FFN, but embeddings are nearly a third of so small a model. More layers, a smaller vocabulary, a wider
@@ -80,7 +80,7 @@ PREDICTIONS = {
         question="A matrix of 4096 · 4096 numbers meets one token, and then 16 tokens at once. How much longer do the 16 take?",
         options=("less than 10 times as long", "about 16 times as long", "more than 16 times as long"),
         right="less than 10 times as long",
-        explanation="""On the machine that this was written on it was five to six times as long, and the time **per token** falls and falls. For a
+        explanation="""On the machine that this was written on it was three to six times as long, and the time **per token** falls and falls. For a
         single token most of the time goes into reading the matrix; but a weight that has come serves all tokens that wait for it. In
         the end the arithmetic takes over.""",
     ),
