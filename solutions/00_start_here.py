@@ -76,7 +76,7 @@ predict("gpt3_ffn_share")
 # | | |
 # |---|---|
 # | **Difficulty** | none |
-# | **Time** | 15 minutes |
+# | **Time** | 20 minutes |
 # | **You need** | Python, and to have met a PyTorch tensor once |
 # | **Points** | 2 |
 

@@ -50,7 +50,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 75 minutes, 12 more for `ffn_backward`, and 10 more for the quiz and question M2 (sections 10 and 11), which can wait for another day |
+# | **Time** | 60 minutes on the core path; 45 more for what is marked *deeper* and for question M2, which can wait for another day |
 # | **You need** | matrix products, `nn.Module` seen once, and `00_start_here` |
 # | **Points** | 29 for code, 3 for the quiz, 3 for an answer in your own words |
 #

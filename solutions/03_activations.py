@@ -53,7 +53,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 90 minutes, 8 more for `bend_and_slope`, and 15 more for the quiz and question M3 (sections 10 and 11), which can wait for another day |
+# | **Time** | 50 minutes on the core path; 50 more for what is marked *deeper* and for question M3, which can wait for another day |
 # | **You need** | `02_feed_forward`; derivatives; the normal distribution seen once |
 # | **Points** | 25 for code, 4 for the quiz, 3 for an answer in your own words |
 #

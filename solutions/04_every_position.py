@@ -62,7 +62,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 60 minutes, 8 more for `ffn_chunked`, and 15 more for the quiz and question M4 (sections 9 and 10), which can wait for another day |
+# | **Time** | 45 minutes on the core path; 45 more for what is marked *deeper* and for question M4, which can wait for another day |
 # | **You need** | `02_feed_forward`; `01_attention` helps |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 #

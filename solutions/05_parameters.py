@@ -49,7 +49,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 55 minutes, 12 more for `cost_of_a_step`, and 10 more for the quiz and question M5 (sections 9 and 10), which can wait for another day |
+# | **Time** | 40 minutes on the core path; 40 more for what is marked *deeper* and for question M5, which can wait for another day |
 # | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
 # | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -375,6 +375,8 @@ except NotImplementedError:
 # side of “plain” it will lie.
 #
 # ## 5 · A whole model
+#
+# *deeper: the core path goes on with section 7*
 #
 # Around the blocks are the **embeddings**, one vector of d_model numbers for every token of the vocabulary. Now build models yourself. The figure
 # leaves out biases and norms, and counts the embeddings once, for input and output together.

@@ -64,12 +64,11 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 85 minutes, and 10 more for the quiz and question M11 (sections 9 and 10), which can wait for another day |
+# | **Time** | 40 minutes on the core path; 45 more for what is marked *deeper* and for question M11, which can wait for another day |
 # | **You need** | `08_experts` |
 # | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# You will measure this collapse, and cure it in two ways; then give experts a limited number of places and see who is dropped; and put a shared expert beside
-# the routed ones.
+# You will measure this collapse, cure it in two ways, limit the places of an expert, and add one for everyone.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
 #
@@ -99,10 +98,14 @@ anatomy.block("09")
 # Why does training not repair the planted collapse? Only chosen experts get a gradient. Expert 0 has the tokens, so it learns, so its output helps,
 # so its probability is raised for more tokens. The others stay as they were at the start. The rich get richer.
 #
+# <details><summary>How bad is an error of 0.012, and where do the curves come from?</summary>
+#
 # The error needs a scale. A layer that always says 0 has an error of 0.24 to 0.30, the tick at the right. One expert alone comes to about 0.012, the best runs of this notebook to less than 0.003. So the collapse costs a factor of
 # about four here, not everything.
 #
 # Curves of this kind were computed before, over five seeds each (`python -m ffnlab.experiments.balance` does it again in a few minutes): the area shows the first seed, the dots all five.
+#
+# </details>
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "diagnose_load-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `diagnose_load`
@@ -181,9 +184,7 @@ except NotImplementedError:
 #
 # With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
 #
-# Below, ten tokens are shared out: some are undecided, the others sure of expert 1. Move the first slider, or drag the dashed line; the second slider changes
-# the 0.34 of
-# the undecided.
+# Below, ten tokens are shared out: some are undecided, the others sure of expert 1. Move the first slider, or drag the dashed line.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-below-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("below_one")
@@ -572,8 +573,15 @@ for head_start in (3, 0):
         print(f"{cure:<36}" + "".join(f"{span:<19}" for span in spans))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "tables-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# `gate` is the mean weight of the chosen expert. `information` is the mutual information between a token's cluster and its expert, as a share of the largest possible: 1 if the expert tells the cluster for certain, 0 if it tells nothing. What does that look like? The figure shows
-# which share of each cluster's tokens goes to which expert, before training and on the way: without a loss, with α = 0.01, and with α = 1.
+# <details><summary>What `gate` and `information` are</summary>
+#
+# `gate` is the mean weight of the chosen expert. `information` is the mutual information between a token's cluster and its expert, as a share of the largest possible:
+# 1 if the expert tells the cluster for certain, 0 if it tells nothing.
+#
+# </details>
+#
+# What does that look like? The figure shows which share of each cluster's tokens goes to which expert, before training and on the way: without a loss, with α = 0.01,
+# and with α = 1.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-permutation", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("permutation")

@@ -7,7 +7,6 @@ Nobody was timed: it is a rule, and the course says so.
 
 from __future__ import annotations
 
-import math
 import re
 from typing import NamedTuple
 
@@ -38,12 +37,12 @@ class Minutes(NamedTuple):
 
 
 def announced(counted: Minutes) -> tuple[int, int]:
-    """What a header says: the core path's minutes, and those of all else, each rounded up to the next five."""
+    """What a header says: the core path's minutes, and those of all else, each to the nearest five."""
     return _rounded(counted.core), _rounded(counted.deeper + counted.words)
 
 
 def _rounded(spent: float) -> int:
-    return 5 * math.ceil(round(spent, 6) / 5)
+    return 5 * round(spent / 5)
 
 
 def of(assignment: str) -> Minutes:
