@@ -48,8 +48,10 @@ controls.show(
 # forgotten is what a cold creek *means* for somebody who wants to jump. Over or into, glad or sorry: it tosses a coin.
 #
 # What is so hard about *over*? In this world one goes **over** cold water and **into** warm water. On land it is the other way round: where it is cold there
-# is soft snow. So neither *creek* nor *cold* decides anything alone. Only the **combination** does, and finding combinations is the FFN's work here. (In this
-# model attention may only average, and an average can't test for a combination. Attention that learns can find some combinations itself; notebooks 01 and 02
+# is soft snow. So *creek* alone says nothing about over or into, and neither does *cold*: only the **combination** does, and finding such combinations is the
+# FFN's work here. (*Ice* is easier: *creek* speaks for ice or waves, *cold* for ice or snow, and the two votes only have to be added.) (In this
+# model attention may only average, and sums and averages can't do what *over* asks for. Attention that learns can find some combinations itself; notebooks 01
+# and 02
 # are exact about it.)
 #
 # The next cell asks about all 1,792 scenes that the model has never read about: how sure is it of the right word, on average?
@@ -57,8 +59,8 @@ controls.show(
 # %% nbgrader={"grade": false, "grade_id": "next-word-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 model, task = reading.load(), experiment.TASKS["two attributes"]
 sizes = {name: p.numel() for name, p in model.named_parameters()}
-ffn, both = sum(size for name, size in sizes.items() if name.startswith("linear")), sum(sizes.values())
-print(f"{both:,} parameters, {ffn:,} of them in the FFN: {ffn / both:.0%}")
+ffn, total = sum(size for name, size in sizes.items() if name.startswith("linear")), sum(sizes.values())
+print(f"{total:,} parameters, {ffn:,} of them in the FFN: {ffn / total:.0%}")
 for label, on in (("with its FFN", True), ("FFN off", False)):
     found = experiment.judged(model, task, ffn=on)
     way, feeling, rest = found["way, probability"], found["feeling, probability"], found["the rest"]
@@ -66,7 +68,8 @@ for label, on in (("with its FFN", True), ("FFN off", False)):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "about-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # You don't have to understand all this yet. The course is about that switch. One half of the machine inside a language model is famous: **attention**. The
-# other half gets less of it. It is the **feed-forward network**, FFN for short, and here is your first guess about it. Guesses earn no points, but they make
+# other half is less talked about. It is the **feed-forward network**, FFN for short, and here is your first guess about it. Guesses earn no points, but they
+# make
 # you look more closely.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-gpt3-ffn-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

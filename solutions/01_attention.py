@@ -56,7 +56,7 @@ controls.show(
 # alone. Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention
 # fail, see it succeed where it should not, and watch a stack of it forget what it was told.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -114,7 +114,7 @@ recheck("attention_output", attention_output)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Does no blend ever leave the hull?** The cell blends the 14 tokens of the sentence below, 13 words and the full stop, with random weights, a thousand
 # times. Their hull has flat faces, each through six tokens, with all the others on one side. A blend is outside if it is beyond one of them. So the cell finds
-# all faces and tries them all. Then it does the same with weights that may be negative.
+# all faces and tries them all. (Read its output; its code can wait.) Then it does the same with weights that may be negative.
 #
 # *The creek was cold and the spunky dog wanted to jump over it.*
 
@@ -222,7 +222,7 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Now freeze A. **With A frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
 #
-# Both camps are right, but about different maps. Don't argue: measure.
+# So “attention is linear” is true of one map, with A frozen, and false of another, with A free. Don't argue: measure.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "superposition_error-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `superposition_error`
@@ -297,7 +297,8 @@ except NotImplementedError:
 # | X | **not** linear |
 #
 # Four things in a block are not linear (this course says that they *bend*): attention's products of X with X, softmax, normalisation, and the activation of the
-# FFN. Norm and activation work on each token alone; only the activation comes in any width.
+# FFN. Norm and activation work on each token alone; only the activation comes in any number: once for each hidden neuron of the FFN, and there may be as many
+# as you like.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Spot the error.** A blog walks through multi-head attention, step by step, and closes: “It is a strictly linear operation.” What is wrong with
@@ -365,7 +366,7 @@ print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
 #
 # *5 points · difficulty ●●○ · 8 minutes*
 #
-# Write down a small network with ReLU that computes XOR: `out = relu(x @ W1 + b1) @ W2 + b2`.
+# Write down a small network with ReLU that computes XOR (each column of `W1` with its entry of `b1` is one hidden neuron): `out = relu(x @ W1 + b1) @ W2 + b2`.
 #
 # - **Takes** two different numbers, `low` and `high`. Either may be the larger one, and either may be negative.
 # - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
@@ -462,8 +463,8 @@ for n, H in enumerate(widths):
 #
 # *deeper: the core path goes on with section 6*
 #
-# A published lesson lists XOR-like patterns among the things that attention cannot learn, and so does it a rule such as: one word is a noun *and* another is in
-# the past tense. With one token that is so: its output is affine in the features, and no
+# A published lesson lists XOR-like patterns among the things that attention cannot learn, and also a rule such as: one word is a noun *and* another is in the
+# past tense. With one token that is so: its output is affine in the features, and no
 # threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
 # a **product** of features.
 #
@@ -495,7 +496,8 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
 # can't do XOR.** In general it can multiply, and it is used that way.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Spot the error.** A lesson has a table of what attention lacks. Because of “No non-linearity”, it says there, attention “Cannot learn XOR-like patterns”. Find the error, then ask
+# **Spot the error.** The lesson from the head of this section has it in a table: because of “No non-linearity”, attention “Cannot learn XOR-like patterns”.
+# Find the error, then ask
 # the head from above, where the only thing that changes between the four lines is the token's features.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-local-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -536,7 +538,8 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 #
 # The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. On the left each token is a dot, seen from the mean of all. The curve is
 # r(X), how far the dots are from that mean, in proportion to X: 1 is “nothing in common”, 0 is “all the same”. Each of the five green lines has its own random tokens
-# and weights; the dots are those of the thick one. The grey lines show four settings of it.
+# and weights; the dots are those of the thick one. The grey lines are its tokens and weights with four settings of the boxes: attention alone, skip, skip and
+# norm, all three.
 #
 # Press ▶. Then tick one part at a time, and go all the way to 96 layers: GPT-3 has as many. What looks alike on the logarithmic scale may not on the other.
 
@@ -720,7 +723,9 @@ except NotImplementedError:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "slide-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved the crash: without skip connections or MLPs, the output of a stack of self-attention converges doubly
 # exponentially to a matrix of rank one. With skips, they show, there **exist** weights for which it does not. That is not a promise for all weights: your own
-# function has just seen tokens with a skip become one, only later. Noci et al. (2022, arXiv 2206.03126) find the same in Transformers with skips: tokens align
+# function has just seen tokens with a skip become one, only later: below a millionth after 52 layers instead of 4. With halved weights it is 3 layers without
+# the skip, for the averages are more even, and with it 0.2 is left after 96, for each layer adds less. Noci et al. (2022, arXiv 2206.03126) find the same in
+# Transformers with skips: tokens align
 # more and more with depth, unless what each layer adds is made smaller the deeper the network is.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}

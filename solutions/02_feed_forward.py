@@ -58,7 +58,7 @@ controls.show(
 # with a non-linearity between them, a *bend*. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend
 # away, and rebuild it deeper.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -189,7 +189,8 @@ except NotImplementedError:
 # | `act` | what is left of it after the activation | [d_ff] |
 # | `out` | what the neurons write, one row of `W2` each, on top of `b2` | [d_model] |
 #
-# Here is a sentence with random weights. A bar to the right is positive, to the left negative, and a ring is exactly 0. Behind `act` you see `pre`, in grey.
+# Here is our sentence, sent through an FFN with random weights. A bar to the right is positive, to the left negative, and a ring is exactly 0. Behind `act`
+# you see `pre`, in grey.
 # **GELU** is a smooth cousin of ReLU; notebook 03 has more on it.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-trace-permuted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -244,7 +245,8 @@ recheck("ffn_trace", ffn_trace)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "backward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **And back again.** Training walks through the same three stages in the other order. It starts at the end with `dy`: how fast the loss grows with each number
+# **And back again** (*deeper*, with the exercise and the cell below it: the core path goes on with section 2). Training walks through the same three stages in
+# the other order. It starts at the end with `dy`: how fast the loss grows with each number
 # of the output. Three rules bring it back to everything that the output was made of.
 #
 # - **A weight** `W[i, k]` carries the number `h[i]` into `y[k]`. Its gradient is h[i] · dy[k] for one token. One weight serves all tokens, so what they say
@@ -300,7 +302,8 @@ recheck("ffn_backward", ffn_backward)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "backward-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Train with it.** The next cell has no `backward()`, no optimiser and no module: four arrays, your function, and a step downhill. It learns the answer to
+# **Train with it.** The next cell has no `backward()`, no optimiser and no module: four arrays, your function, and a step downhill; `dy` is the gradient of
+# the mean squared error, summed over both outputs, which are asked for the same. It learns the answer to
 # “exactly one of the two?”, which no single matrix can give (notebook 01).
 
 # %% nbgrader={"grade": false, "grade_id": "backward-train", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -397,7 +400,8 @@ for t in (0, 1, 3, 6, 10):
     print(f"{sentence[t]:9}", *(f"{act[t, name.neuron]:11.1f}" for name in named))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "words-seeds", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# All five stay silent until the moment the word is due. And how much of this is luck? Each model below was trained from five seeds on the same 2,304 scenes.
+# All five stay silent until the moment the word is due. And how much of this is luck? Four models were trained from five seeds each on the same 2,304 scenes:
+# with attention that may only average, as in the one above, or with attention that learns; with an FFN, or without.
 # The shares say
 # how often it found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
 
@@ -405,17 +409,17 @@ for t in (0, 1, 3, 6, 10):
 from ffnlab.experiments import world as world_experiment
 
 runs = world_experiment.stored()["runs"]
-print(f"{'':20} {'over or into':24} {'glad or sorry':24} wet or dry")
+print(f"{'':20} {'over or into':27} {'glad or sorry':27} wet or dry")
 for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attention, no FFN"):
     two, three = runs[model_name], runs[f"{model_name}, three"]
     columns = [[run["on"][word] for run in found] for found, word in ((two, "way"), (two, "feeling"), (three, "homecoming"))]
-    print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):24}" for column in columns))
+    print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):27}" for column in columns))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "words-runs-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **What you saw.** Two models, two answers.
+# **What you saw.** Two kinds of attention, two answers.
 #
-# - Where attention **only averages**, the FFN decides: with it every combination is learned, in every seed; without it the model stays near 50 %, a coin toss. Section 4
-#   says why.
+# - Where attention **only averages**, the FFN decides: with it every combination is learned, in every seed; without it the model stays near 50 %, a coin toss.
+#   Its scores are then one matrix and one bias away from the words, and for these f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1), as section 1 showed.
 # - **Learned** attention, as in a real Transformer, finds some combinations by itself, since its scores multiply: *glad or sorry* in four seeds of five, *over or into* in
 #   one. With an FFN it found nine of the ten.
 # - Three attributes at once were never found by attention alone, and beside an FFN in one seed of five. An FFN makes a rule *possible*; training still has to

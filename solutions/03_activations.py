@@ -17,7 +17,8 @@
 #
 # Can you draw a parabola with nothing but straight lines? A feed-forward network with ReLU has to.
 #
-# One hidden unit with ReLU computes relu(x·w + b) · v: it reads x with the weight w, and writes with the weight v. For a single input x that is a
+# One hidden unit (notebook 02 said neuron) with ReLU computes relu(x·w + b) · v: it reads x with the weight w, and writes with the weight v. For a single
+# input x that is a
 # line with one **kink**: flat on one side, sloped on the other. Add up a few of them, and you get a line with a few kinks. Run the next three cells,
 # guess, and press play. Then drag the kinks along the curve.
 
@@ -61,7 +62,7 @@ controls.show(
 # parabola out of kinks, then any curve you like; find units that are dead, meet two smooth activations, and see what training does to the neurons of the
 # little world.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -81,8 +82,8 @@ anatomy.block("03")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Kink by kink
 #
-# A unit has three numbers, w, b and v. They decide two things: **where** the kink is: where x·w + b = 0, at **x = −b/w**; and **by how
-# much** the slope changes there from left to right, namely by **|w|·v**. And the sign of w decides which side is flat. (The change is |w|·v for w < 0 as
+# A unit has three numbers, w, b and v. They decide **where** the kink is, namely where x·w + b = 0, at **x = −b/w**; and **by how much** the slope changes
+# there from left to right, namely by **|w|·v**. And the sign of w decides which side is flat. (The change is |w|·v for w < 0 as
 # well: such a unit has slope w·v left of its kink and 0 right of it. From w·v to 0 is a change of −w·v, and that is |w|·v.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -202,7 +203,7 @@ controls.show(
 # %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for d in (1, 2, 8):
     print(
-        f"{d} inputs: at most",
+        f"{d} input{'s' * (d > 1)}: at most",
         ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)),
     )
 
@@ -224,7 +225,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# So the error on [−1, 1] is 1/n². Moved down by half of that, the net would be off by 1/(2n²) at most, up and down alike. No line of n pieces can do
+# So the error on [−1, 1] is 1/n², and on any interval h²/4, where h is the distance between nodes. Moved down by half of that, the net would be off by 1/(2n²)
+# at most, up and down alike. No line of n pieces can do
 # better.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "relu_interpolant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -452,7 +454,7 @@ recheck("dead_units", dead_units)
 # | **GELU** | x·Φ(x) | the share of standard normal numbers below x |
 # | **SiLU**, or Swish | x·σ(x) | the sigmoid, σ(x) = 1/(1 + e⁻ˣ) |
 #
-# Move x, and tick the boxes. Which of the three falls somewhere while x rises? Where is GELU steeper than 1?
+# Move x, and tick the boxes. Two of the three fall somewhere while x rises: which, and where? And where is GELU steeper than 1? (Tick “slopes”.)
 
 # %% nbgrader={"grade": false, "grade_id": "bends", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -612,7 +614,8 @@ recheck("silu", silu)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "plot-bends-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# **Your four, and their slopes.** Autograd finds the slopes. Add a fifth to the list: ReLU², `lambda x: relu(x) ** 2`, which nanochat uses (So et al. 2021,
+# **Your activations, and their slopes.** Autograd finds the slopes. Add a fifth to the list: ReLU², `lambda x: relu(x) ** 2`, which nanochat uses (So et al.
+# 2021,
 # arXiv 2109.08668, found it by search). Which of the slopes jump, and which grow without end?
 
 # %% nbgrader={"grade": false, "grade_id": "plot-bends", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -637,8 +640,8 @@ plt.show()
 #
 # *deeper: the core path goes on with section 10*
 #
-# Before training, weights are random, and the sum that goes into a unit is roughly normally distributed over the inputs. If the inputs have mean 0, the
-# mean of the sum is the bias b; its spread is σ. The unit fires where the sum is above zero.
+# Before training, weights are random, and the sum that goes into a unit is roughly normally distributed over the inputs. If the inputs have mean 0, the mean
+# of the sum is the bias b; its spread, the standard deviation, is a number σ (not the sigmoid σ of section 7). The unit fires where the sum is above zero.
 
 # %% nbgrader={"grade": false, "grade_id": "firing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 controls.show(
@@ -791,7 +794,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 #
 # | | what the activation has to be | ReLU? |
 # |---|---|---|
-# | Cybenko 1989 | continuous and sigmoidal: towards 0 on the left, towards 1 on the right | two of them are: see below |
+# | Cybenko 1989 | continuous and sigmoidal: towards 0 on the left, towards 1 on the right | one alone is not, two together are: see below |
 # | Hornik 1991 | continuous, bounded and not constant | the same two |
 # | Leshno, Lin, Pinkus, Schocken 1993 | **not a polynomial** (and locally bounded, with few jumps) | covered as it is |
 #
@@ -854,7 +857,8 @@ flat, silent = x[x.grad == 0], x[F.gelu(x) == 0]
 print(f"float32: value exactly 0 up to x = {silent.max().item()}, slope exactly 0 up to x = {flat.max().item()}")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-share", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# So a GELU unit can be dead as well. (Where exactly the zeros begin depends on how your processor computes erf.) For ReLU, far on the left begins at 0.
+# So a GELU unit can be dead as well. (Where the zeros begin depends on how erf is computed. For one number alone, as in the table of section 7, torch goes
+# another way, and the slope at −10 is still −10⁻²¹; for many at once it is exactly 0.) ReLU is flat from 0 on.
 #
 # **C.** “In a typical FFN, roughly 50-90% of neurons output zero after ReLU.” Is there anything that keeps the share in that range?
 

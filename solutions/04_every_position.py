@@ -70,7 +70,7 @@ controls.show(
 # *position-wise*. You will edit one word and watch who notices, write the FFN in three ways that look different and are the same, test whether any layer
 # is position-wise, and put a residual connection and a norm around it.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -90,9 +90,10 @@ anatomy.block("04")
 # %% [markdown] nbgrader={"grade": false, "grade_id": "edit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 1 · Edit one word
 #
-# Attention passes the new word on, to each position after it (this one looks back only), and fainter and fainter: it is one word among more and more. Then every
+# Attention passes the new word on, to its own position and to each one after it (this one looks back only), and fainter and fainter: it is one word among more
+# and more. Then every
 # position asks the FFN, and asks it alone. To see that, press a row: only this position gets its new numbers, the others keep their old ones. One input
-# changes, and no output but its own.
+# changes, and no output but its own: press “jump”. Press another row, and often no output changes at all: no neuron fires there, before or after.
 #
 # Instead of an edited sentence, let us now pass on only a piece of one.
 
@@ -585,7 +586,8 @@ with torch.no_grad():
 # ## 6 · Around the FFN: residual and norm
 #
 # An FFN never comes alone. Its output is **added** to its input: that is the **residual connection**. And somewhere there is a **norm**, which brings the
-# numbers of each token to one size, as the layer norm of notebook 02 does. Two wirings are common: in **pre-norm** the norm comes before the FFN, in
+# numbers of each token to one size. The layer norm, for one, shifts and scales them so that they have mean 0 and variance 1. Two wirings are common: in
+# **pre-norm** the norm comes before the FFN, in
 # **post-norm** after the sum.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-straight-path", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -707,8 +709,10 @@ except NotImplementedError:
     print("This cell lights up when residual_sublayer is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Why the root? A sum of n numbers of size 1 that know nothing of each other is about √n large. Set `depth` to 96: does the curve keep to the root? Then let every layer
-# whisper, with `shrink = 48**-0.5`, one over the root of the number of layers: GPT-2 starts its training like that.
+# Why the root? A sum of n numbers of size 1 that know nothing of each other is about √n large. In the first blocks a layer adds less than 1, so the curve
+# begins below the root. Set `depth` to 96: does it come nearer? Then let every layer
+# whisper, with `shrink = (2 * depth)**-0.5`, one over the root of the number of layers, two in each block. Now the size stays near 1 at any depth. GPT-2
+# starts its training like that.
 #
 # Models with pre-norm have one more norm at their end, because the numbers on the path of x have grown.
 #
@@ -733,7 +737,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The number of independent directions in these rows is their **rank**, at most d_ff and at most d_model. The bars say how far the points reach in each
+# What the neurons write for 14 tokens is 14 rows of numbers. How many independent directions there are in them is their **rank**, at most d_ff and at most
+# d_model. The bars say how far the points reach in each
 # direction: the **singular values**. One that is 0 is a direction nobody writes in.
 #
 # Is a bottleneck of any use, if it throws so much away? In a block, x is added to what it writes. Guess first, then tick “+ x”.
@@ -842,7 +847,8 @@ with torch.no_grad():
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-equal", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not save them. And
-# the FFN does its part: it sees one token at a time, and still 8 FFNs in a row leave about a ten-thousandth of the difference, or less. The residual
+# the FFN does its part: it sees one token at a time, and still 8 FFNs in a row leave about a ten-thousandth of the difference, or less: with its first random
+# weights an FFN shrinks what differs from token to token, and then adds the same biases to all. The residual
 # connections turn the crash into a slide; residual and norm together turn the slide into a crawl (notebook 01 follows it through 96 layers).
 #
 # **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.

@@ -56,7 +56,7 @@ controls.show(
 # You will count parameters, find out when “two thirds” is true, and break it in four ways. On the way you audit a published number that is wrong,
 # and at the end you count what a model does rather than what it holds.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -100,7 +100,7 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # A lesson says of GPT-3, “Attention per layer: ~604M parameters” and “FFN per layer: ~1.21B parameters”: that is the last line.
 #
 # Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. Move the second slider of the
-# first figure, and only the blue grows. You will soon see models at 2, 3.5, 8 and 64.
+# first figure, and only the blue grows. Other models take 2, 3.5, 8 and even 64 times (section 6 lists them all).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `count_ffn`
@@ -290,7 +290,8 @@ recheck("count_attention", count_attention)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · Two thirds of what?
 #
-# Every block has an FFN, after the attention: after the **last** attention, if there are two. The Transformer of 2017 translates: its encoder
+# The FFN comes after the attention (but for the parallel wiring of notebook 04), and after the **last** attention, if there are two. The Transformer of 2017
+# translates: its encoder
 # reads one sentence, its decoder writes another. A decoder block looks at its own words first, and then, with a second attention, at what the encoder made.
 # (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
 
@@ -372,7 +373,8 @@ except NotImplementedError:
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "explore-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Where does each curve cross two thirds? Add a design to the first line, `"shared": {"n_kv": 2}`, and another with a `head_dim` of 128. Say first on which
-# side of “plain” it will lie.
+# side of “plain” it will lie. “Two thirds” is 8·d² of 12·d², and you have met three ways in which it fails: another d_ff or a gate, another attention, a
+# second attention. The fourth is in section 5: the embeddings.
 #
 # ## 5 · A whole model
 #
@@ -497,7 +499,8 @@ for ratio, names in sorted(rows.items()):
 #
 # - the **FFN**;
 # - attention's **projections**: its four matrices, which hold its parameters;
-# - attention's **mixing**, which has no parameters: queries meet keys, which gives the scores, and values are added up with the weights `A`.
+# - attention's **mixing**, which has no parameters: queries meet keys, which gives the scores, and values are added up with the attention weights (in the code
+#   `A`, [T, T]).
 
 # %% nbgrader={"grade": false, "grade_id": "predict-grows-with-length", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("grows_with_length")
@@ -609,6 +612,8 @@ for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "reading-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time.
+# (From one token to two the time may double as well. That is another matter: a matrix times one vector most likely has a routine of its own, which reads
+# faster.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "cost_of_a_step-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Exercise `cost_of_a_step`
@@ -670,8 +675,8 @@ except NotImplementedError:
     print("This cell lights up when cost_of_a_step is written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "steps-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# On the slope a token waits for reading, on the flat part for arithmetic. Dots near the bend most likely lie above the line: a machine does not do both at its
-# best at the same time. Measure again with `W = torch.randn(512, 512)`, 1 MB: where is the bend then?
+# On the slope a token waits for reading, on the flat part for arithmetic. The dots between the two ends most likely lie above the line, and two to three times
+# as high near the bend: a machine does not do both at its best at the same time. Measure again with `W = torch.randn(512, 512)`, 1 MB: where is the bend then?
 #
 # Now run a present-day model on two machines. What limits it there?
 
@@ -788,8 +793,10 @@ recheck("quiz_decoder", quiz_decoder)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_mixtral-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_mixtral`
 #
+# *deeper: section 6 has such a model*
+#
 # A dense model has 10 billion parameters, 6 billion of them in its FFNs. You put 4 experts in place of each FFN, each as large as the FFN was; 2 of them
-# work for each token. How many parameters does the model have then in all? (Routers are small.)
+# work for each token. How many parameters does the model have then in all? (The *router*, which chooses the two, is small. Leave it out.)
 #
 # - **A.** 40 billion
 # - **B.** 16 billion

@@ -69,7 +69,7 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
 # knows hundreds of facts, switch off the neurons that one of them depends on, and write a rule by hand.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -312,7 +312,8 @@ controls.show(
 # more layers bring them as well.
 #
 # **How many bits is that for each weight?** One of 64 answers is log₂ 64 = 6 bits. A neuron has 32 weights in its key and 32 in its value. So 16 facts per neuron are
-# 16 · 6 bits in 64 weights. The cell computes it from the stored runs, up to where the store breaks down, and asks whether more steps would help there.
+# 16 · 6 bits in 64 weights. The cell counts 6 bits for each fact that a stored run knows, up to where the store breaks down, and asks whether more steps would
+# help there.
 
 # %% nbgrader={"grade": false, "grade_id": "bits", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for facts in (512, *fact_stores.LIMIT_FACTS):
@@ -332,7 +333,8 @@ for facts in fact_stores.LONG_FACTS:
     )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "bits-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# The store holds **1.5 bits per weight** at 16 facts per neuron, and up to 1.9 at its limit, about 20. Allen-Zhu and Li (2024, arXiv 2404.05405) find about **2 bits per
+# The store holds **1.5 bits per weight** at 16 facts per neuron, and up to 1.9 at its limit, about 20 facts per neuron. Allen-Zhu and Li (2024, arXiv
+# 2404.05405) find about **2 bits per
 # parameter** in whole language models that have seen each fact a thousand times. A few neurons and 400 steps come close to that.
 #
 # Beyond the limit, twenty times as many steps help with 512 facts, but not up to the 256 that fit; with 1024 they do next to nothing.
@@ -479,7 +481,8 @@ recheck("knockout", knockout)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # One fact is an anecdote. The next cell trains five stores of 512 facts and asks *your* functions about every fourth fact: is it lost without its m
 # strongest neurons, and what share of the other 511 goes with it? Then it knocks out the m neurons that **fire** most for the fact, and m random ones among those
-# that fire. It takes ten to twenty seconds.
+# that fire. It takes ten to twenty seconds. (It needs `top_neurons` and `knockout`, both *deeper*. Without them run it all the same, since later cells use its
+# stores: it then prints nothing, and its main numbers are in the explanation of your last guess.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "lost", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -534,7 +537,7 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # (No lines above? They appear when `top_neurons` and `knockout` are written.)
 #
-# Why is every fact spread, and every neuron shared? An obvious guess: with 512 facts and 128 neurons there are too few. The cell tries it the other way round.
+# Why is every fact spread, and every neuron shared? An obvious guess: 128 neurons are too few for 512 facts. The cell tries it the other way round.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-room-to-spare", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("room_to_spare")
@@ -557,8 +560,8 @@ for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "room-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A neuron that serves several facts is called **polysemantic**, and facts stored this way **distributed**.
 #
-# You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) mean features that outnumber the dimensions, few of them active at once. Here half
-# of the neurons are, so this store is a cousin at best. (In notebook 01 the word means additivity.)
+# You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) mean features that outnumber the dimensions, few of them active at once.
+# Here half of all neurons fire for each question, so this store is a cousin at best. (In notebook 01 the word means additivity.)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Write one by hand.** Deleting a fact took others with it. Can you write one that disturbs nobody? You know a neuron's parts: its key says to whom it
@@ -625,7 +628,7 @@ with torch.no_grad():
 # matrix of an FFN so that one key gets a new value. The hard part is left out here: the same question, asked in other words, is another vector.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "rules-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# ## 6½ · Neurons of a model that reads words
+# ### Neurons of a model that reads words
 #
 # *deeper: the core path goes on with the quiz in section 10*
 #
@@ -633,8 +636,9 @@ with torch.no_grad():
 # notebooks 00 and 02 has an FFN as well, trained with a small price on every activation. Can its keys and values be read?
 #
 # Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`reading.looked_for`). A
-# value can be compared with the read-outs of all words (`reading.written`). The cell does both for two neurons. Each number says how far a word is above or below the mean
-# of its line, since every sentence has one word of each line.
+# value can be compared with the read-outs of all words (`reading.written`). The cell does both for two neurons. The numbers of a key say how far a word is
+# above or below the mean of its line, since every sentence has one word of each line. Those of a value say what one firing of strength 1 adds to a word's
+# score.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-heard-by-cold-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("heard_by_cold_water")
@@ -684,8 +688,8 @@ for rule in kinds:
 # **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences
 # have in common. The neuron below is made by hand (`reading.by_hand`), and nothing is trained:
 #
-# - its **key** adds up readings of the stream: water or land? cold or warm? spunky or timid? and is this the place for *over* or *into*? (Each direction is found by comparing
-#   the mean stream with it and without.)
+# - its **key** adds up readings of x, the vector that attention hands to the FFN: water or land? cold or warm? spunky or timid? and is this the place for
+#   *over* or *into*? (Each direction is found by comparing the mean of x over the sentences with it and without.)
 # - its **bias** is a threshold: all must be true at once;
 # - its **value** points along the read-out of one word.
 
@@ -811,7 +815,7 @@ for label, softmax in (("attention alone", True), ("a plain average", False)):
     print(label, "knows", ", ".join(f"{attention_only(seed, softmax):.0%}" for seed in bar(5, label)))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-labels", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# What remains true: most parameters sit in FFNs, and that is where recall mechanisms have been found.
+# What remains true: in large models most parameters sit in FFNs, and that is where recall mechanisms have been found.
 #
 # ## 9 · Spot the error
 #

@@ -18,7 +18,8 @@
 # The FFN of LLaMA, PaLM, Gemma, Qwen and nearly every large language model of today is not the one of 2017. It has a third matrix, a **gate**: one
 # half of the network decides how much of the other half gets through. The two numbers of one unit, **gate** and **up**, are multiplied.
 #
-# What does that look like? Walk through the inputs in one direction, t. Both numbers are then straight lines in t. The figure draws them, and what
+# What does that look like? Start at some input and walk straight on; t says how far you are. Along such a walk both numbers are straight lines in t. The
+# figure draws them, and what
 # the unit makes of them. There is **no activation** in it. Run the next three cells, guess, and bend something without bending it.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -61,7 +62,7 @@ controls.show(
 # You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, find the gate that was in
 # ReLU all along, let them compete, and read the table that started it all.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -85,7 +86,8 @@ anatomy.block("07")
 # that notebook 06 promised: unit j writes (key₁ · x) · (key₂ · x) · value. One key decides what gets through, the other when, and the two numbers, **up** and
 # **gate**, are multiplied.
 #
-# On the walk of the figure, x = p + t·v, nothing is bent, and yet the result is not linear. The bend comes from multiplying two things that both depend on x.
+# On the walk of the figure, from an input p in a direction v, x = p + t·v, nothing is bent, and yet the result is not linear in t. The bend comes from
+# multiplying two things that both depend on x.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · x², exactly
@@ -169,7 +171,8 @@ except (NotImplementedError, TypeError):
 # One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a
 # polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. Each tool is exact on its own kind of function.
 #
-# In more dimensions a gated unit multiplies two **different** readings: (x · w_g)(x · w_u). Does it matter whether “no” is written as 0 or as −1?
+# In more dimensions a gated unit multiplies two **different** readings: (x · w_g)(x · w_u). Let one answer “cold?” and the other “water?”. What does their
+# product say, and does it matter whether “no” is written as 0 or as −1?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-cold-times-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("cold_times_water")
@@ -302,7 +305,8 @@ except NotImplementedError:
 #
 # $$\mathrm{relu}(h) = 1[h > 0] \cdot h$$
 #
-# 1[h > 0] is a switch: 1 where h is positive, else 0. So **a plain ReLU unit is gated by itself**: the switch and what it lets through read x with the same key. Likewise
+# 1[h > 0] is a switch: 1 where h is positive, else 0. (The steep sigmoid of a moment ago nearly is one: that `glu` looks like ReLU.) So **a plain ReLU unit is
+# gated by itself**: the switch and what it lets through read x with the same key. Likewise
 # SiLU is sigmoid(h) · h. The gated FFN only gives the gate a key of its own. What becomes of your five kinds if you take that away again?
 
 # %% nbgrader={"grade": false, "grade_id": "tied", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -318,7 +322,8 @@ for kind, name, plain in (("glu", "SiLU", F.silu(h)), ("reglu", "ReLU squared", 
         print("for this line solve glu_variant first")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lights-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it**:
+# Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it** (in a plain FFN W₁ is in the
+# place of W_u, and the gates are the switches 1[h > 0]):
 #
 # $$y = x \; W_u \; \mathrm{diag}(g(x)) \; W_d$$
 #
@@ -347,7 +352,7 @@ controls.show(
 rows = {}
 for m in atlas.MODELS + atlas.ENCODER_DECODERS:
     kind = f"gated, {m.activation}" if m.gated else f"plain, {m.activation}"
-    rows.setdefault(kind, []).append(m.name[: max(m.name.rfind(" "), m.name.rfind("-"))])  # the name without the size
+    rows.setdefault(kind, []).append(m.name[: max(m.name.rfind(" "), m.name.rfind("-"))])  # the name without its last part, mostly the size
 for kind, names in sorted(rows.items()):
     families = list(dict.fromkeys(names))
     print(f"{kind}, {len(names)} models")
@@ -431,7 +436,7 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "matched-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# 8/3 of a power of two is never a whole number. LLaMA drops the fraction and rounds up to a multiple of 256, for instance. Processors multiply matrices in
+# 8/3 of a power of two is never a whole number. LLaMA, for instance, drops the fraction and rounds up to a multiple of 256. Processors multiply matrices in
 # blocks, and several chips share a matrix in equal parts. In full:
 #
 # 1. 8/3 of d_model, cut to a whole number;
@@ -589,8 +594,8 @@ recheck("find_the_gate", find_the_gate)
 # *deeper: the core path goes on with section 8*
 #
 # Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, d_ff = 18 for the plain ones and 12 for the gated. The task is that of
-# notebook 03: 512 random vectors, each with one of 64 random answers, to be learned by heart. That is more than the plain ones can hold, so the contest is
-# held **at
+# notebook 03: 512 random vectors, each with one of 64 random answers, to be learned by heart. That is more than the plain ones learn in these 400 steps, so
+# the contest is held **at
 # the limit**, where differences show. Five seeds; in each seed all nine get the same facts.
 #
 # The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)

@@ -81,7 +81,7 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 # that defines
 # the layer, and then compute the same sum in less and less time.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -122,7 +122,9 @@ controls.show(
 # %% [markdown] nbgrader={"grade": false, "grade_id": "becoming-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Press the runs: they differ in where the clusters are and how everything starts. The axis below the table shows the **mutual information** between cluster and
 # expert, as a share of the largest possible: 0 if the expert tells nothing about the cluster, 1 if it tells the cluster for certain, so that the table is a permutation.
-# Two aids take part in training: a small loss for balance, the subject of notebook 09 (without it, in the same six runs, only 2 to 4 experts have work in the end), and noise on the logits, so that a token sometimes tries another expert
+#
+# Two aids take part in training: a small loss for balance, the subject of notebook 09 (without it, in the same six runs, only 2 to 4 experts have work in the
+# end), and noise on the logits, so that a token sometimes tries another expert
 # (without it, no run gets further than five clusters with an expert of their own). `ffnlab/experiments/plane.py` makes the
 # six runs. How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
 
@@ -248,8 +250,8 @@ except NotImplementedError:
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen. bfloat16 keeps 8 significant bits, between two and
-# three decimal digits, and rounds a lot. So models that compute in bfloat16 often let the router alone work in float32. Notebook 09 measures what rounding
-# does to the router's probabilities.
+# three decimal digits, and rounds a lot. So models that compute in bfloat16 often let the router alone work in float32. Notebook 09 measures in its section 3
+# what rounding does to the router's probabilities.
 #
 # ## 3 · All experts, all tokens
 #
@@ -508,7 +510,7 @@ torch.set_num_threads(threads)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "plot-times-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # How does that go on with the number of experts? The plot takes your own `moe_loop` and `moe_sorted`, at the same parameters in all: twice as many experts, each half
-# as wide. Add 128 and 256 to the list, and see which line leaves the others first.
+# as wide. The published loop leaves the others early. Add 128 and 256 to the list: does `moe_loop` leave `moe_sorted`, too?
 
 # %% nbgrader={"grade": false, "grade_id": "plot-times", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 try:
@@ -560,14 +562,14 @@ else:
 # On a CPU `grouped_mm` is itself a loop over the segments, and gains nothing. In bfloat16 on recent GPUs (NVIDIA's H100 and its kind) it saves the calls, and
 # the
 # wait for the segments' lengths; in other dtypes and on older ones PyTorch falls back to a loop that waits for them.
-# This is a good place for a break.
 #
 # ## 7 · Who gets a gradient?
 #
 # `topk` returns expert numbers, whole numbers such as 3 or 5. A small change of the logits changes nothing, or makes a jump. So the choice has no gradient. How does a
 # router learn?
 #
-# The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero.
+# The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero. It opens
+# with `softmax_topk`; the guess is about `topk_softmax`.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-logits-that-count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("logits_that_count")
@@ -629,7 +631,8 @@ recheck("router_gradient", router_gradient)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "measured-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Now measure. The cell prints the largest entry of the router's gradient, for two ways to normalise and three k.
+# Now measure. The cell asks your `router_gradient` (if you have left it out, guess, and read what the click says) and prints the largest entry of the router's
+# gradient, for two ways to normalise and three k.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-zero-of-six", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("zero_of_six")
@@ -699,7 +702,7 @@ torch.set_num_threads(threads)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Switch Transformers route to one expert, and multiply by the probability as it is: `softmax_topk`. In other words: with k = 1, leave the gate alone.
-# With k ≥ 2 both ways learn.
+# With k ≥ 2 both ways learn. This is a good place for a break.
 #
 # ## 8 · Total and active
 #
@@ -760,7 +763,8 @@ recheck("moe_counts", moe_counts)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "models-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Attention and embeddings come on top, and are there only once. With your count and those of notebook 05 the published totals come out.
+# Attention and embeddings come on top, and are there only once. With your `moe_counts`, if you have written it, and the counts of notebook 05 the published
+# totals come out.
 
 # %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 print(f"{'in billions':15} {'MoE layers':>11} {'the rest':>9} {'total':>7} {'active':>7}")
@@ -860,7 +864,9 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "spot-subject-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# There is no expert for water here, or for the cold: from a word's expert alone one learns 1 to 4 % of what the scene is. (In this world each place in a sentence always holds the same kind of word, so the model can't say whether its router looks at the place or at the kind.)
+# There is no expert for water here, or for the cold: from a word's expert alone one learns 1 to 4 % of what the scene is. (That is not the figure's 3 to 20 %.
+# There the place in the sentence is known too, and the question is the other way round: how much of the choice of expert the scene settles.) (In this world
+# each place in a sentence always holds the same kind of word, so the model can't say whether its router looks at the place or at the kind.)
 # The makers of Mixtral looked at theirs (Jiang et al. 2024): they saw no clear division by topic, of papers on biology or of philosophy, say; what patterns there were had to do with syntax, such as the indentation of
 # code, and neighbouring tokens often went to the same expert. An expert of the plane has a name because its task has one. In a language model “expert” is a word for a part of the parameters.
 #

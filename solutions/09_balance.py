@@ -70,7 +70,7 @@ controls.show(
 #
 # You will measure this collapse, cure it in two ways, limit the places of an expert, and add one for everyone.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -184,7 +184,8 @@ except NotImplementedError:
 #
 # With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
 #
-# Below, ten tokens are shared out: some are undecided, the others sure of expert 1. Move the first slider, or drag the dashed line.
+# Below, ten tokens are shared out: some are undecided and lean towards expert 0, the others choose expert 1 and give expert 0 nothing. Move the first slider,
+# or drag the dashed line. The second slider is the probability with which the undecided choose expert 0.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-below-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("below_one")
@@ -368,7 +369,8 @@ except NotImplementedError:
 #
 # $$C = \lceil \text{factor} \cdot k\,T / E \rceil$$
 #
-# The Switch Transformer uses factors of 1 to 1.25. What if more tokens want an expert than it has places? They are **dropped**: for them this expert adds nothing. The order of service decides who: first choices of all tokens in
+# The Switch Transformer uses factors of 1 to 1.25. What if more tokens want an expert than it has places? They are **dropped** there: for them this expert
+# adds nothing, their other choices still may. The order of service decides who: first choices of all tokens in
 # the order of the tokens, then second choices of all tokens. Drag the thick line in the figure.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-who-is-dropped", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -473,7 +475,8 @@ except NotImplementedError:
 #
 # ## 5 · Balance without a loss
 #
-# The balance loss pulls at the router with the same gradient that should teach it the task. Wang et al. 2024 do without. Each expert gets a **bias** b for the **choice** alone. Their **scores** are sigmoids of the logits, each expert's for itself: the k largest of score + b are chosen, but
+# The balance loss pulls at the router with the same gradient that should teach it the task. Wang et al. 2024 do without. Each expert gets a **bias** b for the
+# **choice** alone. In their paper the **scores** are sigmoids of the logits, one for each expert by itself: the k largest of score + b are chosen, but
 # the weights come from the scores without b. No gradient reaches b. After each step it is moved by hand: down for experts with too many tokens, up for those with too few.
 #
 # Tick the box to see what goes wrong if the bias enters the weights, too.
@@ -546,7 +549,7 @@ except NotImplementedError:
 #
 # ## 6 · All cures at once
 #
-# Here are all stored runs: the head start, and one cure or none.
+# Here are all stored runs: the head start, and one cure or none. The guess is about head start 0, the figure opens with 3.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-perfect-and-bad", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("perfect_and_bad")
@@ -580,7 +583,8 @@ for head_start in (3, 0):
 #
 # </details>
 #
-# What does that look like? The figure shows which share of each cluster's tokens goes to which expert, before training and on the way: without a loss, with α = 0.01,
+# What does much or little `information` look like? The figure shows which share of each cluster's tokens goes to which expert, before training and on the way:
+# without a loss, with α = 0.01,
 # and with α = 1.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-permutation", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -594,7 +598,8 @@ controls.show(
 )
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# All four cures repair the planted collapse; the loss at α = 0.01 and the bias at u = 0.01 are level, for their ranges overlap. And:
+# All four cures of the table repair the planted collapse (of the others in the figure's menu the loss with α = 0.001 and the bias with u = 0.001 are too weak,
+# and u = 0.1 is too coarse); the loss at α = 0.01 and the bias at u = 0.01 are level, for their ranges overlap. And:
 #
 # - Where nothing was planted, an uneven load costs little: with 2.7 to 4.6 effective experts the errors are 0.0043 to 0.0094, with eight of them, by the loss at α = 0.01 or the bias at u = 0.01, 0.0030 to 0.0068.
 # - With α = 1 and nothing planted the gates fall to 0.16 or 0.17; a router that knows nothing would give 1/8.
@@ -736,7 +741,7 @@ print("implementation:  x + norm(x) =", [round(v, 2) for v in (x + normed).tolis
 #
 # ## 9 · Quiz
 #
-# One point each. Put the letter in quotes. The second question is about section 4.
+# One point each. Put the letter in quotes.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_below_one-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_below_one`
@@ -763,6 +768,8 @@ recheck("quiz_below_one", quiz_below_one)
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dropped-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_dropped`
+#
+# *deeper: it needs section 4*
 #
 # All k experts of a token are full. What happens to the token?
 #

@@ -18,7 +18,7 @@
 # Ten notebooks were about one part of the Transformer. Now take it out, and see what is missing.
 #
 # You will put a whole Transformer block together with your own hands, and swap its feed-forward network for nothing, for SwiGLU, for a mixture
-# of experts. Then the four compete. Run the next two cells, and say first what you expect.
+# of experts. Then the four compete (that part is *deeper*), and your block goes back to the creek. Run the next two cells, and say first what you expect.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -53,7 +53,7 @@ predict("without_ffn")
 #
 # Comparing four kinds of block sounds easy. The comparison is the harder half: equal in what? over how many seeds? and what does it not tell you?
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -71,7 +71,8 @@ anatomy.block("10")
 # ## 1 · One block
 #
 # What is really inside a Transformer block? A published tutorial draws three arrows: from the input to attention, on to the FFN, and out. Notebook 04 showed
-# what becomes of a stack built from that drawing: its tokens become equal. Here is the block with the two paths and the two norms that the drawing leaves out.
+# in its section 8 what becomes of a stack built from that drawing: its tokens become equal. Here is the block with the two residual connections and the two
+# norms that the drawing leaves out.
 # Press one of the four kinds to see where it goes.
 
 # %% nbgrader={"grade": false, "grade_id": "block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -88,7 +89,8 @@ controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS,
 # - **'moe'** has a balance loss besides (notebook 09), one number for the whole call. Blocks are stacked, so the output stays a tensor alone;
 #   the number is kept beside it, as `aux_loss`, with its gradient, where a training loop can find it.
 #
-# The parts come ready made, as you know them from notebooks 02, 07 and 08. The cell shows what each returns.
+# The parts come ready made, as you know them from notebooks 02, 07 and 08. The experts of `MoE` are SwiGLUs. The cell shows what each returns; [] is the shape
+# of a single number.
 
 # %% nbgrader={"grade": false, "grade_id": "parts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 torch.manual_seed(0)
@@ -245,7 +247,8 @@ for name, count in stored["counts"].items():
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "numbers-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # How sure is the ranking at 1,600 pairs? Neighbours in it are more than two standard deviations of a difference of single runs apart, the cautious
-# reading of notebook 07. (The standard error of a difference of two means of five is smaller by √5.) At 24² pairs all but the single block without
+# reading of notebook 07. (The standard error of a difference of two means of five is smaller by a factor of √5, about 2.2.) At 24² pairs all but the single
+# block without
 # FFN know 99 % or more. The same reading calls them level, and names no winner.
 #
 # Both switches are honest, if one says which it was. “The mixture wins” without it is not.
@@ -260,9 +263,10 @@ for name, count in stored["counts"].items():
 # - **Memory, not language.** The pairs are random: there is nothing to generalise to, and no test set could exist. A model that is best here need not be best
 #   at predicting text.
 # - **One size, one recipe.** d_model = 16, one learning rate for all, 300 steps. With another learning rate or more steps the gaps change, and near 100 % they
-#   vanish (move the slider to 24²).
+#   vanish (move the slider of section 3 to 24²).
 # - **Five seeds** give a rough idea of the spread. They don't settle a gap of the size of the bars.
-# - **Time is that of small matrices on one CPU thread.** Here the overhead costs more than the arithmetic, above all for the mixture. FLOPs don't show that, and
+# - **Time** (the last item of the figure's first menu) **is that of small matrices on one CPU thread.** Here the overhead costs more than the arithmetic,
+#   above all for the mixture. FLOPs don't show that, and
 #   neither says what happens on a GPU.
 # - **The ranking of SwiGLU and mixture** belongs to these widths and this task. Shazeer's table (notebook 07) measured language, and has no mixture in it.
 #
@@ -323,13 +327,15 @@ for seed in range(5):
 #
 # So the honest answer: **nothing collapses at once; what you lose is capacity.** An FFN is parameters that each token uses by itself, in two or three matrix products, with no look at
 # other tokens. At 1,600 pairs one block of attention knows about a third of what is asked. Three of them, as many parameters as attention with an FFN, win back much of it, but
-# each step costs more than twice the time (choose `time` in the figure), and they stay behind. In a large model the capacity you would lose is half to nine tenths of each layer's
+# each step costs more than twice the time (choose `time` in the figure of section 3), and they stay behind. In a large model the capacity you would lose is
+# half to nine tenths of each layer's
 # parameters (notebook 05).
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "generate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Let it write
 #
-# A model does not write: it gives a score to every token that could come next. Somebody has to choose one, append it, and ask again.
+# (Section 10 lets your block write, with this function if you have written it.) A model does not write: it gives a score to every token that could come next.
+# Somebody has to choose one, append it, and ask again.
 # That somebody is you.
 #
 # The **temperature** says how daring the choice is. Scores are divided by it before softmax: below 1 the favourites gain, above 1 everybody gets a chance. At 0 nothing
@@ -416,7 +422,10 @@ except NotImplementedError:
 #
 # *deeper: the core path goes on with section 9*
 #
-# **A.** A tutorial's mixture of experts (“simplified”, it says) finds its tokens with two loops, over the k choices and over the E experts, and knows no
+# Two things from a published tutorial. For each: find the error, then run the cell.
+#
+# **A.** Its mixture of experts (“simplified”, it says) finds its
+# tokens with two loops, over the k choices and over the E experts, and knows no
 # loss but the task's. What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
 
 # %% nbgrader={"grade": false, "grade_id": "spot-balance", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -481,7 +490,7 @@ recheck("quiz_removed", quiz_removed)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_equal-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ### Question `quiz_equal`
 #
-# You move the switch from equal total to equal active parameters. What happens?
+# In the figure of section 3 you move the switch from equal total to equal active parameters. What happens?
 #
 # - **A.** The mixture gets fewer parameters in total, since only half of its experts count.
 # - **B.** The mixture gets more parameters in total; what a token meets is then as much as in the plain FFN.

@@ -66,8 +66,9 @@ PREDICTIONS = {
         question="What does a computer make of GELU at x = −10, in float32?",
         options=("a small number, about −0.0005", "a tiny number, about −10⁻²²", "exactly zero"),
         right="exactly zero",
-        explanation="""At −6 and below GELU is exactly zero in float32 (printed as −0); its slope is a few hundred-millionths at −6, and 10⁻²¹ at
-        −10. SiLU's tail is much heavier: at −10 it still gives −0.0005.""",
+        explanation="""At −6 and below GELU is exactly zero in float32 (printed as −0); its slope, for one number at a time, is a
+        few hundred-millionths at −6, and
+        10⁻²¹ at −10. SiLU's tail is much heavier: at −10 it still gives −0.0005.""",
     ),
     "world_fires": Prediction(
         question="Before training 53 % of all these sums are above zero, so that their neuron fires. After training?",

@@ -53,10 +53,10 @@ PREDICTIONS = {
         learn it?""",
         low=0,
         high=200,
-        step=5,
-        right=30,
+        step=2,
+        right=32,
         within=25,
-        explanation="""Only 16 %, which is about 32 of them. Two neurons could do it, and mostly don't: they start on the wrong side, or fall
+        explanation="""Only 16 %, which is 32 of them. Two neurons could do it, and mostly don't: they start on the wrong side, or fall
         silent. One neuron never does it, for one ReLU rises or falls but can't come back. From eight neurons on, training finds XOR
         nearly always. Extra width helps **learning**, here, long after it has stopped helping what can be **written down**. The
         percentages depend on the recipe; the order does not.""",

@@ -4,7 +4,8 @@ from ffnlab.predictions.prediction import Prediction
 
 PREDICTIONS = {
     "head_start": Prediction(
-        question="""With a head start of 3, expert 0 begins with nearly all tokens. Nothing in the task prefers it, and its head start can be
+        question="""With a head start of 3 (the figure opens with 1), expert 0 begins with nearly all tokens. Nothing in the task
+        prefers it, and its head start can be
         unlearned. What does training make of it, in 300 steps?""",
         options=("it undoes the head start", "a few experts share the work in the end", "expert 0 keeps everything"),
         right="expert 0 keeps everything",
@@ -83,7 +84,7 @@ PREDICTIONS = {
         fro: the load is a little less even, and the error is about that of the collapse, or larger.""",
     ),
     "perfect_and_bad": Prediction(
-        question="Nothing was planted (head start 0). Which setting looks perfect in the coloured area, and bad in the error dots?",
+        question="Nothing was planted (set the head start below to 0). Which setting looks perfect in the coloured area, and bad in the error dots?",
         options=("none of the cures", "the loss with α = 0.01", "the loss with α = 1", "the bias with u = 0.01"),
         right="the loss with α = 1",
         explanation="""α = 1 with an even load is as wrong there (0.0112 to 0.0139) as the collapse itself (0.0116 to 0.0127). **Even is not the

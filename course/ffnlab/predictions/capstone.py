@@ -13,8 +13,7 @@ PREDICTIONS = {
         within=10,
         unit=" %",
         explanation="""It is 80 %, give or take four, over five seeds. A block without FFN knows a good part of the pairs, but not all. It is also
-        smaller: it has a third of the parameters. Is it worse because it has no FFN, or because it has fewer parameters? Section 3
-        asks.""",
+        smaller: it has a third of the parameters. Is it worse because it has no FFN, or because it has fewer parameters? Section 3, a *deeper* one, asks.""",
     ),
     "first_of_three": Prediction(
         question="""Three of the four have an FFN: ReLU, SwiGLU, and a mixture of experts. Which of the three will know most of the 576 pairs?""",

@@ -114,8 +114,8 @@ PREDICTIONS = {
         options=("about 1", "3 to 5", "about 24", "more than 1,000"),
         right="3 to 5",
         explanation="""In pre-norm every layer adds to the path of x, and nothing brings it back to size: here it grows block by block, to three to
-        five times its size. Post-norm resets the size after every sum, and stays at 1. Each block reads a normed x, so what it adds
-        does not grow with x: it levels off near 1 here. Beside a sum that grows, that counts for less and less.""",
+        five times its size. Post-norm resets the size after every sum, and stays at 1. Each block reads a normed x, so what it
+        adds does not grow with x: what it adds levels off near 1 here. Beside a sum that grows, that counts for less and less.""",
     ),
     "two_neurons": Prediction(
         question="d_model is 3, and d_ff is 2. What do the neurons write for 14 tokens? If each output is a point in a room, the 14 points lie …",

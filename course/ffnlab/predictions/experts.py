@@ -70,7 +70,8 @@ PREDICTIONS = {
         k times the work of the others. (Your numbers differ a little from run to run.)""",
     ),
     "logits_that_count": Prediction(
-        question="k = 2 of 8 experts. With topk_softmax, how many of the 8 logits change a gate when they move a little?",
+        question="""k = 2 of 8 experts. With topk_softmax (choose it in the figure, which opens with softmax_topk), how many of the 8 logits
+        change a gate when they move a little?""",
         options=("none", "1", "2", "8"),
         right="2",
         explanation="""Where the sum runs over the k, only the k chosen logits get some of the gradient. With `softmax_topk` all eight do, since

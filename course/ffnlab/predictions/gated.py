@@ -19,10 +19,10 @@ PREDICTIONS = {
         unit and without a threshold. With −1 and 1 it says whether the two **agree**: it is 1 for (no, no) as well.""",
     ),
     "bent_gate": Prediction(
-        question="The same two lines as before, now with ReLU on the gate. Where does the product stay as it was?",
+        question="Two lines as before, gate t + 0.5 and up t − 1, now with ReLU on the gate. Where does the product stay as it is without ReLU?",
         options=("where the gate is positive", "where up is positive", "where the product was positive", "nowhere"),
         right="where the gate is positive",
-        explanation="""The dotted line is the gate before it is bent. Where it is positive, the product with ReLU is the parabola of before; where
+        explanation="""The dotted line is the gate before it is bent. Where it is positive, the product with ReLU is the parabola that it is without; where
         it is negative, the unit is silent; between the two is a kink. GELU and SiLU have no kink and are not quite silent: with
         SiLU the product at t = −1.5 is 0.67. The sigmoid does not grow: far on the open side the product is the line up itself.""",
     ),

@@ -68,7 +68,7 @@ PREDICTIONS = {
         right="none",
         explanation="""With eight neurons for every fact, a neuron still fires for nearly half of them, and each fact is **more** spread: the top
         four, which deleted nearly every fact above, delete none. So sharing does not come from a shortage. It is what gradient
-        descent makes of dense random keys, and a shortage *concentrates* a fact on fewer neurons.""",
+        descent makes of dense random questions, and a shortage *concentrates* a fact on fewer neurons.""",
     ),
     "heard_by_cold_water": Prediction(
         question="""One of the two is neuron 10, called “cold water”. It fires for cold water, and for nothing else. Which words of the place, the
@@ -79,8 +79,8 @@ PREDICTIONS = {
             "these eight, and four moods as well",
         ),
         right="these eight, and four moods as well",
-        explanation="""The four places with water bring it about 8 more than the mean of their line, the four words for cold about 9, and the four
-        spunky moods about 6. Still no mood decides. The neuron adds up what it hears, and its bias asks for more than a spunky mood
+        explanation="""The four places with water bring it about 8 more than the mean of their line, the four words for cold
+        about 9, and the four spunky moods about 7. Still no mood decides. The neuron adds up what it hears, and its bias asks for more than a spunky mood
         and one of the two others can bring, but for less than cold and water bring together in spite of a timid mood.""",
     ),
     "rule_out": Prediction(
