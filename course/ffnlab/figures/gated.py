@@ -397,7 +397,8 @@ def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str 
         ground = svg.rect(
             svg.MARGIN, frame.upright(n) - 12, frame.left - 8 - svg.MARGIN, 24, fill=style.PAPER, radius=4
         )
-        marks = [ground, _name_of_row(frame, n, name, name in (first, second))]
+        row_room = svg.rect(svg.MARGIN, frame.upright(n) - 12, frame.right - svg.MARGIN, 24, fill="transparent")
+        marks = [ground, row_room, _name_of_row(frame, n, name, name in (first, second))]
         if short:
             reach = 2 * row.deviation / math.sqrt(runs)
             marks.append(frame.whiskers([(value - reach, value + reach)], [n], plot.Look(colour, width=2), 5))

@@ -115,7 +115,7 @@ def neuron(j: int = 0) -> Picture:
         right = int(given.y[fact]) in answers
         ink = style.CHOSEN if right else style.INK
         about_fact = [
-            svg.rect(fact_x - 4, y + 1, 124, row - 4, fill=style.PAPER, radius=4),
+            svg.rect(fact_x - 4, y + 1, value_x - fact_x - 8, row - 4, fill=style.PAPER, radius=4),
             svg.text(fact_x, y + 15, f"{name(fact)}: {LIKES[int(given.y[fact])]}", size=12.5, bold=right, fill=ink),
             _bar(fact_x + 122, y + 4, float(h[fact]), 66 / strongest),
             svg.text(
@@ -127,7 +127,7 @@ def neuron(j: int = 0) -> Picture:
             ),
         ]
         about_answer = [
-            svg.rect(value_x - 4, y + 1, 64, row - 4, fill=style.PAPER, radius=4),
+            svg.rect(value_x - 4, y + 1, svg.WIDTH - svg.MARGIN - value_x + 4, row - 4, fill=style.PAPER, radius=4),
             svg.text(value_x, y + 15, LIKES[answer], size=12.5),
             _bar(value_x + 62, y + 4, float(push[answer]), 84 / most),
             svg.text(
