@@ -366,8 +366,8 @@ except NotImplementedError:
 # than before, or fewer?
 
 # %% nbgrader={"grade": false, "grade_id": "plot-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-for seed in range(5):
-    plt.plot(list(shares), [count * found[seed] for found in shares.values()], "o-", label=f"seed {seed}")
+for seed, found in enumerate(zip(*shares.values(), strict=True)):
+    plt.plot(list(shares), [count * share for share in found], "o-", label=f"seed {seed}")
 plt.plot(widths, [min(16 * width, count) for width in widths], label="16 for each neuron")
 plt.title(f"What my FFNs know of {count} facts")
 plt.xlabel("hidden neurons, d_ff")
