@@ -29,6 +29,7 @@ NEEDED = (
     "torch",
     "numpy",
     "matplotlib",
+    "matplotlib-inline",
     "cycler",
     "ipywidgets",
     "anywidget",

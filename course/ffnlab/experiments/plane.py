@@ -35,14 +35,14 @@ class Task:
     """Points around six centres; in each cluster the right output is another linear map of the way from its centre, plus a constant."""
 
     def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
-        turn = 2 * math.pi * torch.rand(1, generator=self.generator)
+        self.rng = torch.Generator().manual_seed(seed)
+        turn = 2 * math.pi * torch.rand(1, generator=self.rng)
         angle = turn + 2 * math.pi * torch.arange(N_EXPERTS) / N_EXPERTS
         self.centres = RADIUS * torch.stack([angle.cos(), angle.sin()], dim=1)
         self.maps, self.constants = 0.4 * self.normal(N_EXPERTS, 2, 2), 0.4 * self.normal(N_EXPERTS, 2)
 
     def normal(self, *shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=self.generator)
+        return torch.randn(*shape, generator=self.rng)
 
     def tokens(self, cluster: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """A point of each of these clusters, [T, 2], and what should come out for it, [T, 2]."""
@@ -63,7 +63,7 @@ class Kept(NamedTuple):
 def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
     """One run: the gate value not divided by itself, Adam, a balance loss of weight alpha, noise on the logits."""
     task, fresh = Task(seed), Task(seed)
-    fresh.generator.manual_seed(1000 + seed)
+    fresh.rng.manual_seed(1000 + seed)
     parameters = {
         "router": 0.05 * task.normal(3, N_EXPERTS) * torch.tensor([[1.0], [1.0], [3.0]]),
         "W1": task.normal(N_EXPERTS, 2, D_FF) / 2**0.5,
@@ -94,7 +94,7 @@ def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
                 y, _, chosen = layer(x)
                 table = torch.bincount(N_EXPERTS * cluster + chosen, minlength=N_EXPERTS**2).reshape(N_EXPERTS, -1)
                 kept.append(Kept(parameters["router"].clone(), table, F.mse_loss(y, target).item()))
-        x, target = task.tokens(torch.randint(N_EXPERTS, (TOKENS,), generator=task.generator))
+        x, target = task.tokens(torch.randint(N_EXPERTS, (TOKENS,), generator=task.rng))
         y, p, chosen = layer(x, noise * task.normal(TOKENS, N_EXPERTS))
         load = torch.bincount(chosen, minlength=N_EXPERTS) / TOKENS
         loss = F.mse_loss(y, target) + alpha * N_EXPERTS * (load * p.mean(0)).sum()
@@ -127,7 +127,7 @@ def used(table: Sequence[Sequence[int]]) -> int:
 def summary(seed: int, kept: list[Kept]) -> dict[str, Any]:
     """What is stored of a run: some points, cluster after cluster, and what was kept, tables in percent of a cluster."""
     task = Task(seed)
-    task.generator.manual_seed(2000 + seed)
+    task.rng.manual_seed(2000 + seed)
     points, _ = task.tokens(torch.arange(N_EXPERTS).repeat_interleave(SHOWN))
     return {
         "points": [[round(value, 2) for value in point] for point in points.tolist()],
