@@ -486,10 +486,10 @@ def _own_boxes(length: int, top: float) -> list[str]:
         else:
             shapes += [
                 *_column(middle, road + 24, 11.0, x[t].tolist()),
-                svg.line(middle - 5, road - 14, middle - 5, road + 4, stroke=style.LOST, width=1.5),
-                svg.line(middle + 5, road - 10, middle + 5, road + 4, stroke=style.LOST, width=1.5),
+                svg.line(middle - 5, road - 14, middle - 5, road + 4, stroke=style.INK, width=1.5),
+                svg.line(middle + 5, road - 10, middle + 5, road + 4, stroke=style.INK, width=1.5),
                 svg.text(middle, road + 18, word, size=11.5, anchor="middle"),
-                svg.text(middle, road + 104, "?", size=13, bold=True, anchor="middle", fill=style.LOST),
+                svg.text(middle, road + 104, "?", size=13, bold=True, anchor="middle", fill=style.INK),
             ]
     return shapes
 
