@@ -75,7 +75,14 @@ def html_files(site: Path) -> list[Path]:
 def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Built]) -> None:
     target, known = built
     assert known.drawn == SUBSET
-    assert [figure.name for figure in known.notebooks[1].figures] == ["by-hand", "fold", "trace", "wider", "words", "flatten"]
+    assert [figure.name for figure in known.notebooks[1].figures] == [
+        "by-hand",
+        "fold",
+        "trace",
+        "wider",
+        "words",
+        "flatten",
+    ]
     found = {path.relative_to(target).as_posix() for path in html_files(target)}
     documents = {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")}
     assert {*documents, "index.html", "course/README.html", "CONTRIBUTING.html", "instructor.html"} <= found
