@@ -243,6 +243,27 @@ def test_a_mark_is_pressed_and_a_knob_is_dragged(address: str, chromium: Any) ->
     page.close()
 
 
+@needs_chromium
+def test_a_finger_on_a_handle_moves_it_and_does_not_scroll_the_picture(address: str, chromium: Any) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{address}/course/02_feed_forward.html")
+    figure = page.locator(".ffn-figure").first
+    figure.locator("xpath=self::*[@data-ready]").wait_for()
+    knob = figure.get_by_role("slider", name=re.compile("cold")).last
+    knob.scroll_into_view_if_needed()
+    page.evaluate("window.lost = 0; addEventListener('pointercancel', () => window.lost++, true)")
+    box = knob.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = context.new_cdp_session(page)
+    for kind, dx in (("touchStart", 0), ("touchMove", 10), ("touchMove", 30), ("touchMove", 60), ("touchMove", -60)):
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x + dx, "y": y}]})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.lost") == 0
+    context.close()
+
+
 OPTIONS, NUMBER = "nothing_in", "gpt3_ffn_share"  # predictions of notebooks 02 and 00
 
 

@@ -171,6 +171,10 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
+  // A finger on a handle moves the handle alone. touch-action does not reach inside a picture: the page would scroll, and take the finger away.
+  const keep = (event) => event.target.closest("[data-drags]") && event.preventDefault();
+  picture.addEventListener("touchstart", keep, { passive: false });
+
   let held = null;
   picture.addEventListener("pointerdown", (event) => {
     const mark = event.target.closest("[data-drags]");
