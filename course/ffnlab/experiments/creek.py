@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from ffnlab import reading, world
 from ffnlab.experiments import read
 from ffnlab.experiments.capstone import Compared
-from ffnlab.tasks import BALANCE
-from ffnlab.train import bar
+from ffnlab.experiments.next_token import NextToken, fit
 
 STORED = Path(__file__).with_suffix(".json")
 D_MODEL, N_HEADS, LONGEST, BATCH, STEPS, LEARNING_RATE = 32, 4, 20, 32, 1500, 0.01
@@ -36,22 +34,11 @@ EVERY = 30  # steps, over which a stored loss is averaged
 SHORT = 60  # the steps of a run that a test can repeat
 
 
-class Reader(nn.Module):
-    """Embeddings of words and places, some blocks [B, T, d_model] -> [B, T, d_model], a norm, and scores for the next word."""
+class Reader(NextToken):
+    """The model that reads the little world with some blocks [B, T, d_model] -> [B, T, d_model]. Words matter more than places."""
 
     def __init__(self, blocks: Iterable[nn.Module]) -> None:
-        super().__init__()
-        self.words, self.places = nn.Embedding(len(world.WORDS), D_MODEL), nn.Embedding(LONGEST, D_MODEL)
-        nn.init.normal_(self.places.weight, std=0.5)  # words matter more than places
-        self.blocks, self.norm = nn.ModuleList(blocks), nn.LayerNorm(D_MODEL)
-        self.scores = nn.Linear(D_MODEL, len(world.WORDS), bias=False)
-
-    def forward(self, words: torch.Tensor) -> torch.Tensor:  # [B, T] -> [B, T, V]
-        x = self.words(words) + self.places.weight[: words.shape[1]]
-        for block in self.blocks:
-            x = block(x)
-        scores: torch.Tensor = self.scores(self.norm(x))
-        return scores
+        super().__init__(blocks, len(world.WORDS), D_MODEL, LONGEST, spread=0.5)
 
 
 @cache
@@ -60,26 +47,13 @@ def _sentences(held_out: bool) -> torch.Tensor:
 
 
 def learn(model: Reader, steps: int = STEPS, seed: int = 0, label: str = "") -> list[float]:
-    """Trains on sentences of the scenes that are not held out, with Adam; under a progress bar if there is a label.
+    """Trains on sentences of the scenes that are not held out; under a progress bar if there is a label. Returns the loss of each step."""
+    source = _sentences(held_out=False)
 
-    A block's balance loss, its attribute aux_loss, counts with the factor 0.01. Returns the loss of each step, in nats for each word.
-    """
-    chance, source, losses = torch.Generator().manual_seed(seed), _sentences(held_out=False), []
-    optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps, pct_start=0.1)
-    for _ in bar(steps, label) if label else range(steps):
-        batch = source[torch.randint(len(source), (BATCH,), generator=chance)]
-        loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
-        losses.append(loss.item())
-        for block in model.blocks:
-            aux = getattr(block, "aux_loss", None)
-            loss = loss if aux is None else loss + BALANCE * aux
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        schedule.step()
-    model.eval()
-    return losses
+    def draw(chance: torch.Generator) -> torch.Tensor:
+        return source[torch.randint(len(source), (BATCH,), generator=chance)]
+
+    return fit(model, draw, steps, LEARNING_RATE, seed, label)
 
 
 @torch.no_grad()

@@ -25,8 +25,7 @@ from torch import nn
 
 from ffnlab.experiments import read
 from ffnlab.experiments.capstone import EXPERTS, TOP_K, Compared
-from ffnlab.tasks import BALANCE
-from ffnlab.train import bar
+from ffnlab.experiments.next_token import NextToken, fit
 
 STORED = Path(__file__).with_suffix(".json")
 D_MODEL, N_HEADS, LONGEST, BATCH, STEPS, LEARNING_RATE = 64, 4, 64, 16, 400, 0.01
@@ -96,44 +95,22 @@ def _spelt(piece: str, number: dict[str, int]) -> list[int]:
     return [number[piece]] if piece in number else [number[letter] for letter in piece if letter in number]
 
 
-class Writer(nn.Module):
-    """Embeddings of tokens and places, some blocks [B, T, d_model] -> [B, T, d_model], a norm, and scores for the next token."""
+class Writer(NextToken):
+    """The model that reads and writes the text with some blocks [B, T, d_model] -> [B, T, d_model]."""
 
     def __init__(self, blocks: Iterable[nn.Module]) -> None:
-        super().__init__()
-        count = len(text().pieces)
-        self.tokens, self.places = nn.Embedding(count, D_MODEL), nn.Embedding(LONGEST, D_MODEL)
-        self.blocks, self.norm = nn.ModuleList(blocks), nn.LayerNorm(D_MODEL)
-        self.scores = nn.Linear(D_MODEL, count, bias=False)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [B, T] -> [B, T, V]
-        x = self.tokens(tokens) + self.places.weight[: tokens.shape[1]]
-        for block in self.blocks:
-            x = block(x)
-        scores: torch.Tensor = self.scores(self.norm(x))
-        return scores
+        super().__init__(blocks, len(text().pieces), D_MODEL, LONGEST)
 
 
 def learn(model: Writer, steps: int = STEPS, seed: int = 0, label: str = "") -> float:
-    """Trains on pieces of the text that begin anywhere, with Adam; under a progress bar if there is a label.
+    """Trains on pieces of the text that begin anywhere; under a progress bar if there is a label. Returns the loss on the held-out text, `bits(model)`."""
+    source, window = text().train, torch.arange(LONGEST + 1)
 
-    A block's balance loss, its attribute aux_loss, counts with the factor 0.01. Returns the loss on the held-out text, `bits(model)`.
-    """
-    chance, source = torch.Generator().manual_seed(seed), text().train
-    optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps, pct_start=0.1)
-    window = torch.arange(LONGEST + 1)
-    for _ in bar(steps, label) if label else range(steps):
-        batch = source[torch.randint(len(source) - LONGEST, (BATCH, 1), generator=chance) + window]  # [B, T + 1]
-        loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
-        for block in model.blocks:
-            aux = getattr(block, "aux_loss", None)
-            loss = loss if aux is None else loss + BALANCE * aux
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        schedule.step()
-    return bits(model.eval())
+    def draw(chance: torch.Generator) -> torch.Tensor:
+        return source[torch.randint(len(source) - LONGEST, (BATCH, 1), generator=chance) + window]  # [B, T + 1]
+
+    fit(model, draw, steps, LEARNING_RATE, seed, label)
+    return bits(model)
 
 
 @torch.no_grad()

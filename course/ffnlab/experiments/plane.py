@@ -6,7 +6,6 @@ so that a figure can draw who gets which part of the plane, and which expert eac
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ffnlab.experiments import read
+from ffnlab.experiments import read, write
 from ffnlab.experiments.balance import information
 
 STORED = Path(__file__).with_suffix(".json")
@@ -160,9 +159,7 @@ def main() -> None:
         "without": without,
         "torch": torch.__version__.partition("+")[0],
     }
-    lines = ",\n".join(json.dumps(run, separators=(",", ":")) for run in runs)
-    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
+    write(STORED, about, runs)
 
 
 if __name__ == "__main__":

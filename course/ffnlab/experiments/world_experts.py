@@ -7,7 +7,6 @@ mixture, as many parameters as its FFN has and a router, and writes world_expert
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from ffnlab import reading, world
-from ffnlab.experiments import read
+from ffnlab.experiments import read, write
 from ffnlab.experiments.world import BATCH, DECAY, LEARNING_RATE
 
 STORED = Path(__file__).with_suffix(".json")
@@ -136,9 +135,7 @@ def main() -> None:
         "steps": STEPS,
         "torch": torch.__version__.partition("+")[0],
     }
-    lines = ",\n".join(json.dumps(run, separators=(",", ":")) for run in runs)
-    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
+    write(STORED, about, runs)
 
 
 if __name__ == "__main__":
