@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from autograder import keys
+from autograder import house, keys
 from autograder.authoring import build, luck
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
@@ -103,6 +104,16 @@ def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) ->
     exercise = exercises.find(name)
     assert exercise.where and exercise.understood
     assert len(exercise.hints) >= 2 or name.startswith("quiz_")
+    text = house.source(exercises.notebook_of(name)).read_text(encoding="utf-8")
+    headings = re.findall(r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", text, re.M)
+    named = {within(title or lead) for title, lead in headings}
+    for section in re.findall(r"“(.*?)”", exercise.where):
+        assert section in named, f"there is no “{section}” in the notebook"
+
+
+def within(quoted: str) -> str:
+    """A title as it stands within quotation marks."""
+    return quoted.translate({ord("“"): "‘", ord("”"): "’"})
 
 
 def test_the_development_draws_are_those_of_a_fixed_secret() -> None:

@@ -284,7 +284,7 @@ def test_what_is_right_stands_beside_what_is_wrong() -> None:
 
 def test_a_label_is_no_cause_where_all_are_wrong() -> None:
     verdict = judged(of_a_matrix(), bent, lambda x, b: bent(x, b) ** 3)
-    assert verdict.aspects[2].seen.startswith("x [d], and all 2 others: ")
+    assert verdict.aspects[2].seen.startswith("x [d], and in all 2 other cases: ")
 
 
 def test_what_the_wrong_labels_have_in_common_is_said() -> None:

@@ -223,9 +223,9 @@ def _contrast(first: Spot, around: _Around) -> str:
         if wherever:
             place += f", as wherever “{wherever}”"
         elif others and not right:
-            place += ", and the other one" if len(others) == 1 else f", and all {len(others)} others"
+            place += ", and in the other case" if len(others) == 1 else f", and in all {len(others)} other cases"
         elif others:
-            place += f", also {_quoted(others)}" if len(others) <= SHOWN else f", and {len(others)} others"
+            place += f", also {_quoted(others)}" if len(others) <= SHOWN else f", and in {len(others)} other cases"
         if right and not wherever:
             notes.append(f"right: {_quoted(right)}")
     notes += filter(None, [_on_some_draws(first, around)])

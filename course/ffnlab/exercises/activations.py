@@ -511,7 +511,7 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
 count_pieces = Exercise(
     "count_pieces",
     draw=_draw_kinks,
-    where="the section “Kink by kink”.",
+    where="the sections “Kink by kink” and “Pieces and polygons”.",
     understood="m units make at most m + 1 pieces: a kink counts where it lies inside, and where the slope really changes.",
     hints=(
         "Unit j has its kink where x·W1[0, j] + b1[j] is zero. Solve for x. What if W1[0, j] is 0?",

@@ -417,7 +417,7 @@ def _draw_tokens(rng: Draw, case: int) -> dict[str, Any]:
 rank1_residual = Exercise(
     "rank1_residual",
     draw=_draw_tokens,
-    where="the section “Deep stacks of attention alone”.",
+    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
     understood="0 means that all tokens have become the same vector; near 1, that they have next to nothing in common.",
     hints=(
         "If all tokens were the same vector, which one would be nearest to them? Subtract it from each.",
@@ -468,7 +468,7 @@ def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
 attention_only_collapse = Exercise(
     "attention_only_collapse",
     draw=_draw_stack,
-    where="the section “Deep stacks of attention alone”.",
+    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
     understood=(
         "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
         "With the skip each keeps a part of its own, and it takes dozens of layers instead."
