@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import nbformat
 import pytest
@@ -14,14 +14,16 @@ from test_rebuild import ANSWER as RIGHT
 from test_rebuild import answered, blank, place
 
 from autograder import keys
-from autograder.authoring import sample, stock
+from autograder.authoring import build, sample, stock
 from autograder.desk import classroom, feedback, gradebook, log
 from autograder.engine import pool
 from autograder.engine.grade import Graded, grade_answer, grade_submission
 from autograder.house import Class, UserError, release
 from autograder.jail.sandbox import Jail
 from autograder.keys.key import Answer, Key
+from autograder.marking import judge, markings
 from autograder.marking.draws import hidden_seeds
+from autograder.marking.rechecking import recheck
 from ffnlab import exercises
 from ffnlab.verdict import Outcome
 
@@ -241,11 +243,26 @@ def test_every_student_gets_a_page_with_the_named_mistakes(school: Class, done: 
 
 @pytest.fixture(scope="module")
 def plain(school: Class, done: dict[str, classroom.Done], tmp_path_factory: pytest.TempPathFactory) -> Class:
-    """The same class with the same hidden draws, for plain nbgrader."""
+    """The same class with the same hidden draws, and their markings, for plain nbgrader."""
     place = Class(tmp_path_factory.mktemp("plain"))
     sample.make(place, 12)
     shutil.copy(school.draws, place.draws)
+    shutil.copytree(school.folder / markings.FOLDER, place.folder / markings.FOLDER)
     return place
+
+
+def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_again(
+    school: Class, done: dict[str, classroom.Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(name: str, seeds: tuple[int, ...]) -> Never:
+        raise AssertionError(f"the marking of {name} was computed")
+
+    judge.forget()
+    monkeypatch.setattr(judge, "_computed", computed)
+    with pytest.raises(AssertionError, match="ffn_forward was computed"):
+        recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
+    monkeypatch.chdir(school.autograded / "ada" / FFN)
+    assert recheck("ffn_forward", build.solution_answer("ffn_forward").answer) == exercises.find("ffn_forward").points
 
 
 def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(school: Class, plain: Class, tmp_path: Path) -> None:

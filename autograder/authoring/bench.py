@@ -77,7 +77,8 @@ def run(
     )
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        runs = [_measured("nbgrader autograde", home, assignment, plain, _plain, odd=False)]
+        runs = [_measured("nbgrader autograde", home, assignment, plain, _plain_alone, odd=False)]
+        runs.append(_measured("nbgrader autograde, after autograder grade", home, assignment, plain, _plain, odd=False))
         if otter:
             runs.append(_measured("otter run", home, assignment, plain, _otter(otter), odd=False))
         for count in sorted({1, cores}):
@@ -179,6 +180,15 @@ def _mebibytes(process: psutil.Process, kind: str) -> float:
 def _plain(school: Class, assignment: str) -> list[float]:
     stock.autograde(school, assignment)
     return []
+
+
+def _plain_alone(school: Class, assignment: str) -> list[float]:
+    """Plain nbgrader where `autograder grade` has never run: each notebook computes the markings for itself."""
+    kept = (school.folder / markings.FOLDER).rename(school.folder.with_name("markings"))
+    try:
+        return _plain(school, assignment)
+    finally:
+        kept.rename(school.folder / markings.FOLDER)
 
 
 def _engine(*options: str) -> Grade:

@@ -112,12 +112,15 @@ def trial(exercise: Drawn, secret: str | None = None) -> tuple[int, ...]:
 
 
 def for_recheck(name: str) -> tuple[int, ...]:
-    """The hidden draws of the class in whose folder this process works, as under `nbgrader autograde`; else those of development."""
+    """The hidden draws of the class in whose folder this process works; else those of development."""
+    folder = class_here()
+    return hidden(exercises.notebook_of(name), folder / FILE)[name] if folder else development(name)
+
+
+def class_here() -> Path | None:
+    """The folder of the class in which this process works, as under `nbgrader autograde`, if it has hidden draws."""
     here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / FILE).is_file():
-            return hidden(exercises.notebook_of(name), folder / FILE)[name]
-    return development(name)
+    return next((folder for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -15,9 +15,7 @@ FOLDER = ".markings"
 
 def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
     """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
-    made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
-    identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
-    path = school.folder / FOLDER / f"{assignment}.{identity}.safetensors"
+    path = _file(school.folder, assignment, seeds)
     if not path.is_file():
         from autograder.marking import judge
         from ffnlab import answers
@@ -28,6 +26,20 @@ def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
             old.unlink(missing_ok=True)
         keep(path, data)
     return path.resolve()
+
+
+def use_those_here(assignment: str) -> None:
+    """Take the markings that the class in whose folder this process works has kept of an assignment, if there are any."""
+    folder = draws.class_here()
+    if folder:
+        seeds = draws.hidden(assignment, folder / draws.FILE)
+        use(_file(folder, assignment, seeds), tuple(seeds.items()))
+
+
+def _file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+    made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
+    identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
+    return folder / FOLDER / f"{assignment}.{identity}.safetensors"
 
 
 @cache

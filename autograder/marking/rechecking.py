@@ -9,7 +9,7 @@ import os
 
 from IPython.display import display
 
-from autograder.marking import draws, judge
+from autograder.marking import draws, judge, markings
 from autograder.marking.withheld import withheld
 from ffnlab import exercises, panel
 from ffnlab.checks import NotEarned, Points, examine
@@ -23,6 +23,7 @@ def recheck(name: str, answer: object) -> Points:
         NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
     """
     exercise = exercises.find(name)
+    markings.use_those_here(exercises.notebook_of(name))
     seeds = draws.for_recheck(name)
     verdict, _ = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
     verdict = withheld(verdict)
