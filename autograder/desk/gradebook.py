@@ -183,17 +183,16 @@ class Book:
         if not path.is_file():
             raise UserError(f"{path} is missing: run `make build` first")
         self._names.pop(assignment, None)
-        self._gradebook.update_or_create_assignment(assignment)
         notebook = nbformat.read(path, as_version=4)
-        self._fit(assignment, notebook)
-        resources: dict[str, Any] = {
-            "nbgrader": {"assignment": assignment, "notebook": assignment, "db_url": self._school.db_url}
-        }
-        for preprocessor in (CheckCellMetadata(), ComputeChecksums(), SaveCells()):
-            notebook, resources = preprocessor.preprocess(notebook, resources)
+        with self._one_transaction() as session:
+            self._gradebook.update_or_create_assignment(assignment)
+            self._fit(session, assignment, notebook)
+            resources: dict[str, Any] = {"nbgrader": {"assignment": assignment, "notebook": assignment}}
+            for preprocessor in (CheckCellMetadata(), ComputeChecksums(), _SaveCells(self._gradebook)):
+                notebook, resources = preprocessor.preprocess(notebook, resources)
         self._gradebook.db.expire_all()
 
-    def _fit(self, assignment: str, source: Any) -> None:
+    def _fit(self, session: Session, assignment: str, source: Any) -> None:
         """Where exercises came or went since somebody was graded, change the cells that the gradebook knows: nbgrader would refuse to.
 
         A cell that is gone takes with it what was scored and written for it. A new one waits until the submission is graded again.
@@ -219,15 +218,16 @@ class Book:
             SolutionCell: notebook.solution_cells,
             SourceCell: notebook.source_cells,
         }
-        with self._one_transaction() as session:
-            for kind, cells in known.items():
-                for cell in [cell for cell in cells if cell.name not in wanted[kind]]:
-                    for given in (*(getattr(cell, "grades", None) or ()), *(getattr(cell, "comments", None) or ())):
-                        session.delete(given)
-                    session.flush()
-                    session.delete(cell)
-                for name in wanted[kind].keys() - {cell.name for cell in cells}:
-                    self._add(session, kind, name, wanted[kind][name], notebook)
+        for kind, cells in known.items():
+            for cell in [cell for cell in cells if cell.name not in wanted[kind]]:
+                for given in (*(getattr(cell, "grades", None) or ()), *(getattr(cell, "comments", None) or ())):
+                    session.delete(given)
+                session.flush()
+                session.delete(cell)
+            for name in wanted[kind].keys() - {cell.name for cell in cells}:
+                self._add(session, kind, name, wanted[kind][name], notebook)
+        session.flush()
+        session.expire_all()
 
     @staticmethod
     def _add(session: Session, kind: type[Any], name: str, source: Any, notebook: Any) -> None:
@@ -498,6 +498,25 @@ def _complete(engine: sa.Engine) -> None:
             kind = column.type.compile(engine.dialect)
             with engine.begin() as connection:
                 connection.execute(sa.text(f"ALTER TABLE {ATTEMPTS.name} ADD COLUMN {column.name} {kind}"))
+
+
+class _SaveCells(SaveCells):  # type: ignore[misc]
+    """nbgrader's, writing into a gradebook that is open, in its transaction."""
+
+    def __init__(self, gradebook: Gradebook) -> None:
+        super().__init__()
+        self.gradebook = gradebook
+
+    def preprocess(self, notebook: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """As nbgrader's does, which would open the gradebook once more, and commit for each cell."""
+        self.notebook_id = self.assignment_id = resources["nbgrader"]["assignment"]
+        self.new_grade_cells: dict[str, Any] = {}
+        self.new_solution_cells: dict[str, Any] = {}
+        self.new_task_cells: dict[str, Any] = {}
+        self.new_source_cells: dict[str, Any] = {}
+        notebook, resources = super(SaveCells, self).preprocess(notebook, resources)
+        self._create_notebook(notebook)
+        return notebook, resources
 
 
 def is_of_one_paper(error: Exception) -> bool:

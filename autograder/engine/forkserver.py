@@ -19,6 +19,6 @@ def start() -> ForkServerContext:
         context = multiprocessing.get_context("forkserver")
     except ValueError:
         raise UserError("grading needs Linux; on Windows, that is WSL") from None
-    context.set_forkserver_preload(["autograder.engine.work"])
+    context.set_forkserver_preload(["autograder.engine.warm"])
     multiprocessing.forkserver.ensure_running()
     return context
