@@ -119,8 +119,7 @@ def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
         for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):  # it may stand at an end
             control.first.focus()
             lab.page.keyboard.press(key)
-            lab.page.wait_for_timeout(400)
-            if _shown(cell) != before:
+            if _changes(cell, before, 400):
                 break
     elif kind == "sets":
         control.and_(lab.page.locator("[aria-pressed=false]")).first.focus()
@@ -131,14 +130,20 @@ def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
         control.select_option(index=(chosen + 1) % count)
     else:
         control.click()
-    for _ in range(300):
-        lab.page.wait_for_timeout(100)
-        if _shown(cell) != before:
-            break
+    _changes(cell, before, PATIENCE // 4)
     after = _shown(cell)
     assert after[0] != before[0], f"the picture did not change with a {kind}"
     assert after[1] != before[1], f"the sentence did not change with a {kind}"
     return 1
+
+
+def _changes(cell: Locator, before: tuple[str, str], milliseconds: int) -> bool:
+    """Whether picture and sentence become others than they were `before`, in that time."""
+    for _ in range(0, milliseconds, 20):
+        if all(now != then for now, then in zip(_shown(cell), before, strict=True)):
+            return True
+        cell.page.wait_for_timeout(20)
+    return False
 
 
 def _shown(cell: Locator) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from conftest import ROOT, needs_bubblewrap
 from rich.console import Console
 from test_rebuild import ANSWER, answered
 
+from autograder import cli
 from autograder.desk import report
 from autograder.desk.gradebook import Attempt
 from ffnlab import exercises
@@ -28,7 +30,7 @@ START = "00_start_here"
 def autograder(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[int, str, str]:
     """Exit status, output and errors of the command."""
     done = subprocess.run(
-        [sys.executable, "-c", "from autograder.cli import main; main()", *arguments],
+        [sys.executable, "-m", "autograder", *arguments],
         cwd=cwd,
         env=os.environ | environment,
         capture_output=True,
@@ -36,6 +38,20 @@ def autograder(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[i
         check=False,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The same in this process, which has everything imported: for what is said before any work begins."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert isinstance(end.value.code, int)
+        return end.value.code, *capsys.readouterr()
+
+    return run
 
 
 def test_notebooks_are_read_without_a_grammar_of_addresses() -> None:
@@ -65,9 +81,20 @@ def test_notebooks_are_read_without_a_grammar_of_addresses() -> None:
         (("sample", "--grading", "README.md"), "README.md is not a folder"),
     ],
 )
-def test_bad_input_is_one_clear_line_and_exit_status_2(arguments: tuple[str, ...], words: str) -> None:
-    status, _, said = autograder(*arguments)
+def test_bad_input_is_one_clear_line_and_exit_status_2(
+    arguments: tuple[str, ...], words: str, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    status, _, said = command(*arguments)
     assert status == 2 and said.count("\n") == 1 and words in said, said
+
+
+def test_bad_input_is_told_to_whoever_started_the_command() -> None:
+    status, _, said = autograder("grade", "99_nothing")
+    assert (
+        status == 2
+        and said.startswith("autograder: there is no assignment called '99_nothing'")
+        and said.count("\n") == 1
+    )
 
 
 def test_outside_the_project_it_says_so(tmp_path: Path) -> None:
@@ -76,10 +103,10 @@ def test_outside_the_project_it_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["grade", "answer", "answers", "build", "matrix", "sample", "bench", "handout", "doctor"]
+    "name", ["grade", "answer", "answers", "build", "matrix", "sample", "bench", "handout", "doctor"]
 )
-def test_every_command_has_help(command: str) -> None:
-    status, said, _ = autograder(command, "--help")
+def test_every_command_has_help(name: str, command: Callable[..., tuple[int, str, str]]) -> None:
+    status, said, _ = command(name, "--help")
     assert status == 0 and "Usage" in said
 
 

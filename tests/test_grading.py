@@ -22,9 +22,11 @@ from autograder.house import Class, UserError, release
 from autograder.jail.sandbox import Jail
 from autograder.keys.key import Answer, Key
 from autograder.marking import judge, markings
-from autograder.marking.draws import hidden_seeds
+from autograder.marking.draws import hidden_seeds, public_seeds
 from autograder.marking.rechecking import recheck
-from ffnlab import exercises
+from ffnlab import answers, exercises
+from ffnlab.checks import examine
+from ffnlab.exercise import Exercise
 from ffnlab.verdict import Outcome
 
 pytestmark = needs_bubblewrap
@@ -49,11 +51,31 @@ def test_every_kept_answer_as_typed_gets_its_verdict_in_the_jail(key: Key, answe
         assert answer.message in result["message"]
 
 
-@pytest.mark.parametrize("name", [e for e in exercises.every() if not e.startswith("quiz_")])
-def test_the_untouched_stub_is_not_attempted(name: str, jail: Jail) -> None:
+def stub(name: str) -> str:
+    """The cell of an exercise as it is handed out."""
     notebook = json.loads(release(exercises.notebook_of(name)).read_text(encoding="utf-8"))
-    stub = "".join(notebook["cells"][place(notebook, name)]["source"])
-    assert grade_answer(name, stub, jail)["outcome"] == "not attempted"
+    return "".join(notebook["cells"][place(notebook, name)]["source"])
+
+
+def is_code(exercise: Exercise) -> bool:
+    return not exercise.name.startswith("quiz_")
+
+
+@pytest.mark.parametrize(
+    "name", [e.name for each in (START, FFN) for e in filter(is_code, exercises.of_notebook(each))]
+)
+def test_the_untouched_stub_is_not_attempted(name: str, jail: Jail) -> None:
+    assert grade_answer(name, stub(name), jail)["outcome"] == "not attempted"
+
+
+@pytest.mark.parametrize("name", [e.name for e in filter(is_code, exercises.every().values())])
+def test_the_untouched_stub_is_not_attempted_for_a_student(name: str) -> None:
+    """On the public draws, whose markings are made: outside of the jail, where nothing else is decided."""
+    exercise, cells = exercises.find(name), build.cells_of(exercises.notebook_of(name))
+    namespace: dict[str, Any] = {"__name__": "student"}
+    exec(cells["imports"] + "\n" + stub(name), namespace)
+    verdict, _ = examine(exercise, answers.load(name), namespace[name], list(public_seeds(exercise)))
+    assert verdict.outcome is Outcome.NOT_ATTEMPTED, verdict.message
 
 
 def test_an_answer_that_does_not_parse_says_where(jail: Jail) -> None:
