@@ -99,9 +99,11 @@ class Group:
         return set(map(int, self._read("cgroup.procs").split())) - {0}
 
     def holds(self, process: int) -> bool:
-        """Whether that process is in it: some kernels, and some containers, know no way to be born into a group."""
+        """Whether that process is in it. Where it could not be born there, as some kernels and containers forbid, it is moved, which takes longer."""
         with contextlib.suppress(OSError):
-            return process in self.processes()
+            if process not in self.processes():
+                self._write("cgroup.procs", str(process))
+            return True
         return False
 
     def limit(self, limits: Limits, inherited: int) -> None:

@@ -81,7 +81,7 @@ class Gate:
         self._control = control
         self.limits = limits
         self.mode = mode
-        self._groups = groups
+        self.groups = groups
 
     def close(self) -> None:
         """Ask for nothing more."""
@@ -115,7 +115,7 @@ class Gate:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         ours.settimeout(START_SECONDS)
         self._control.settimeout(START_SECONDS)
-        group = self._groups.make() if self._groups else None
+        group = self.groups.make() if self.groups else None
         try:
             try:
                 socket.send_fds(self._control, [b"f"], [theirs.fileno(), *([group.number] if group else [])])
@@ -172,7 +172,7 @@ class Jail(Gate):
         super().__init__(control, limits or Limits(), mode)
         self._users: users.UserIds | None = None
         self._group = cgroups.for_a_jail()
-        self._groups = self._group.groups if self._group else None
+        self.groups = self._group.groups if self._group else None
         try:
             if mode is not Mode.NONE:
                 self._users = users.UserIds(apart=mode is Mode.BUBBLEWRAP)
@@ -222,7 +222,7 @@ class Jail(Gate):
 
     def gate(self) -> Gate:
         """A gate for another process."""
-        return Gate(self._control, self.limits, self.mode, self._groups)
+        return Gate(self._control, self.limits, self.mode, self.groups)
 
     def __enter__(self) -> Self:
         return self
