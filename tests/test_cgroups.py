@@ -183,13 +183,13 @@ def fails(*_: object) -> None:
 
 @pytest.mark.parametrize("silent", ["seconds", "processes", "ran_out_of_memory"])
 def test_a_group_that_stops_telling_costs_nobody_anything(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Jail(Limits(cell_seconds=1.0)) as hasty, hasty.worker() as worker:
-        worker.run("total = sum(range(10**7))")
+    with Jail(Limits(cell_seconds=2.0)) as hasty, hasty.worker() as worker:
+        worker.run("import time\nwhile time.process_time() < 1: pass")
         monkeypatch.setattr(cgroups.Group, silent, fails)
         left = worker.budget.left
         assert worker.run("1")["error"] is None
-        assert left - worker.budget.left < 0.1, "what was paid for is not paid for again"
-        with pytest.raises(Overrun, match="longer than 1 s"):
+        assert left - worker.budget.left < 0.7, "what was paid for is not paid for again"
+        with pytest.raises(Overrun, match="longer than 2 s"):
             worker.run("while True: pass")
 
 
