@@ -11,6 +11,7 @@ import fcntl
 import itertools
 import os
 import re
+import subprocess
 import threading
 import time
 from collections import deque
@@ -30,6 +31,7 @@ TRIES = 10
 PATIENCE_SECONDS = 1.0  # until a closed jail's group is empty
 POLL_SECONDS = 0.005
 GRANTED = "systemd-run --user --scope -p Delegate=yes autograder grade …"  # how a user gets limits by the kernel
+NONE = "none may be made here: the watch alone counts what a submission uses"
 
 _numbers = itertools.count(1)
 _one_at_a_time = threading.Lock()
@@ -190,19 +192,24 @@ def for_a_jail() -> JailGroup | None:
 
 
 def told() -> str:
-    """What there is to be had, in a line."""
+    """What there is to be had, tried for real, in a line."""
     made = for_a_jail()
     if made is None:
-        return "none may be made here: the watch alone counts what a submission uses"
+        return NONE
     try:
         group = made.groups.make()
         if group is None:
-            return "none may be made below one's own: the watch alone counts what a submission uses"
+            return NONE
+        with subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL) as trial:
+            can_be_entered = group.holds(trial.pid)
+            trial.kill()
         group.close()
-        held = " and ".join(made.groups.controllers)
-        if len(made.groups.controllers) == len(CONTROLLERS):
-            return f"one for each submission: the kernel counts its CPU, limits its {held}, and ends all of it"
-        return f"one for each submission: the kernel counts its CPU{f', limits its {held},' * bool(held)} and ends all of it; for limits too: `{GRANTED}`"
+        if not can_be_entered:
+            return NONE
+        held, missing = made.groups.controllers, set(CONTROLLERS) - set(made.groups.controllers)
+        limits = f", limits its {' and '.join(held)}," if held else ""
+        more = f"; for the kernel's own limits: `{GRANTED}`" if missing else ""
+        return f"one for each submission: the kernel counts its CPU{limits} and ends all of it{more}"
     finally:
         made.close()
 
