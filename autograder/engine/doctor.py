@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.house import UserError, assignments, release
-from autograder.jail import proofs, users
+from autograder.jail import cgroups, proofs, users
 from autograder.jail.errors import JailBroken, JailWontStart
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
@@ -37,6 +37,7 @@ def findings() -> Iterator[Finding]:
     yield Finding(bool(bwrap), "bubblewrap", _version(bwrap), "apt-get install bubblewrap, or your system's package")
     yield _user_namespaces()
     yield _user_ids()
+    yield Finding(True, "control groups", cgroups.told())
     yield from _jail()
     yield _course()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from autograder.jail import mounts, users, wire
+from autograder.jail import cgroups, mounts, users, wire
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, Overrun
 from autograder.jail.limits import Limits
 from autograder.jail.watch import PATIENCE, Budget, Watch
@@ -66,7 +66,7 @@ def _in_bubblewrap(program: list[str], namespace: int, limits: Limits, private: 
     capabilities = ("CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_SETUID", "CAP_SETGID")
     return [
         bwrap, "--userns", str(namespace), "--uid", "0", "--gid", "0", "--unshare-ipc", "--unshare-pid", "--unshare-net",
-        "--unshare-uts", "--unshare-cgroup-try", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
+        "--unshare-uts", "--hostname", "jail", "--die-with-parent", "--new-session", "--clearenv",
         *settings, *mounts.options(private, limits.tmp), "--chdir", "/tmp", "--cap-drop", "ALL",
         *(part for name in capabilities for part in ("--cap-add", name)), *program,
     ]  # fmt: skip
@@ -75,10 +75,13 @@ def _in_bubblewrap(program: list[str], namespace: int, limits: Limits, private: 
 class Gate:
     """The way to a warm process, which forks for whoever asks. It can be handed to another process while that is being started."""
 
-    def __init__(self, control: socket.socket, limits: Limits, mode: Mode) -> None:
+    def __init__(
+        self, control: socket.socket, limits: Limits, mode: Mode, groups: cgroups.Groups | None = None
+    ) -> None:
         self._control = control
         self.limits = limits
         self.mode = mode
+        self.groups = groups
 
     def close(self) -> None:
         """Ask for nothing more."""
@@ -112,29 +115,35 @@ class Gate:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         ours.settimeout(START_SECONDS)
         self._control.settimeout(START_SECONDS)
+        group = self.groups.make() if self.groups else None
         try:
-            socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-            theirs.close()
-            first, credentials, _, _ = ours.recvmsg(1000, socket.CMSG_SPACE(CREDENTIALS.size))
-        except OSError as error:
+            try:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno(), *([group.number] if group else [])])
+                theirs.close()
+                first, credentials, _, _ = ours.recvmsg(1000, socket.CMSG_SPACE(CREDENTIALS.size))
+            except OSError as error:
+                raise JailBroken(f"the jail's warm process is gone ({error})") from None
+            finally:
+                theirs.close()
+            if first.startswith(wire.REFUSED):
+                raise JailRefuses(_told(first.removeprefix(wire.REFUSED)))
+            if first != wire.ISOLATED:
+                problem = first.decode(errors="replace") or "the warm process is gone"
+                raise JailBroken(f"a worker could not be isolated: {problem}")
+            process, user, _ = CREDENTIALS.unpack(credentials[0][2])
+            if group and not group.holds(process):
+                group.close()
+                group = None
+            try:
+                own, apart = None if self.mode is Mode.NONE else user, self.mode is Mode.BUBBLEWRAP
+                watch = Watch(process, own, apart, self.limits, budget, group)
+            except OSError as error:
+                raise JailBroken(f"a worker ended before it could be watched ({error})") from None
+        except BaseException:
             ours.close()
-            raise JailBroken(f"the jail's warm process is gone ({error})") from None
-        finally:
-            theirs.close()
-        if first.startswith(wire.REFUSED):
-            ours.close()
-            raise JailRefuses(_told(first.removeprefix(wire.REFUSED)))
-        if first != wire.ISOLATED:
-            ours.close()
-            problem = first.decode(errors="replace") or "the warm process is gone"
-            raise JailBroken(f"a worker could not be isolated: {problem}")
-        process, user, _ = CREDENTIALS.unpack(credentials[0][2])
-        try:
-            own, apart = None if self.mode is Mode.NONE else user, self.mode is Mode.BUBBLEWRAP
-            watch = Watch(process, own, apart, self.limits, budget)
-        except OSError as error:
-            ours.close()
-            raise JailBroken(f"a worker ended before it could be watched ({error})") from None
+            if group:
+                group.close()
+            raise
         return Worker(ours, watch, self.limits, budget)
 
 
@@ -162,6 +171,8 @@ class Jail(Gate):
         control, inside = socket.socketpair()
         super().__init__(control, limits or Limits(), mode)
         self._users: users.UserIds | None = None
+        self._group = cgroups.for_a_jail()
+        self.groups = self._group.groups if self._group else None
         try:
             if mode is not Mode.NONE:
                 self._users = users.UserIds(apart=mode is Mode.BUBBLEWRAP)
@@ -211,7 +222,7 @@ class Jail(Gate):
 
     def gate(self) -> Gate:
         """A gate for another process."""
-        return Gate(self._control, self.limits, self.mode)
+        return Gate(self._control, self.limits, self.mode, self.groups)
 
     def __enter__(self) -> Self:
         return self
@@ -227,6 +238,8 @@ class Jail(Gate):
             process.kill()
             process.wait()
             process.stderr.close()
+        if self._group:
+            self._group.close()
         if self._users:
             self._users.close()
 
@@ -289,9 +302,9 @@ class Worker:
             wire.send(self._channel, request)
             return wire.receive_frame(self._channel, most, self._look_whether_it_was_stopped)
         except wire.Late:
-            raise Overrun(self._watch.reason or "The process that ran it stood still and was stopped.") from None
+            raise Overrun(self._watch.why() or "The process that ran it stood still and was stopped.") from None
         except wire.Closed:
-            raise Overrun(self._watch.reason or "The process that ran it ended without a word.") from None
+            raise Overrun(self._watch.why() or "The process that ran it ended without a word.") from None
         except wire.TooLarge as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
         finally:

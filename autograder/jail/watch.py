@@ -1,7 +1,8 @@
 """Outside the jail: the watch over one submission, from its fork to its end, whether a request is under way or not.
 
 It sums what the whole family uses, every process under the submission's user id, whoever started it, ended ones too; and it ends the
-submission that goes beyond a limit.
+submission that goes beyond a limit. Where it has a control group of its own, the kernel tells whose family a process is and what all have computed, to
+the microsecond, and ends all at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import psutil
 
+from autograder.jail.cgroups import Group
 from autograder.jail.limits import MIB, Limits
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -60,14 +62,16 @@ class Family:
     """All processes of one submission.
 
     main: the fork. user: the user id that is theirs alone; None where they share the grader's. apart: whether they have namespaces of their own.
+    group: the control group in which they were born, if there is one.
     """
 
-    def __init__(self, main: int, user: int | None, apart: bool) -> None:
+    def __init__(self, main: int, user: int | None, apart: bool, group: Group | None = None) -> None:
         self.main = main
-        self.computed = 0.0  # seconds of CPU, of all that have ever been seen
+        self.computed = 0.0  # seconds of CPU, of all that have ever been seen; in a group, of all
         self.hidden = False  # whether a process may have come and gone since the last look, unseen
         self._user = user
         self._apart = apart
+        self._group = group
         self._members: dict[int, _Member] = {}
         self._looks = 0
         self._newest = self._newest_before = main  # process of the machine at the last look, and at the one before
@@ -76,9 +80,9 @@ class Family:
         self._files = [f"{sees}/{folder}" for folder in ("tmp", "dev/shm")]
         self._open = [os.open(f"/proc/{main}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("stat", "schedstat")]
         self._socket = 2 * _largest_buffer()  # bytes that one may hold, at the most
-        self._inherited = 0
+        self.inherited = 0  # bytes that it was forked with
         self.look()
-        self._inherited = self.memory()
+        self.inherited = self.memory()
 
     def close(self) -> None:
         """There is nothing more to look at."""
@@ -89,7 +93,7 @@ class Family:
         """Look at every process."""
         found = self._all()
         ended = sum(gone.own + gone.children for number, gone in self._members.items() if number not in found)
-        self.hidden = self.hidden or any(number not in found for number in self._members)
+        self.hidden = self._group is None and (self.hidden or any(number not in found for number in self._members))
         before, self._members = self._members, {}
         waited_for = 0.0
         for number in found:
@@ -103,6 +107,7 @@ class Family:
             waited_for += max(0.0, now.children - known.children)
             self._members[number] = now
         self.computed += max(0.0, waited_for - ended)  # what ended ones used after they were last seen
+        self._ask_the_group()
 
     def look_at_main(self) -> None:
         """Bring `computed` up to date for the process that serves requests: as often as there are requests, this has to be quick."""
@@ -112,6 +117,7 @@ class Family:
             if known:
                 self.computed += max(0.0, now.own - known.own)
                 self._members[self.main] = known._replace(own=now.own)
+        self._ask_the_group()
 
     def waited(self) -> float | None:
         """Seconds that the first thread of its first process has waited for a core; None when that has ended."""
@@ -126,11 +132,11 @@ class Family:
 
     def memory(self) -> int:
         """Bytes, or more: a page that several processes share is counted for each."""
-        return sum(member.memory for member in self._members.values()) + self._beside() - self._inherited
+        return sum(member.memory for member in self._members.values()) + self._beside() - self.inherited
 
     def exact_memory(self) -> int:
         """Bytes, each page counted once. Takes milliseconds for each process."""
-        total = self._beside() - self._inherited // 2  # what it has from the warm process it shares at least with that
+        total = self._beside() - self.inherited // 2  # what it has from the warm process it shares at least with that
         for number in self._members:
             try:
                 parts = PROPORTIONAL.findall(Path(f"/proc/{number}/smaps_rollup").read_text())
@@ -140,7 +146,9 @@ class Family:
         return total
 
     def kill(self) -> None:
-        """End all that are known. In a pid namespace of theirs, the kernel ends all when the first one ends."""
+        """End all: those in the group, or all that are known. In a pid namespace of theirs, the kernel ends all when the first one ends."""
+        if self._group is not None and self._group.kill():
+            return
         for number, member in self._members.items():
             now = _read(number)
             if now is not None and now.started == member.started:
@@ -149,6 +157,10 @@ class Family:
 
     def _all(self) -> set[int]:
         """The numbers of all its processes."""
+        if self._group is not None:
+            with contextlib.suppress(OSError):
+                return self._group.processes()
+            self._group = None  # as without one from here on
         if self._user is None:
             return self._descendants()
         newest = _newest_process()
@@ -166,6 +178,14 @@ class Family:
             self.hidden = self.hidden or newest_inside - self._newest_inside > len(fresh) + self.threads()
         self._newest_inside = newest_inside
         return known | set(fresh)
+
+    def _ask_the_group(self) -> None:
+        """Whatever was seen of processes, the kernel knows better what all of them have computed."""
+        if self._group is not None:
+            try:
+                self.computed = self._group.seconds()
+            except OSError:
+                self._group = None
 
     def _number_inside(self, number: int) -> int:
         """A process's number in the family's own pid namespace; 0 if it is none of the family's, or a thread."""
@@ -202,12 +222,17 @@ class Family:
 class Watch:
     """Looks at a family every LOOK_SECONDS, in a thread of its own, and ends it when it goes beyond a limit; `reason` then says which."""
 
-    def __init__(self, main: int, user: int | None, apart: bool, limits: Limits, budget: Budget) -> None:
+    def __init__(
+        self, main: int, user: int | None, apart: bool, limits: Limits, budget: Budget, group: Group | None = None
+    ) -> None:
         self.reason = ""
         self.main = main
         self._limits = limits
         self._budget = budget
-        self._family = Family(main, user, apart)
+        self._group = group
+        self._family = Family(main, user, apart, group)
+        if group is not None:
+            group.limit(limits, self._family.inherited)
         self._handle = os.pidfd_open(main)
         self._request: _Request | None = None
         self._charged = self._family.computed
@@ -232,6 +257,12 @@ class Watch:
                 self._budget.left -= self._request.spent()
             self._request, self._charged = None, self._family.computed
 
+    def why(self) -> str:
+        """Why it has ended, as far as that was for a limit's sake, in a student's words; else empty."""
+        with self._lock:
+            self.reason = self.reason or self._out_of_memory()
+            return self.reason
+
     def close(self) -> None:
         """End the family, and the watch."""
         self._ended.set()
@@ -241,6 +272,8 @@ class Watch:
                 self._family.close()
                 os.close(self._handle)
                 self._handle = -1
+                if self._group is not None:
+                    self._group.close()
 
     def _run(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):
@@ -267,8 +300,20 @@ class Watch:
             return f"It ran longer than {self._request.seconds:.3g} s and was stopped."
         if family.threads() > limits.processes:
             return f"It started more than {limits.processes} processes or threads and was stopped."
+        if self._group is not None and self._group.limits_memory:
+            return self._out_of_memory()
         if family.memory() > limits.memory and self._exactly(family.memory()) > limits.memory:
-            return f"It used more than {limits.memory // MIB:,} MiB of memory and was stopped."
+            return self._too_much_memory()
+        return ""
+
+    def _too_much_memory(self) -> str:
+        return f"It used more than {self._limits.memory // MIB:,} MiB of memory and was stopped."
+
+    def _out_of_memory(self) -> str:
+        """What is to be said if the kernel has ended it for its memory; else empty."""
+        with contextlib.suppress(OSError):
+            if self._group is not None and self._group.ran_out_of_memory():
+                return self._too_much_memory()
         return ""
 
     def _charge_what_was_not_asked_for(self) -> None:

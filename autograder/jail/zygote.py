@@ -87,16 +87,19 @@ def main(
     problem = _problem(forks, mode, private)
     control.sendall((problem or "ready").encode() + b"\n")
     while True:
-        message, numbers, _, _ = socket.recv_fds(control, 1, 1)
+        message, numbers, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
             return
-        for number in numbers:
-            channel = socket.socket(fileno=number)
-            if problem:
-                channel.sendall(wire.REFUSED + problem.encode())
-            else:
-                forks.make(channel, serve)
-            channel.close()
+        if not numbers:
+            continue
+        channel, group = socket.socket(fileno=numbers[0]), numbers[1] if numbers[1:] else None
+        if problem:
+            channel.sendall(wire.REFUSED + problem.encode())
+        else:
+            forks.make(channel, serve, group)
+        channel.close()
+        if group is not None:
+            os.close(group)
 
 
 def serve(channel: socket.socket, limits: Limits) -> None:
@@ -138,8 +141,13 @@ class Forks:
         # Ended workers need nobody to wait for them, unless there is something left to do.
         signal.signal(signal.SIGCHLD, self._clear_up if users and not namespaces else signal.SIG_IGN)
 
-    def make(self, channel: socket.socket, then: Callable[[socket.socket, Limits], None]) -> None:
-        """One fork: isolated, it says so on the channel, and does what is to be done. What stands in the way is said on the channel."""
+    def make(
+        self, channel: socket.socket, then: Callable[[socket.socket, Limits], None], group: int | None = None
+    ) -> None:
+        """One fork: isolated, it says so on the channel, and does what is to be done. What stands in the way is said on the channel.
+
+        group: the open folder of its control group.
+        """
         try:
             user = self._users.next() if self._users else 0
             folder = "/tmp"
@@ -148,7 +156,7 @@ class Forks:
             elif user:
                 folder = isolate.own_folder(user)
             with _undisturbed():  # by its end, before it is known
-                child = os.fork()
+                child = isolate.fork(group)
                 if child == 0:
                     self._be_one(channel, user, folder, then)
                 if folder != "/tmp":

@@ -1,0 +1,345 @@
+"""Control groups: where the kernel lets us make some it counts, limits and ends a submission; where not, the watch does, and nobody notices.
+
+What needs controllers is tried where this process may have them: `systemd-run --user --scope -p Delegate=yes pytest tests/test_cgroups.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from attacks import EXERCISE, START
+from conftest import needs_bubblewrap
+from test_jail import said
+from test_rebuild import answered
+
+from autograder.engine import doctor
+from autograder.engine.grade import grade_submission
+from autograder.jail import cgroups, watch
+from autograder.jail.limits import MIB, Limits
+from autograder.jail.sandbox import Jail, Mode, Overrun
+from autograder.marking import draws
+from ffnlab import exercises
+from ffnlab.verdict import Outcome
+
+pytestmark = needs_bubblewrap
+SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercises.of_notebook(START)}
+
+
+def holds_soon(condition: Callable[[], bool]) -> bool:
+    """Whether it holds within ten seconds: the kernel is a while in ending a process."""
+    until = time.monotonic() + 10
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def below(jail: Jail) -> list[Path]:
+    """The groups of a jail's forks."""
+    assert jail.groups
+    return [path for path in jail.groups.folder.iterdir() if path.is_dir()]
+
+
+def processes(group: Path) -> list[str]:
+    """Their numbers."""
+    return (group / "cgroup.procs").read_text().split()
+
+
+@pytest.fixture
+def grouped(jail: Jail) -> Jail:
+    """A jail whose forks have groups."""
+    if jail.groups is None:
+        pytest.skip("no control group may be made here")
+    return jail
+
+
+@pytest.fixture
+def limited(grouped: Jail) -> Jail:
+    """One whose forks the kernel limits."""
+    if grouped.groups is None or set(grouped.groups.controllers) != set(cgroups.CONTROLLERS):
+        pytest.skip(f"the controllers {cgroups.CONTROLLERS} can't be had here")
+    return grouped
+
+
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watch never looks: whatever is seen, the kernel has told."""
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 10**6)
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine where nobody but root may make groups."""
+    monkeypatch.setattr(cgroups, "place", lambda: cgroups.Place(Path("/proc"), ()))
+
+
+def test_computing_that_no_look_has_seen_is_paid_for(grouped: Jail, unwatched: None) -> None:
+    source = """
+import os, signal, time
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        while time.process_time() < 1: pass
+    os._exit(0)
+"""
+    with grouped.worker() as worker:
+        worker.run("1")
+        before = worker.budget.left
+        worker.run(source)
+        assert holds_soon(lambda: [str(worker.process)] in [processes(group) for group in below(grouped)])
+        worker.run("1")
+        assert before - worker.budget.left >= 0.9
+
+
+def test_processes_that_come_and_go_between_two_looks_are_all_ended() -> None:
+    source = """
+import os, time
+until = time.monotonic() + 60
+if os.fork() == 0:
+    os.setsid()
+    while time.monotonic() < until:  # each is its predecessor's child, which is gone, and nobody's descendant
+        if os.fork():
+            os._exit(0)
+"""
+    with Jail(mode=Mode.NONE) as loose:
+        if loose.groups is None:
+            pytest.skip("no control group may be made here")
+        with loose.worker() as worker:
+            worker.run(source)
+            (group,) = below(loose)
+            assert "populated 1" in (group / "cgroup.events").read_text()
+        assert holds_soon(lambda: "populated 0" in (group / "cgroup.events").read_text())
+
+
+def test_a_group_is_gone_when_its_submission_is(grouped: Jail) -> None:
+    with grouped.worker() as worker:
+        first = {group for group in below(grouped) if str(worker.process) in processes(group)}
+        assert len(first) == 1
+    for group in first:
+        assert holds_soon(lambda group=group: "populated 0" in (group / "cgroup.events").read_text())  # type: ignore[misc]
+    with grouped.worker():
+        assert not first & set(below(grouped))
+    with Jail() as other, other.worker():
+        assert other.groups and other.groups.folder.is_dir()
+    assert not other.groups.folder.exists()
+
+
+KILLED = """
+import sys, time
+from autograder.jail.sandbox import Jail
+
+with Jail() as jail, jail.worker() as worker:
+    worker.run("import subprocess; subprocess.Popen(['sleep', '7777'])")
+    print(jail.groups.folder, flush=True)
+    time.sleep(10**6)
+"""
+
+
+def test_what_a_killed_conductor_leaves_is_removed_by_the_next(grouped: Jail) -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True) as conductor:
+        assert conductor.stdout
+        left = Path(conductor.stdout.readline().strip())
+        with Jail():
+            assert left.is_dir() and grouped.groups and grouped.groups.folder.is_dir(), "conductors are at work in them"
+        conductor.send_signal(signal.SIGKILL)
+    assert left.is_dir()
+
+    def gone() -> bool:
+        with Jail(wait=False):
+            return not left.exists()
+
+    assert holds_soon(gone)
+
+
+@pytest.fixture
+def without(nowhere: None) -> Iterator[Jail]:
+    with Jail(Limits(cell_seconds=1.0)) as plain:
+        assert plain.groups is None
+        yield plain
+
+
+def test_where_no_group_may_be_made_everything_is_as_it_was(without: Jail) -> None:
+    verdict = grade_submission(START, json.dumps(answered()).encode(), without, SEEDS).verdicts[EXERCISE]
+    assert verdict.outcome is Outcome.EARNED
+    with without.worker() as worker, pytest.raises(Overrun, match="longer than 1 s"):
+        worker.run("while True: pass")
+
+
+def fails(*_: object) -> None:
+    raise OSError("no such device")
+
+
+@pytest.mark.parametrize("silent", ["seconds", "processes", "ran_out_of_memory"])
+def test_a_group_that_stops_telling_costs_nobody_anything(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Jail(Limits(cell_seconds=2.0)) as hasty, hasty.worker() as worker:
+        worker.run("import time\nwhile time.process_time() < 1: pass")
+        monkeypatch.setattr(cgroups.Group, silent, fails)
+        left = worker.budget.left
+        assert worker.run("1")["error"] is None
+        assert left - worker.budget.left < 0.7, "what was paid for is not paid for again"
+        with pytest.raises(Overrun, match="longer than 2 s"):
+            worker.run("while True: pass")
+
+
+def test_a_group_that_obeys_nobody_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Jail(Limits(cell_seconds=1.0)) as hasty:
+        monkeypatch.setattr(cgroups.Group, "_write", fails)
+        with hasty.worker() as worker:
+            worker.run("import os\nif os.fork() == 0:\n    while True: pass")
+            family = [psutil.Process(worker.process), *psutil.Process(worker.process).children()]
+            with pytest.raises(Overrun, match="longer than 1 s"):
+                worker.run("while True: pass")
+        assert not psutil.wait_procs(family, timeout=10)[1]
+
+
+def test_a_fork_that_could_not_be_born_in_its_group_is_moved_there(grouped: Jail) -> None:
+    assert grouped.groups
+    group = grouped.groups.make()
+    assert group
+    with subprocess.Popen(["sleep", "6666"]) as process:
+        assert group.holds(process.pid) and group.processes() == {process.pid}
+        assert group.kill() and process.wait() == -signal.SIGKILL
+        assert not group.holds(process.pid), "it has ended"
+    group.close()
+
+
+def test_a_submission_sees_nothing_of_its_group_and_shares_no_namespace(grouped: Jail) -> None:
+    places = ["/proc/self", "/proc/1", "/sys", "/sys/fs/cgroup"]
+    assert said(grouped, f"import os\nprint([os.path.exists(place) for place in {places}])") == f"{[False] * 4}\n"
+    if os.geteuid() == 0:
+        with grouped.worker() as one, grouped.worker() as other:
+            assert len({os.readlink(f"/proc/{place}/ns/cgroup") for place in ("self", one.process, other.process)}) == 3
+
+
+def test_memory_is_limited_by_the_kernel(limited: Jail, unwatched: None) -> None:
+    source = """
+import os, time
+for _ in range(3):  # each within what one process may have
+    if os.fork() == 0:
+        kept = b"1" * (200 * 2**20)
+        time.sleep(10**6)
+time.sleep(10**6)
+"""
+    with Jail(Limits(memory=256 * MIB)) as narrow:
+        with (
+            narrow.worker() as worker,
+            pytest.raises(Overrun, match=r"It used more than 256 MiB of memory and was stop"),
+        ):
+            worker.run(source)
+        with narrow.worker() as worker:
+            assert worker.run(source.removesuffix("time.sleep(10**6)\n"))["error"] is None
+            psutil.wait_procs([psutil.Process(worker.process)], timeout=60)
+            with pytest.raises(Overrun, match="256 MiB of memory"):
+                worker.run("1")
+
+
+def test_who_reads_large_files_is_not_stopped(limited: Jail) -> None:
+    source = """
+import os, torch
+folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+total = 0
+for name in os.listdir(folder):
+    if os.path.isdir(os.path.join(folder, name)):
+        continue
+    with open(os.path.join(folder, name), "rb") as file:
+        while part := file.read(2**20):
+            total += len(part)
+print(total > 256 * 2**20)
+"""
+    with Jail(Limits(memory=64 * MIB)) as narrow:
+        assert said(narrow, source) == "True\n"
+
+
+def test_processes_are_limited_by_the_kernel(limited: Jail, unwatched: None) -> None:
+    source = """
+import os, time
+made = 0
+try:
+    while made < 100:
+        if os.fork() == 0:
+            time.sleep(10**6)
+        made += 1
+except OSError as error:
+    print(error.strerror)
+print(made)
+"""
+    with Jail(Limits(processes=32), Mode.NONE) as narrow:  # here no limit on a user's processes holds, if that is root
+        text = said(narrow, source)
+    assert text.startswith("Resource temporarily unavailable") and int(text.split()[-1]) <= 32
+
+
+SCOPE = """
+import os, sys
+from pathlib import Path
+Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
+from autograder.jail import cgroups
+if sys.argv[2:]:
+    __import__("subprocess").run([sys.executable, "-c", "from autograder.jail import cgroups; print(cgroups.told())"])
+else:
+    print(cgroups.told())
+"""
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_only_who_is_alone_in_a_group_may_pass_on_its_controllers(limited: Jail, alone: bool) -> None:
+    place = cgroups.place()
+    assert place
+    scope = place.folder / f"a-test-{os.getpid()}"
+    scope.mkdir()
+    try:
+        arguments = [sys.executable, "-c", SCOPE, str(scope), *([] if alone else ["a child"])]
+        told = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+        assert ("limits its memory and pids" in told) is alone
+        assert (cgroups.GRANTED in told) is not alone
+    finally:
+        for folder in (*(path for path in scope.iterdir() if path.is_dir()), scope):
+            folder.rmdir()
+
+
+def test_the_doctor_says_what_there_is(grouped: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = [finding for finding in doctor.findings() if finding.layer == "control groups"]
+    assert found.ok and "one for each submission: the kernel counts its CPU" in found.seen
+    monkeypatch.setattr(cgroups, "place", lambda: None)
+    found = next(finding for finding in doctor.findings() if finding.layer == "control groups")
+    assert found.ok and "the watch alone" in found.seen
+
+
+V1 = "36 31 0:30 / {0}/memory rw,relatime - cgroup cgroup rw,memory\n"
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "root", "found"),
+    [
+        ("0::/", "/", "."),
+        ("0::/user.slice/a scope", "/", "user.slice/a scope"),
+        ("4:memory:/process/1\n0::/process/2", "/", "process/2"),
+        ("0::/docker/abc", "/docker/abc", "."),
+        ("0::/docker/abc/main", "/docker/abc", "main"),
+        ("0::/docker/xyz", "/docker/abc", None),
+        ("0::/../other", "/", None),
+        ("0::/deleted (deleted)", "/", None),
+        ("4:memory:/process/1", "/", None),
+    ],
+)
+def test_the_own_group_is_found_wherever_it_is_mounted(
+    cgroup: str, root: str, found: str | None, tmp_path: Path
+) -> None:
+    mounted = tmp_path / "all groups"
+    for name in (".", "user.slice/a scope", "process/2", "main"):
+        (mounted / name).mkdir(parents=True, exist_ok=True)
+        (mounted / name / "cgroup.procs").touch()
+    point = str(mounted).replace(" ", "\\040")
+    mountinfo = V1.format(point) + f"41 31 0:38 {root} {point} rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+    assert cgroups._own(cgroup, mountinfo) == (None if found is None else mounted / found)
