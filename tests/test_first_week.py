@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -89,15 +90,16 @@ class Week:
         while "http://127.0.0.1" not in log.read_text(encoding="utf-8") and time.monotonic() < end:
             assert server.poll() is None, log.read_text(encoding="utf-8")
             time.sleep(0.1)
-        for _ in range(2):  # JupyterLab asks whether one is sure
-            if server.poll() is None:
-                os.killpg(server.pid, signal.SIGINT)
-                time.sleep(0.5)
-        try:
-            server.wait(30)
-        finally:
-            if server.poll() is None:
-                os.killpg(server.pid, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while (
+            server.poll() is None and time.monotonic() < end
+        ):  # JupyterLab asks whether one is sure, and forgets it after five seconds
+            os.killpg(server.pid, signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(2)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+            raise AssertionError(f"{command} does not end with Ctrl-C: {log.read_text(encoding='utf-8')[-2000:]}")
         return log.read_text(encoding="utf-8")
 
     def mark_by_hand(self) -> None:
