@@ -48,6 +48,11 @@ def answered(notebook: bytes) -> bytes:
     return json.dumps(found).encode()
 
 
+def _hears_ctrl_c() -> None:
+    """As at a terminal: what a script has started in the background is deaf to it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @dataclass
 class Week:
     """An instructor's account: a home with downloads in it, a class, and what each command said."""
@@ -84,16 +89,15 @@ class Week:
         log = self.home / "server.log"
         with log.open("w") as file:
             server = subprocess.Popen(
-                ["bash", "-c", f"exec {command}"], cwd=self.home, env=self.environment(), stdout=file, stderr=file, start_new_session=True
+                ["bash", "-c", f"exec {command}"], cwd=self.home, env=self.environment(), stdout=file, stderr=file, start_new_session=True,
+                preexec_fn=_hears_ctrl_c,
             )  # fmt: skip
         end = time.monotonic() + 60
         while "http://127.0.0.1" not in log.read_text(encoding="utf-8") and time.monotonic() < end:
             assert server.poll() is None, log.read_text(encoding="utf-8")
             time.sleep(0.1)
         end = time.monotonic() + 60
-        while (
-            server.poll() is None and time.monotonic() < end
-        ):  # JupyterLab asks whether one is sure, and forgets it after five seconds
+        while server.poll() is None and time.monotonic() < end:  # JupyterLab may ask whether one is sure
             os.killpg(server.pid, signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 server.wait(2)
