@@ -299,6 +299,13 @@ except NotImplementedError:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "itself-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Change the sign of `Wg`, then of both `Wg` and `Wu`. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
 #
+# <details><summary>What it shows</summary>
+#
+# With the gate turned, each curve makes half a turn about 0: x² becomes −x². With both turned, left and right change places, and *bilinear* stays as it was. Which
+# acquaintance, the next lines say.
+#
+# </details>
+#
 # ### A gate on itself
 #
 # Does a plain FFN have no gate at all? relu(h) is h where h is positive, and 0 elsewhere. Write that as a product:

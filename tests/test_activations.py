@@ -399,3 +399,29 @@ def test_the_mean_of_a_units_sum_is_its_bias_where_the_inputs_have_mean_0() -> N
     w, b = torch.ones(16, dtype=torch.float64) / 4, -2.0
     assert float((x @ w + b).mean()) == pytest.approx(b, abs=7 / 20_000**0.5)
     assert float(((x + 1) @ w + b).mean()) == pytest.approx(b + 4, abs=7 / 20_000**0.5)
+
+
+@pytest.mark.parametrize("units", [1, 2, 8, 64])
+def test_on_twice_the_interval_the_error_is_four_times_as_large(units: int) -> None:
+    x = torch.linspace(-1, 1, 2049, dtype=torch.float64)[:, None]
+    missed = []
+    build: Callable[..., list[torch.Tensor]] = keys.find("relu_interpolant").the_truth.answer
+    for end in (1.0, 2.0):
+        W1, b1, W2, b2 = (part.double() for part in build(units, -end, end))
+        missed.append((torch.relu(end * x @ W1 + b1) @ W2 + b2 - (end * x) ** 2).abs().max().item())
+    assert missed[1] / missed[0] == pytest.approx(4, rel=1e-3)
+
+
+def test_only_one_slope_jumps_and_only_one_grows_without_end() -> None:
+    """What notebook 03 says of the slopes of five activations."""
+    x = torch.linspace(-8, 8, 160_001, dtype=torch.float64, requires_grad=True)
+    acts: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "ReLU": F.relu,
+        "ReLU²": lambda z: F.relu(z) ** 2,
+        "GELU": F.gelu,
+        "SiLU": F.silu,
+    }
+    slopes = {name: torch.autograd.grad(act(x).sum(), x)[0] for name, act in acts.items()}
+    assert {name for name, slope in slopes.items() if slope.diff().abs().max() > 0.01} == {"ReLU"}
+    assert torch.allclose(slopes["ReLU²"][x > 0], 2 * x[x > 0])
+    assert [round(slopes[name].max().item(), 2) for name in ("GELU", "SiLU")] == [1.13, 1.1]

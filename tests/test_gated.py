@@ -193,3 +193,13 @@ def test_no_sum_loses_all_hidden_values_even_if_each_is_dropped_by_two_chances(s
     given = exercises.GatedFFN.inputs(seed, 0)
     tokens, width = given["wide"].shape
     assert tokens * (1 - (1 - given["p"]) ** 2) ** (exercises.COPIES * width) < 1e-7
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_a_turned_gate_turns_the_curve_and_two_turned_ones_mirror_it(kind: str) -> None:
+    """What notebook 07 says of its plot of one gated unit."""
+    x = torch.linspace(-3, 3, 301, dtype=torch.float64)
+    unit = GATES[kind](x) * x
+    assert torch.allclose(GATES[kind](-x) * x, -unit.flip(0))
+    assert torch.allclose(GATES[kind](-x) * -x, unit.flip(0))
+    assert torch.allclose(unit.flip(0), unit) is (kind == "none")  # bilinear
