@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ import torch
 from autograder.engine import judging, outputs
 from autograder.jail import wire
 from autograder.jail.limits import MIB, Limits
+from autograder.jail.sandbox import Jail
 from autograder.marking import draws, judge
 from ffnlab import comparing, exercises, plain
 from ffnlab.comparing import allowed, marking_of
@@ -166,13 +168,41 @@ def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Ju
         found.verdict(START, SEEDS, frame(observed(START), printed="more"))
 
 
-def test_only_so_many_verdicts_are_kept_and_no_long_print(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "KEPT_VERDICTS", 2)
-    kept, asked = judging._Verdicts(), [("name", (1,), bytes([n])) for n in range(4)]
-    for one in asked[:3]:
-        kept.put(one, judging.Judged(None, "short"))
-    kept.put(asked[3], judging.Judged(None, "x" * (judging.SHORT + 1)))
-    assert [kept.get(one) is not None for one in asked] == [False, True, True, False]
+def test_what_a_cell_showed_is_read_once_and_belongs_to_each_alone(judges: judging.Judges) -> None:
+    found = judging.Judge(judges, QUICK)
+    silent = plain.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "4"}], "error": None})
+    first = found.outputs(silent, 1000)
+    first.outputs.append({"output_type": "error"})  # as happens to a cell that ended in one
+    found.close()
+    os.kill(found.pid, signal.SIGKILL)
+    found.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
+    found.judges.shown = judges.shown
+    assert found.outputs(silent, 1000).outputs == first.outputs[:-1]
+    with pytest.raises(AttributeError):
+        found.outputs(silent, 1001)
+
+
+def test_cells_that_show_the_same_send_the_same(jail: Jail) -> None:
+    with jail.worker() as one, jail.worker() as other:
+        assert one.run_unread("a = 1") == other.run_unread("b = 2")
+
+
+def test_only_so_many_answers_are_kept_and_no_long_ones(
+    judges: judging.Judges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "KEPT", 2)
+    kept, asked = judging._Kept[tuple[str, int], str](), [("name", n) for n in range(3)]
+    for one in asked:
+        kept.put(one, "said")
+    assert [kept.get(one) for one in asked] == [None, "said", "said"]
+    long = plain.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.SHORT}]})
+    found = judging.Judge(judges, QUICK)
+    found.outputs(long, 10_000)
+    assert judges.shown.get((10_000, long)) is None
+    printed = frame(observed(START), printed="x" * (judging.SHORT + 1))
+    found.verdict(START, SEEDS, printed)
+    assert judges.verdicts.get((START, SEEDS, hashlib.blake2b(printed).digest())) is None
+    found.close()
 
 
 def test_judges_end_with_whoever_started_them_even_while_they_spin() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import copy
 import ctypes
 import gc
 import hashlib
@@ -29,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import ffnlab
 from autograder.engine import outputs
@@ -46,6 +47,8 @@ from ffnlab.plain import Failure
 from ffnlab.verdict import Verdict
 
 Seeds = tuple[int, ...]
+Sent = TypeVar("Sent")
+Said = TypeVar("Said")
 START_SECONDS = 120.0  # until the warm process has forked
 PREPARE_SECONDS = (
     3600.0  # until a judge has its marking, which some keys compute for a minute: no data of a student's yet
@@ -58,7 +61,7 @@ FORKED = struct.Struct("<ii")  # the new judge's process number, and how the old
 READY, PROBLEM = b"r", b"p"
 TRIES = 2  # a judge that ends by chance costs nobody anything
 OUT_OF_MEMORY = 3
-KEPT_VERDICTS, SHORT = 4096, 2000  # verdicts of a few kB each, and characters that an answer printed
+KEPT, SHORT = 4096, 2000  # answers of a few kB each, and characters that may be printed in them, or sent
 
 
 class JudgeBroken(JailBroken):
@@ -133,13 +136,19 @@ class Judge:
             said["unreadable"],
             said["seconds"],
         )
-        self.judges.verdicts.put(sent, judged)
+        if len(judged.printed) <= SHORT:
+            self.judges.verdicts.put(sent, judged)
         return judged
 
     def outputs(self, frame: bytes, most: int) -> outputs.Ran:
         """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises likewise."""
-        said = self._ask({"do": "outputs", "most": most}, frame)
-        return outputs.Ran(said["outputs"], Failure(*said["error"]) if said["error"] else None)
+        sent = (most, frame)
+        said = self.judges.shown.get(sent)
+        if said is None:
+            said = self._ask({"do": "outputs", "most": most}, frame)
+            if len(frame) <= SHORT:
+                self.judges.shown.put(sent, said)
+        return outputs.Ran(copy.deepcopy(said["outputs"]), Failure(*said["error"]) if said["error"] else None)
 
     def close(self) -> None:
         """The judge ends by itself."""
@@ -204,24 +213,24 @@ class Judge:
         return "the process that judges it breaks down"
 
 
-class _Verdicts:
-    """What was said of the last few thousand answers. Many of a class send the same bytes, such as the right ones, and a verdict depends on nothing else."""
+class _Kept(Generic[Sent, Said]):
+    """What judges said of the last few thousand things that were sent. Many of a class send the same bytes: a right answer's, or a cell's that shows nothing.
+    What is said of them depends on nothing else, the seconds that judging takes included, so that the budget of a submission does not depend on others.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, Seeds, bytes], Judged] = {}
+        self._kept: dict[Sent, Said] = {}
         self._lock = threading.Lock()
 
-    def get(self, sent: tuple[str, Seeds, bytes]) -> Judged | None:
-        """What was said of it: with the seconds that judging it took then, so that the budget of a submission does not depend on others."""
+    def get(self, sent: Sent) -> Said | None:
+        """What was said of it, if it has been kept."""
         return self._kept.get(sent)
 
-    def put(self, sent: tuple[str, Seeds, bytes], judged: Judged) -> None:
-        """Keep it, for as long as there is room; what was printed takes most of it."""
-        if len(judged.printed) > SHORT:
-            return
+    def put(self, sent: Sent, said: Said) -> None:
+        """Keep it, for as long as there is room."""
         with self._lock:
-            self._kept[sent] = judged
-            if len(self._kept) > KEPT_VERDICTS:
+            self._kept[sent] = said
+            if len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]
 
 
@@ -229,7 +238,8 @@ class Judges:
     """The warm process that forks judges, for all threads of this process. `fork`: from this process, which must have one thread only."""
 
     def __init__(self, fork: bool = False) -> None:
-        self.verdicts = _Verdicts()
+        self.verdicts = _Kept[tuple[str, Seeds, bytes], Judged]()
+        self.shown = _Kept[tuple[int, bytes], dict[str, Any]]()
         self._lock = threading.Lock()
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(START_SECONDS)

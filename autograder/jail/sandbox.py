@@ -270,7 +270,7 @@ class Worker:
         return self._watch.main if self._watch else 0
 
     def run(self, source: str) -> dict[str, Any]:
-        """Run one cell: its outputs, its error, its seconds. Raises Overrun. For sources that are trusted; else `run_unread`."""
+        """Run one cell: its outputs and its error. Raises Overrun. For sources that are trusted; else `run_unread`."""
         return wire.read(self.run_unread(source))
 
     def probe(self, question: bytes) -> dict[str, Any]:

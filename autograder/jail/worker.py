@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
-import time
 import warnings
 from typing import Any
 
@@ -72,12 +71,10 @@ def _answer(request: dict[str, Any], max_output: int) -> dict[str, Any]:
 
 
 def run(source: str, max_output: int) -> dict[str, Any]:
-    """Run one cell. Returns its outputs (as nbformat's, texts bounded), its error if it ended in one, and its seconds."""
+    """Run one cell. Returns its outputs (as nbformat's, texts bounded), and its error if it ended in one."""
     ip = Shell.instance()
-    start = time.perf_counter()
     with capture_output() as captured:
         result = ip.run_cell(source, store_history=True)  # type: ignore[no-untyped-call]
-    seconds = time.perf_counter() - start
     error = result.error_before_exec or result.error_in_exec
     outputs: list[dict[str, Any]] = []
     left = max_output
@@ -89,7 +86,7 @@ def run(source: str, max_output: int) -> dict[str, Any]:
         data = _rich(shown, left)
         left -= sum(map(len, data.values()))
         outputs.append({"output_type": "display_data", "data": data})
-    return {"outputs": outputs, "error": failure(error) if error else None, "seconds": seconds}
+    return {"outputs": outputs, "error": failure(error) if error else None}
 
 
 def _rich(shown: Any, most: int) -> dict[str, str]:
