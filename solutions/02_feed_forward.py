@@ -163,13 +163,6 @@ recheck("ffn_forward", ffn_forward)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "plot-cut-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **Your function, along one line.** A walk straight through the plane: cold stays at 0.25, water goes from 0 to 2. Where are the kinks, and whose hinges are
 # they? Then set `cold = 1.5` and run the cell again: which hinge does this walk not cross?
-#
-# <details><summary>What it shows</summary>
-#
-# At water 0.25 two hinges lie on one line: *cold, not water* falls silent, and *water, not cold* wakes. At 0.75 *cold and water* wakes. With cold at 1.5 that
-# neuron is awake from the first step to the last, so its hinge is not crossed; the two others meet at water 1.5.
-#
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plot-cut", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 cold, water = 0.25, torch.linspace(0, 2, 201)
@@ -186,6 +179,13 @@ except NotImplementedError:
     print("lights up when ffn_forward is written")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# <details><summary>What it shows</summary>
+#
+# At water 0.25 two hinges lie on one line: *cold, not water* falls silent, and *water, not cold* wakes. At 0.75 *cold and water* wakes. With cold at 1.5 that
+# neuron is awake from the first step to the last, so its hinge is not crossed; the two others meet at water 1.5.
+#
+# </details>
+#
 # ### Trace one token
 #
 # On its way a token passes three stages. Each is a vector with a name of its own:

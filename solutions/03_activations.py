@@ -296,13 +296,6 @@ for units, errors in trained.items():
 # %% [markdown] nbgrader={"grade": false, "grade_id": "plot-law-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # **The law, in one picture.** What falls like 1/n² is a straight line of slope −2 on two logarithmic axes. The cell measures **your** networks and puts
 # the trained ones beside them. Then build for [−2, 2]: change both ends in the call and in `x`. Does your line turn, or does it move?
-#
-# <details><summary>What it shows</summary>
-#
-# It moves. Pieces twice as long miss a parabola by four times as much, whatever n is: the whole line stands a factor of 4 higher, with the slope it had. Twice the
-# units bring the old error back.
-#
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plot-law", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sizes = [1, 2, 4, 8, 16, 32, 64]
@@ -322,6 +315,13 @@ plt.legend()
 plt.show()
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "curve-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# <details><summary>What it shows</summary>
+#
+# It moves. Pieces twice as long miss a parabola by four times as much, whatever n is: the whole line stands a factor of 4 higher, with the slope it had. Twice the
+# units bring the old error back.
+#
+# </details>
+#
 # ## 4 · Any curve
 #
 # Was x² special? Of your two layers only the second one knows x². The first one puts kinks at the nodes, and these serve any line that bends there. So
@@ -624,13 +624,6 @@ recheck("silu", silu)
 # **Your activations, and their slopes.** Autograd finds the slopes. Add a fifth to the list: ReLU², `lambda x: relu(x) ** 2`, which nanochat uses (So et al.
 # 2021,
 # arXiv 2109.08668, found it by search). Which of the slopes jump, and which grow without end?
-#
-# <details><summary>What it shows</summary>
-#
-# Only ReLU's slope jumps, from 0 to 1. Only that of ReLU² grows without end: it is 2x to the right of 0. Those of GELU and SiLU do neither; they rise a little above
-# 1, to 1.13 and 1.10, and come back.
-#
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plot-bends", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 x = torch.linspace(-5, 3, 801, requires_grad=True)
@@ -650,6 +643,13 @@ if above.lines:
 plt.show()
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# <details><summary>What it shows</summary>
+#
+# Only ReLU's slope jumps, from 0 to 1. Only that of ReLU² grows without end: it is 2x to the right of 0. Those of GELU and SiLU do neither; they rise a little above
+# 1, to 1.13 and 1.10, and come back.
+#
+# </details>
+#
 # ## 8 · How many fire?
 #
 # *deeper: the core path goes on with section 10*

@@ -364,14 +364,6 @@ except NotImplementedError:
 # %% [markdown] nbgrader={"grade": false, "grade_id": "plot-facts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # And as a curve. Then write `count = 512` in the cell above and run both again: how far to the right does the curve move? And do 4 and 8 neurons now know more facts
 # than before, or fewer?
-#
-# <details><summary>What it shows</summary>
-#
-# By a factor of 2: with 512 facts it takes 32 neurons to know all, where 16 did. Narrow stores do not hold what they held: 8 neurons know 51 to 56 facts, of 256
-# they knew 83 to 128; 16 know 166 to 197, where they knew all. With 4 it is 21 to 32 and was 24 to 29 (five seeds, on the machine that ran this; yours may differ
-# by a few).
-#
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plot-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for seed, found in enumerate(zip(*shares.values(), strict=True)):
@@ -384,6 +376,14 @@ plt.legend()
 plt.show()
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "which-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# <details><summary>What it shows</summary>
+#
+# By a factor of 2: with 512 facts it takes 32 neurons to know all, where 16 did. Narrow stores do not hold what they held: 8 neurons know 51 to 56 facts, of 256
+# they knew 83 to 128; 16 know 166 to 197, where they knew all. With 4 it is 21 to 32 and was 24 to 29 (five seeds, on the machine that ran this; yours may differ
+# by a few).
+#
+# </details>
+#
 # ## 5 · Which neurons know it?
 #
 # *deeper: the core path goes on with section 6*

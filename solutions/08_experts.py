@@ -511,13 +511,6 @@ torch.set_num_threads(threads)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "plot-times-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # How does that go on with the number of experts? The plot takes your own `moe_loop` and `moe_sorted`, at the same parameters in all: twice as many experts, each half
 # as wide. The published loop leaves the others early. Add 128 and 256 to the list: does `moe_loop` leave `moe_sorted`, too?
-#
-# <details><summary>What it shows</summary>
-#
-# Here it does, slowly: 1.8 times as long at 64 experts, 2.1 at 128, 2.3 at 256. The experts compute the same in both. But for each of them, however few tokens
-# it has, `moe_loop` searches once for these and adds once to the output; `moe_sorted` sorts all at once.
-#
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plot-times", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 try:
@@ -541,6 +534,13 @@ except NotImplementedError:
     print("This plot appears when moe_loop and moe_sorted are written.")
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# <details><summary>What it shows</summary>
+#
+# Here it does, slowly: 1.8 times as long at 64 experts, 2.1 at 128, 2.3 at 256. The experts compute the same in both. But for each of them, however few tokens
+# it has, `moe_loop` searches once for these and adds once to the output; `moe_sorted` sorts all at once.
+#
+# </details>
+#
 # ### All segments in one call
 #
 # PyTorch (since 2.10) has a product for all segments at once, `F.grouped_mm`: `rows` [N, d] times one matrix for each segment, [E, d, f], where `offs`

@@ -426,6 +426,15 @@ def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class
     assert grade(used, anew=True)[0].graded == 1
 
 
+def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(used: Class) -> None:
+    used.draws.unlink()
+    (used.folder / log.FILE).unlink()
+    with sqlite3.connect(used.folder / "gradebook.db") as database:
+        database.execute("DROP TABLE autograder_attempt")
+    ledger.look_for_secret(used, START, has_secret=False)
+    assert any(used.autograded.glob(f"*/{START}/*.ipynb"))
+
+
 @pytest.mark.parametrize("results", ["pages", "attempts"])
 def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, used: Class) -> None:
     used.draws.unlink()

@@ -152,6 +152,22 @@ def test_an_endless_answer_costs_its_exercise_and_says_so(strict_jail: Jail) -> 
     assert done.verdicts["quiz_hidden"].outcome is Outcome.EARNED
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["kept = bytearray(10**10)\n" + RIGHT, "def hello_shape(x):\n    return tuple(bytearray(10**10))"],
+    ids=["in its cell", "when called"],
+)
+def test_a_limit_that_an_exception_came_from_is_told(source: str, strict_jail: Jail) -> None:
+    message = graded(strict_jail, source).verdicts["hello_shape"].message
+    assert "MemoryError" in message and "A submission may use 512 MiB of memory." in message
+
+
+def test_the_place_in_a_broken_file_is_told_in_full(jail: Jail) -> None:
+    broken = json.dumps({"cells": ["x"] * 20_000}).encode()[:-5]
+    (remark,) = grade_submission(START, broken, jail, SEEDS).remarks
+    assert f"char {len(broken)}" in remark or f"char {len(broken) - 1}" in remark, remark
+
+
 @pytest.mark.parametrize("data", [b"", b"not json", b"[]", b'{"cells": []}', b"\x00" * 100])
 def test_a_broken_submission_gets_a_line_and_no_points(jail: Jail, data: bytes) -> None:
     done = grade_submission(START, data, jail, SEEDS)

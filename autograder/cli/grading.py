@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from autograder.engine import pool
     from autograder.jail.sandbox import Mode
 
+FINISHING = "finishing what is under way; Ctrl-C once more breaks it off"
 LIMITS = [limit.name for limit in fields(Limits)]
 
 
@@ -192,10 +193,12 @@ def _grade(
                 changes.append(change)
 
         try:
-            summary = classroom.grade(school, assignment, team, asked, tell)
+            summary = classroom.grade(school, assignment, team, asked, tell, stopping=partial(console.print, FINISHING))
         except KeyboardInterrupt:
             progress.stop()
-            sys.stderr.write("autograder: interrupted; what was graded is saved. The same command grades the rest.\n")
+            again = "begins anew" if asked.force else "grades the rest"
+            saved = "nothing was written" if asked.dry else "what was graded is saved"
+            sys.stderr.write(f"autograder: interrupted; {saved}. The same command {again}.\n")
             raise typer.Exit(130) from None
     from autograder.desk import feedback, gradebook, log, report
     from autograder.desk.policy import Policy

@@ -219,10 +219,12 @@ def grade(
     asked: Asked = EVERYTHING,
     tell: Callable[[Done, int], None] = lambda done, total: None,
     stop: threading.Event | None = None,
+    stopping: Callable[[], None] = lambda: None,
 ) -> Summary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
-    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun.
+    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun. stopping: called at
+    Ctrl-C, as what is under way may take a while.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
@@ -246,7 +248,7 @@ def grade(
 
     earlier: list[Submission] = []
     stop = stop or threading.Event()
-    with gradebook.Book(school, asked.anew) as book, _ctrl_c_sets(stop), log.of(school) as line:
+    with gradebook.Book(school, asked.anew) as book, _ctrl_c_sets(stop, stopping), log.of(school) as line:
         if not asked.dry:
             book.know(assignment)
         version, key = gradebook.version(assignment), draws.key_version(assignment)
@@ -387,7 +389,7 @@ def _without_words(graded: Graded, error: Exception) -> Graded:
 
 
 @contextlib.contextmanager
-def _ctrl_c_sets(stop: threading.Event) -> Iterator[None]:
+def _ctrl_c_sets(stop: threading.Event, tell: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C sets the event instead of breaking off whatever is being written; a second Ctrl-C breaks off."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -396,6 +398,7 @@ def _ctrl_c_sets(stop: threading.Event) -> Iterator[None]:
     def ask(number: int, frame: object) -> None:
         stop.set()
         signal.signal(signal.SIGINT, before)
+        tell()
 
     before = signal.signal(signal.SIGINT, ask)
     try:

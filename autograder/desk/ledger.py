@@ -9,6 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
+from autograder.desk import log
 from autograder.house import Class, UserError
 
 NBGRADERS = {"assignment", "notebook", "student", "submitted_assignment"}
@@ -87,7 +88,10 @@ def look_for_secret(school: Class, assignment: str, has_secret: bool, anew: bool
     Raises:
         UserError: it is.
     """
-    if has_secret or anew or not (_has_results(school, assignment) or _has_attempts(school.db_url, assignment)):
+    ours = (school.folder / log.FILE).exists() and _has_results(
+        school, assignment
+    )  # and not plain nbgrader's, which draws nothing
+    if has_secret or anew or not (ours or _has_attempts(school.db_url, assignment)):
         return
     raise UserError(
         f"{school.draws} does not hold the secret with which {assignment} was graded here: put the file back, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from autograder.engine import judging, outputs, rebuild
 from autograder.engine.graded import Graded, Outputs
 from autograder.engine.rebuild import Cell, Kind
 from autograder.house import UserError, release
-from autograder.jail.limits import Limits
+from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
 from autograder.marking import draws, judge
 from ffnlab import exercises
@@ -99,7 +100,8 @@ class _Session:
         self._room -= outputs.room(ran.outputs)
         if ran.error:
             where = f" ({ran.error.line})" if ran.error.line else ""
-            self._trouble[cell.name] = f"Its cell ended in {_in_words(ran.error)}{where}."
+            limit = self._limit_met(_in_words(ran.error))
+            self._trouble[cell.name] = f"Its cell ended in {_in_words(ran.error)}{where}. {limit}".rstrip()
             ran.outputs.append(_error(ran.error.type, ran.error.message))
         return ran.outputs
 
@@ -121,15 +123,25 @@ class _Session:
         printed = outputs.shortened(judged.printed, self._most())
         self._room -= outputs.cost(printed)
         if judged.verdict:
-            return judged.verdict, printed
+            limit = self._limit_met(*(aspect.seen for aspect in judged.verdict.aspects))
+            return replace(judged.verdict, cause=judged.verdict.cause or limit), printed
         if judged.broken:
             return not_earned(exercise, f"Looking at it raised {_in_words(judged.broken)}."), printed
         if judged.unreadable:
             return not_earned(exercise, f"What it sent back can't be read: {judged.unreadable}."), printed
         trouble = self._trouble.get(exercise.name)
         if trouble:
-            return not_earned(exercise, trouble, f"So `{exercise.name}` was never defined."), printed
+            return not_earned(exercise, f"{trouble} So `{exercise.name}` was never defined."), printed
         return not_attempted(exercise), printed
+
+    def _limit_met(self, *said: str) -> str:
+        """The limit behind an exception that looks like the machine's fault, in a student's words; empty where there is none."""
+        limits = self._jail.limits
+        if any("MemoryError" in text for text in said):
+            return f"A submission may use {limits.memory // MIB:,} MiB of memory."
+        if any("Resource temporarily unavailable" in text for text in said):
+            return f"A submission may have {limits.processes} processes and threads."
+        return ""
 
     def _most(self) -> int:
         return max(0, min(self._jail.limits.output, self._room))

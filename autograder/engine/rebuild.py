@@ -22,7 +22,7 @@ from typing import Any
 
 from autograder.house import UserError, release
 from ffnlab import exercises
-from ffnlab.cleaning import SIGN
+from ffnlab.cleaning import SIGN, in_a_line
 
 MAX_CELLS = 2000
 MAX_PICTURES = 20  # of a cell
@@ -213,7 +213,7 @@ def parse(data: bytes, most: int) -> list[dict[str, Any]]:
     except RecursionError:
         raise Unreadable("not a notebook: nested too deeply") from None
     except ValueError as error:
-        raise Unreadable(f"not a notebook: broken JSON ({str(error)[:80]})") from None
+        raise Unreadable(f"not a notebook: broken JSON ({in_a_line(str(error), 120)})") from None
     if not isinstance(notebook, dict):
         raise Unreadable("not a notebook: a JSON object was expected")
     cells = notebook.get("cells")

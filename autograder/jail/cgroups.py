@@ -208,10 +208,24 @@ def told() -> str:
             return NONE
         held, missing = made.groups.controllers, set(CONTROLLERS) - set(made.groups.controllers)
         limits = f", limits its {' and '.join(held)}," if held else ""
-        more = f"; for the kernel's own limits: `{GRANTED}`" if missing else ""
+        more = ""
+        if missing:
+            can_be_had = missing <= _offered(made.groups.folder)
+            more = (
+                f"; for its own limits: `{GRANTED}`"
+                if can_be_had
+                else "; the watch limits memory and processes, for which the kernel has no controllers here"
+            )
         return f"one for each submission: the kernel counts its CPU{limits} and ends all of it{more}"
     finally:
         made.close()
+
+
+def _offered(folder: Path) -> set[str]:
+    """The controllers that the topmost group in sight has."""
+    while (folder.parent / "cgroup.controllers").exists():
+        folder = folder.parent
+    return set((folder / "cgroup.controllers").read_text().split())
 
 
 @cache
