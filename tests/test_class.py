@@ -426,9 +426,14 @@ def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class
     assert grade(used, anew=True)[0].graded == 1
 
 
-def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(used: Class) -> None:
+@pytest.mark.parametrize("log_of", [None, "03_activations"])
+def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(log_of: str | None, used: Class) -> None:
+    """Whether or not ours has graded another assignment of the class."""
     used.draws.unlink()
+    lines = (used.folder / log.FILE).read_text(encoding="utf-8")
     (used.folder / log.FILE).unlink()
+    if log_of:
+        (used.folder / log.FILE).write_text(lines.replace(START, log_of), encoding="utf-8")
     with sqlite3.connect(used.folder / "gradebook.db") as database:
         database.execute("DROP TABLE autograder_attempt")
     ledger.look_for_secret(used, START, has_secret=False)
@@ -483,7 +488,7 @@ def test_a_class_that_can_not_be_written_is_one_clear_line(used: Class) -> None:
     for place in (used.folder, used.folder / "gradebook.db"):
         command = [
             "bwrap", "--dev-bind", "/", "/", "--ro-bind", str(place), str(place),
-            sys.executable, "-c", "from autograder.cli import main; main()", "sample", "1", "--grading", str(used.folder),
+            sys.executable, "-m", "autograder", "sample", "1", "--grading", str(used.folder),
         ]  # fmt: skip
         if place != used.folder:
             command[-4:] = ["grade", "--force", "--grading", str(used.folder)]

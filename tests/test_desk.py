@@ -224,7 +224,7 @@ def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_
 @contextlib.contextmanager
 def served(school: Class) -> Iterator[str]:
     """The command `autograder desk`; its address."""
-    command = [sys.executable, "-c", "from autograder.cli import main; main()", "desk", "--grading", str(school.folder)]
+    command = [sys.executable, "-m", "autograder", "desk", "--grading", str(school.folder)]
     process = subprocess.Popen([*command, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout

@@ -299,7 +299,7 @@ def graded(hub: Hub, formgrader: Page, submitted: object) -> str:
     press(formgrader, "collect", hub)
     hub.seconds["collect"] = time.monotonic() - start
     start = time.monotonic()
-    table = hub.run(sys.executable, "-c", "from autograder.cli import main; main()", "grade", NOTEBOOK)
+    table = hub.run(sys.executable, "-m", "autograder", "grade", NOTEBOOK)
     hub.seconds["grade"] = time.monotonic() - start
     return table
 

@@ -38,7 +38,7 @@ from ffnlab.verdict import Outcome
 
 pytestmark = needs_bubblewrap
 ROUNDS = int(os.environ.get("AUTOGRADER_SOAK", "1"))
-PROGRAM = [sys.executable, "-c", "from autograder.cli import main; main()"]
+PROGRAM = [sys.executable, "-m", "autograder"]
 SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercises.of_notebook(START)}
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 

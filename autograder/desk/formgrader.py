@@ -81,7 +81,7 @@ def set_up(config: Any, folder: Path, sample: bool) -> None:
 def _run(*arguments: str) -> dict[str, Any]:
     """Run our command; what formgrader's dialogs show of it."""
     done = subprocess.run(
-        [sys.executable, "-c", "from autograder.cli import main; main()", *arguments],
+        [sys.executable, "-m", "autograder", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

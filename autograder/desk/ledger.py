@@ -88,10 +88,10 @@ def look_for_secret(school: Class, assignment: str, has_secret: bool, anew: bool
     Raises:
         UserError: it is.
     """
-    ours = (school.folder / log.FILE).exists() and _has_results(
-        school, assignment
-    )  # and not plain nbgrader's, which draws nothing
-    if has_secret or anew or not (ours or _has_attempts(school.db_url, assignment)):
+    if has_secret or anew:
+        return
+    of_ours = _has_results(school, assignment) and log.mentions(school, assignment)  # plain nbgrader's need no secret
+    if not of_ours and not _has_attempts(school.db_url, assignment):
         return
     raise UserError(
         f"{school.draws} does not hold the secret with which {assignment} was graded here: put the file back, "

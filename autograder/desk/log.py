@@ -27,6 +27,15 @@ def of(school: Class) -> Iterator[Callable[[str, Graded], None]]:
         yield write
 
 
+def mentions(school: Class, assignment: str) -> bool:
+    """Whether a submission of an assignment was ever logged."""
+    try:
+        with open(school.folder / FILE, encoding="utf-8") as lines:
+            return any(line.split("  ")[2:3] == [assignment] for line in lines)
+    except FileNotFoundError:
+        return False
+
+
 def line(student: str, graded: Graded) -> str:
     """When, who, what, points, seconds, how the exercises ended, the named mistakes, remarks; nothing of the student's unescaped."""
     counts = Counter(verdict.outcome for verdict in graded.verdicts.values())

@@ -115,8 +115,11 @@ class Gate:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         ours.settimeout(START_SECONDS)
         self._control.settimeout(START_SECONDS)
-        group = self.groups.make() if self.groups else None
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(ours.close)
+            group = self.groups.make() if self.groups else None
+            if group:
+                undo.callback(group.close)
             try:
                 socket.send_fds(self._control, [b"f"], [theirs.fileno(), *([group.number] if group else [])])
                 theirs.close()
@@ -139,11 +142,7 @@ class Gate:
                 watch = Watch(process, own, apart, self.limits, budget, group)
             except OSError as error:
                 raise JailBroken(f"a worker ended before it could be watched ({error})") from None
-        except BaseException:
-            ours.close()
-            if group:
-                group.close()
-            raise
+            undo.pop_all()  # from here on they are the worker's
         return Worker(ours, watch, self.limits, budget)
 
 
