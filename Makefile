@@ -1,35 +1,48 @@
-# Every target sets itself up: the first one makes .venv, after that nothing is installed again until a pyproject.toml
-# or constraints.txt changes. Variables:
-#   TORCH_INDEX=https://download.pytorch.org/whl/cpu   PyTorch's CPU wheels; Linux's default brings gigabytes of CUDA
-#   PYTHON=python3.12                                  the Python that .venv is made with, 3.11 or newer
-#   ARGS="..."                                         handed on, as in make lab ARGS="--no-browser --port 8900"
+# Every target sets itself up: the first one makes .venv and installs what it needs, after that nothing is installed again
+# until a pyproject.toml or constraints.txt changes. Variables:
+#   PYTHON=python3.12     the Python that .venv is made with, 3.11 to 3.14
+#   TORCH_INDEX=URL       the package index of PyTorch: on Linux PyTorch's own, without graphics cards; pypi: the usual one
+#   WORKERS=3             tests at once: on two cores three, as they wait for browsers and kernels much of the time
+#   ARGS="..."            handed on, as in make lab ARGS="--no-browser --port 8900"
 
 SHELL := bash
 PYTHON ?= python3
+WORKERS ?= 3
 BIN := .venv/bin
-START := $(PYTHON) course/start.py --venv .venv $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
+START := $(PYTHON) course/start.py $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
+INSTALL := $(START) --venv .venv --set-up --constraints constraints.txt
+SWEPT := 02_feed_forward 08_experts
+SOLUTIONS = $(shell ls -r solutions/*/*.ipynb) # the last ones take longest, so they come first
+PINS := pyproject.toml course/pyproject.toml constraints.txt course/constraints.txt
+# Say what .venv holds. Where it holds everything, it holds the others' parts.
 INSTALLED := .venv/autograder-installed.txt
+GRADING_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/grading-installed.txt)
+SITE_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/site-installed.txt)
 OTTER := .venv/otter/bin/otter
 PROXY := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.
-define SYSTEM_PACKAGES
+define GRADING_PROGRAMS
 bubblewrap|bwrap|grading in the jail, and its tests
 uidmap|newuidmap|grading as another user than root
+endef
+define PROGRAMS
+$(GRADING_PROGRAMS)
 chromium|chromium|the tests in a browser
 postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
 npm|npm|the tests with a JupyterHub, and whether everybody can use the desk's pages
+xfsprogs|mkfs.xfs|what a power cut leaves on XFS
 endef
 
-.PHONY: help setup system lab grade test quick build matrix luck mutants bench soak handout site hub
+.PHONY: help setup setup-grading system system-grading lab grade test quick build matrix luck mutants bench soak sweep handout site hub
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 lab: ## open the course in JupyterLab, as a student sees it
-	@$(START) $(ARGS)
+	@$(START) --venv .venv $(ARGS)
 
-grade: setup ## grade grading/submitted; while that is empty, a sample class
+grade: setup-grading ## grade grading/submitted; while that is empty, a sample class
 	@$(BIN)/autograder grade $(ARGS)
 
 test: setup $(PROXY) ## run every check: ruff, mypy, pytest, and the solutions through nbval
@@ -38,16 +51,16 @@ test: setup $(PROXY) ## run every check: ruff, mypy, pytest, and the solutions t
 quick: setup ## before a commit, in two minutes: ruff, mypy, and the tests nearest to what has changed
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/pytest -q --nearest 60 $(ARGS)
 
-build: setup ## make notebooks and shipped answers again where their source changed
+build: setup-grading ## make notebooks and shipped answers again where their source changed
 	@$(BIN)/autograder build $(ARGS)
 
-matrix: setup ## print exercise × answer → points and message
+matrix: setup-grading ## print exercise × answer → points and message
 	@$(BIN)/autograder matrix $(ARGS)
 
-luck: setup ## grade every kept answer on twenty secrets, where a key has changed, and record what it gets
+luck: setup-grading ## grade every kept answer on twenty secrets, where a key has changed, and record what it gets
 	@$(BIN)/autograder luck $(ARGS)
 
-mutants: setup ## grade every solution with one small change in it: what still earns full marks, and why it may
+mutants: setup-grading ## grade every solution with one small change in it: what still earns full marks, and why it may
 	@$(BIN)/autograder mutants $(ARGS)
 
 soak: setup ## kill graders at random, many times over, and grade a large class (half an hour)
@@ -68,37 +81,65 @@ $(OTTER): $(INSTALLED)
 handout: build ## zip the class's notebooks for students into dist/
 	@$(BIN)/autograder handout $(ARGS)
 
-site: build ## make web pages of the course and its documentation in dist/site, with figures that answer without a kernel
+site: build $(SITE_INSTALLED) ## make web pages of the course and its documentation in dist/site, with figures that answer without a kernel
 	@$(BIN)/autograder site $(ARGS)
 
-setup: system $(INSTALLED) ## install everything in .venv, once; the other targets do it too
+sweep: setup ## run two notebooks and a grading with the oldest versions that are promised
+	@UV_RESOLUTION=lowest-direct $(START) --venv .venv/sweep --set-up --constraints /dev/null --package .
+	@.venv/sweep/bin/python -c "import matplotlib as m; m.__version__.startswith('3.10.0') or exit(f'uv did not choose the oldest versions: matplotlib {m.__version__}')"
+	@.venv/sweep/bin/python -c "from autograder.authoring.build import execute; [execute(name) for name in '$(SWEPT)'.split()]"
+	@folder=$$(mktemp -d) && .venv/sweep/bin/autograder sample 2 --grading $$folder && \
+	    .venv/sweep/bin/autograder grade 02_feed_forward --grading $$folder && rm -r $$folder
+
+setup: system $(INSTALLED) ## install everything, once: for grading, for the web pages, for the tests
 	@:
 
-hub: setup $(PROXY) ## install what a JupyterHub needs of npm; the tests do it too
+setup-grading: system-grading $(GRADING_INSTALLED) ## install what grading needs, once
 	@:
 
-$(INSTALLED): pyproject.toml course/pyproject.toml constraints.txt course/constraints.txt
-	@$(START) --set-up
-	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
+hub: setup ## install what a JupyterHub needs of npm; the tests do it too
+	@test -x $(PROXY) || { said=$$($(NPM) 2>&1) || { echo "make hub: npm can't install JupyterHub's proxy: $$($(REASON))"; exit 1; }; }
+
+$(INSTALLED): $(PINS)
+	@$(INSTALL) --package '.[test]'
+	@touch $@
+
+.venv/grading-installed.txt: $(PINS)
+	@$(INSTALL) --package .
+	@touch $@
+
+.venv/site-installed.txt: $(PINS)
+	@$(INSTALL) --package '.[site]'
 	@touch $@
 
 # What comes from npm: JupyterHub's proxy, whose version 5.0 runs on the node 18 of Debian 12, and, for tests, axe-core, which
 # looks whether everybody can use a page. Where the registry does not answer, npm alone would wait for many minutes.
-$(PROXY): | system $(INSTALLED)
-	@! command -v npm >/dev/null || \
-	    timeout 90 npm install --silent --no-audit --no-fund --no-save --prefix .venv/hub configurable-http-proxy@5.0.1 axe-core@4.10.3 || \
-	    echo "configurable-http-proxy and axe-core can't be installed; skipped without them: the tests with a JupyterHub, and whether everybody can use a page"
+NPM = timeout 90 npm install --no-audit --no-fund --no-save --prefix .venv/hub configurable-http-proxy@5.0.1 axe-core@4.10.3
+REASON = grep -v 'complete log' <<< "$${said:-no answer in 90 seconds}" | tail -n 1
 
-system: export PACKAGES := $(SYSTEM_PACKAGES)
+$(PROXY): | system $(INSTALLED)
+	@! command -v npm >/dev/null || said=$$($(NPM) 2>&1) || \
+	    echo "configurable-http-proxy and axe-core can't be installed ($$($(REASON))); skipped without them: the tests with a JupyterHub, and whether everybody can use a page"
+
+system: export WANTED := $(PROGRAMS)
 system: ## install missing system packages where that is allowed, name them elsewhere
-	@missing() { while IFS='|' read -r package command without; do \
-	    command -v "$$command" >/dev/null || echo "$$package|$$without"; done <<< "$$PACKAGES"; }; \
-	wanted=$$(missing | cut -d '|' -f 1); \
-	if [ -n "$$wanted" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "Installing" $$wanted "…"; apt-get -qq update; \
-	    for package in $$wanted; do DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$$package" </dev/null; done; \
-	fi; \
-	missing | while IFS='|' read -r package without; do echo "$$package is missing; skipped without it: $$without"; done
+	@$(install_programs)
+
+system-grading: export WANTED := $(GRADING_PROGRAMS)
+system-grading:
+	@$(install_programs)
+
+define install_programs
+missing() { while IFS='|' read -r package command without; do \
+    command -v "$$command" >/dev/null || echo "$$package|$$without"; done <<< "$$WANTED"; \
+    ! command -v $(PYTHON) >/dev/null || $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo "python3-venv|everything else"; }; \
+wanted=$$(missing | cut -d '|' -f 1); \
+if [ -n "$$wanted" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+    echo "Installing" $$wanted "…"; apt-get -qq update; \
+    for package in $$wanted; do DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$$package" </dev/null; done; \
+fi; \
+missing | while IFS='|' read -r package without; do echo "$$package is missing; skipped without it: $$without"; done
+endef
 
 # Runs all steps whatever the first ones say; ends with what was run and what was skipped, and why.
 define run_tests
@@ -109,8 +150,8 @@ step() { name=$$1; shift; echo "── $$name"; \
 step "ruff check" $(BIN)/ruff check; \
 step "ruff format" $(BIN)/ruff format --check; \
 step "mypy" $(BIN)/mypy; \
-step "pytest" $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); \
-step "nbval on the solutions" env FFNLAB_STRICT=1 $(BIN)/pytest -n 2 --dist loadfile --nbval-lax solutions; \
+step "pytest" $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS); \
+step "nbval on the solutions" env FFNLAB_STRICT=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval-lax $(SOLUTIONS); \
 echo "── run"; printf '%s' "$$summary"; \
 echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \
 exit $$status

@@ -3,44 +3,65 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
+import errno
 import json
+import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import bring
+import nbformat
 import pytest
 from conftest import ROOT
-from test_rebuild import ANSWER, answered, blank, place
+from test_rebuild import ANSWER, answered, blank, place, rebuilt, running
 
-NAME = "00_start_here"
+from autograder.house import assignments, release
+
+NAME, SECOND = "00_start_here", "01_attention"
+WORK = "def hello_shape(x):\n    B, T, d = x.shape  # a week's work\n    return B, T, d"
 Notebook = dict[str, Any]
+Run = Callable[[], int]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> ModuleType:
-    """start.py of a new edition in its own folder, with the notebook of an old one beside it."""
-    new = tmp_path / "course-new"
-    (new / NAME).mkdir(parents=True)
-    shutil.copyfile(ROOT / "course" / "start.py", new / "start.py")
-    write(new, blank())
-    spec = importlib.util.spec_from_file_location("start_of_a_new_edition", new / "start.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def new(tmp_path: Path) -> Path:
+    """The folder of a new edition, as it was handed out."""
+    write(tmp_path / "new", blank())
+    return tmp_path / "new"
 
 
-def write(folder: Path, notebook: Notebook) -> None:
-    (folder / NAME).mkdir(parents=True, exist_ok=True)
-    (folder / NAME / f"{NAME}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """The folder of an earlier edition, with one exercise answered."""
+    write(tmp_path / "old", answered(ANSWER))
+    return tmp_path / "old"
 
 
-def read(folder: Path) -> Notebook:
-    found: Notebook = json.loads((folder / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+@pytest.fixture
+def run(new: Path, old: Path) -> Run:
+    return lambda: bring.bring(new, old)
+
+
+def write(folder: Path, notebook: Notebook | str, name: str = NAME) -> None:
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    content = notebook if isinstance(notebook, str) else json.dumps(notebook)
+    (folder / name / f"{name}.ipynb").write_text(content, encoding="utf-8")
+
+
+def read(folder: Path, file: str = f"{NAME}.ipynb") -> Notebook:
+    found: Notebook = json.loads((folder / NAME / file).read_text(encoding="utf-8"))
     return found
+
+
+def edit(folder: Path, source: str, name: str = "hello_shape") -> None:
+    """What a student types into a cell, and saves."""
+    notebook = read(folder)
+    notebook["cells"][place(notebook, name)]["source"] = source
+    write(folder, notebook)
 
 
 def own(source: str) -> dict[str, Any]:
@@ -58,62 +79,224 @@ def texts(notebook: Notebook) -> list[str]:
     return ["".join(cell["source"]) for cell in notebook["cells"]]
 
 
-def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(start: ModuleType, tmp_path: Path) -> None:
-    old = answered(ANSWER)
-    at = place(old, "hello_shape")
-    old["cells"].insert(at + 1, own("print('my own trial')"))
-    old["cells"].insert(at + 2, own("print('and another')"))
-    write(tmp_path / "old", old)
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+# What is brought
+
+
+def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: Path, old: Path, run: Run) -> None:
+    earlier = answered(ANSWER)
+    at = place(earlier, "hello_shape")
+    earlier["cells"].insert(at + 1, own("print('my own trial')"))
+    earlier["cells"].insert(at + 2, own("print('and another')"))
+    write(old, earlier)
     for kept in (".progress.json", ".predictions.json"):
-        (tmp_path / "old" / kept).write_text("{}", encoding="utf-8")
-    new = blank()
-    new["cells"][0]["source"] = "# A new title"
-    write(start.COURSE, new)
-    assert start.bring(tmp_path / "old") == 0
-    found = read(start.COURSE)
+        (old / kept).write_text("{}", encoding="utf-8")
+    before = blank()
+    before["cells"][0]["source"] = "# A new title"
+    write(new, before)
+    assert run() == 0
+    found = read(new)
     at = place(found, "hello_shape")
     assert texts(found)[at : at + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
     assert texts(found)[0] == "# A new title", "what is new stays new"
     assert found["cells"][at + 1]["outputs"] == []
-    assert (start.COURSE / ".progress.json").is_file() and (start.COURSE / ".predictions.json").is_file()
-    assert read(tmp_path / "old") == old, "the old folder is left alone"
-    assert json.loads((start.COURSE / NAME / f"{NAME}.before.ipynb").read_text(encoding="utf-8")) == new
+    assert (new / ".progress.json").is_file() and (new / ".predictions.json").is_file()
+    assert read(old) == earlier, "the old folder is left alone"
+    assert read(new, f"{NAME}.before.ipynb") == before
+    nbformat.validate(found)
+    assert running(rebuilt(found)) == running(rebuilt(earlier)), "a grader sees what the student wrote, and no more"
 
 
-def test_bringing_twice_changes_nothing_more(start: ModuleType, tmp_path: Path) -> None:
-    old = answered(ANSWER)
-    old["cells"].insert(3, own("print('my own trial')"))
-    write(tmp_path / "old", old)
-    start.bring(tmp_path / "old")
-    once = read(start.COURSE)
-    start.bring(tmp_path / "old")
-    assert read(start.COURSE) == once
-
-
-def test_an_answer_to_an_exercise_that_is_gone_is_kept_as_a_cell(start: ModuleType, tmp_path: Path) -> None:
-    old = answered(ANSWER)
-    gone = copy.deepcopy(old["cells"][place(old, "hello_shape")])
+def test_an_answer_to_an_exercise_that_is_gone_is_added_as_a_cell(new: Path, old: Path, run: Run) -> None:
+    earlier = answered(ANSWER)
+    gone = copy.deepcopy(earlier["cells"][place(earlier, "hello_shape")])
     gone["metadata"]["nbgrader"]["grade_id"], gone["source"] = "gone", "def gone():\n    return 1"
-    old["cells"].append(gone)
-    write(tmp_path / "old", old)
-    start.bring(tmp_path / "old")
-    (kept,) = [cell for cell in read(start.COURSE)["cells"] if "def gone" in "".join(cell["source"])]
-    assert kept["metadata"] == {}
+    stub = copy.deepcopy(gone) | {"source": "def gone_too():\n    # YOUR CODE HERE\n    raise NotImplementedError"}
+    earlier["cells"] += [gone, stub]
+    write(old, earlier)
+    run()
+    (added,) = [cell for cell in read(new)["cells"] if "def gone" in "".join(cell["source"])]
+    assert added["metadata"] == {} and added["source"] == gone["source"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"cells": 5}', '{"cells": [{"metadata": 3}]}', "\x00"])
-def test_a_notebook_that_can_not_be_read_is_left_and_said(
-    content: str, start: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_pictures_come_with_an_answer_in_words_and_lost_metadata_is_made_up_for_by_the_cell_id(tmp_path: Path) -> None:
+    notebook, earlier = (json.loads(release(SECOND).read_text(encoding="utf-8")) for _ in range(2))
+    for folder, content in (("new", notebook), ("old", earlier)):
+        cell = content["cells"][place(content, "M1")]
+        if folder == "old":
+            cell |= {
+                "source": "![](attachment:a.png)",
+                "attachments": {"a.png": {"image/png": "iVBORw0K"}},
+                "metadata": {},
+            }
+        write(tmp_path / folder, content, SECOND)
+    assert bring.bring(tmp_path / "new", tmp_path / "old") == 0
+    found = json.loads((tmp_path / "new" / SECOND / f"{SECOND}.ipynb").read_text(encoding="utf-8"))
+    assert found["cells"][place(found, "M1")]["attachments"] == {"a.png": {"image/png": "iVBORw0K"}}
+
+
+# What it is never put over
+
+
+def test_the_same_command_keeps_what_was_written_in_between(
+    new: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "old" / NAME).mkdir(parents=True)
-    (tmp_path / "old" / NAME / f"{NAME}.ipynb").write_text(content, encoding="utf-8")
-    assert start.bring(tmp_path / "old") == 0
-    assert read(start.COURSE) == blank() and "left as it is" in capsys.readouterr().err
+    run()
+    edit(new, WORK)
+    capsys.readouterr()
+    assert run() == 0
+    found = read(new)
+    at = place(found, "hello_shape")
+    assert texts(found)[at] == WORK
+    assert ANSWER in texts(found)[at + 1] and texts(found)[at + 1].startswith(bring.LABEL)
+    assert "1 earlier answer added below what you have written here" in capsys.readouterr().out
+    assert not any(ANSWER in source for source in running(rebuilt(found))), "it runs neither here nor for a grade"
+    nbformat.validate(found)
+    assert read(new, f"{NAME}.before.ipynb") == blank(), "the copy of the first time stays"
+    assert texts(read(new, f"{NAME}.before-2.ipynb"))[at] == WORK
 
 
-def test_a_folder_that_is_no_earlier_edition_is_one_clear_line(
-    start: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_is_there_already_is_not_brought_again_and_then_nothing_is_copied(new: Path, old: Path, run: Run) -> None:
+    earlier = answered(ANSWER)
+    earlier["cells"].insert(3, own("print('my own trial')"))
+    write(old, earlier)
+    run()
+    edit(new, WORK)
+    run()
+    found = read(new)
+    for cell in found["cells"]:
+        if cell.get("id", "").startswith("brought-"):
+            cell["source"] += "\nmore of the reader's own"
+    write(new, found)
+    there = files(new)
+    assert run() == 0
+    assert read(new) == found and files(new) == there
+
+
+def test_an_answer_as_it_was_brought_gives_way_to_a_later_one(new: Path, old: Path, run: Run) -> None:
+    run()
+    edit(old, WORK)
+    run()
+    found = read(new)
+    assert texts(found)[place(found, "hello_shape")] == WORK and not any(ANSWER in text for text in texts(found))
+
+
+@pytest.mark.parametrize(
+    "nothing", ["", "def hello_shape(x, old):\n    # YOUR CODE HERE\n    raise NotImplementedError"]
+)
+def test_what_was_never_attempted_is_not_brought(nothing: str, new: Path, old: Path, run: Run) -> None:
+    edit(old, nothing)
+    edit(new, WORK)
+    before = read(new)
+    assert run() == 0
+    assert read(new) == before and files(new) == {f"{NAME}.ipynb"}
+    write(new, blank())
+    run()
+    assert read(new) == blank(), "a new edition keeps its own way of asking"
+
+
+def test_work_around_the_marker_is_work(new: Path, run: Run) -> None:
+    half = "def hello_shape(x):\n    # YOUR CODE HERE\n    B = x.shape[0]\n    raise NotImplementedError"
+    edit(new, half)
+    run()
+    assert half in texts(read(new))
+
+
+@pytest.mark.parametrize("name", assignments())
+def test_every_answer_that_is_handed_out_is_known_for_a_stub(name: str) -> None:
+    cells = json.loads(release(name).read_text(encoding="utf-8"))["cells"]
+    answers = [bring.source_of(cell) for cell in cells if bring.is_answer(cell)]
+    assert answers and [one for one in answers if not bring.is_stub(one)] == []
+
+
+# What can't be read or written
+
+
+def with_source(source: object) -> str:
+    notebook = blank()
+    notebook["cells"][place(notebook, "hello_shape")]["source"] = source
+    return json.dumps(notebook)
+
+
+UNREADABLE = {
+    "empty": "",
+    "a list": "[]",
+    "no cells": '{"cells": 5}',
+    "a table of cells": '{"cells": {}}',
+    "cells that are none": '{"cells": [{"metadata": 3}]}',
+    "not text": "\x00",
+    "nested too deeply": "[" * 200_000,
+    "a lone surrogate": with_source("x = '\ud800'"),
+    "a table for a source": with_source({"def f": 1}),
+    "numbers for lines": with_source([1, 2]),
+}
+
+
+@pytest.mark.parametrize("which", ["old", "new"])
+@pytest.mark.parametrize("why", UNREADABLE)
+def test_it_goes_on_behind_a_notebook_that_can_not_be_read(
+    why: str, which: str, new: Path, old: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["start.py", "--bring", str(tmp_path)])
-    assert start.main() == 2
-    assert "holds no notebooks of an earlier edition" in capsys.readouterr().err
+    for folder in (new, old):
+        shutil.copytree(folder / NAME, folder / SECOND)
+        (folder / SECOND / f"{NAME}.ipynb").rename(folder / SECOND / f"{SECOND}.ipynb")
+    evil = old if which == "old" else new
+    write(evil, UNREADABLE[why])
+    before = (new / NAME / f"{NAME}.ipynb").read_bytes()
+    assert run() == 1
+    said = capsys.readouterr()
+    assert (new / NAME / f"{NAME}.ipynb").read_bytes() == before
+    assert said.err.splitlines() == [
+        f"{NAME}: left as it is, {evil / NAME / NAME}.ipynb is not a notebook that can be read"
+    ]
+    assert f"{SECOND}: 1 cell brought over" in said.out
+    assert files(new) == {f"{NAME}.ipynb", f"{SECOND}.ipynb", f"{SECOND}.before.ipynb"}
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3], ids=["the copy", "the notebook", "the progress"])
+def test_a_full_disk_leaves_no_half_of_anything_and_the_same_command_goes_on(
+    nth: int, new: Path, old: Path, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (old / ".progress.json").write_text("{}", encoding="utf-8")
+    calls = 0
+
+    def full(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == nth:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        assert run() == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("No space left on device")
+    notebook = {f"{NAME}.ipynb"}
+    assert files(new) == (notebook | {f"{NAME}.before.ipynb"} if nth == 3 else notebook | {".progress.json"})
+    assert run() == 0
+    assert read(new, f"{NAME}.before.ipynb") == blank()
+    assert ANSWER in texts(read(new)) and (new / ".progress.json").is_file()
+
+
+# The command
+
+
+def test_start_brings_and_says_so(new: Path, old: Path, tmp_path: Path) -> None:
+    for name in ("start.py", "bring.py"):
+        shutil.copy(ROOT / "course" / name, new)
+
+    def start(folder: Path) -> tuple[int, str]:
+        command = [sys.executable, str(new / "start.py"), "--bring", str(folder)]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        return done.returncode, done.stdout
+
+    assert start(tmp_path)[0] == 2 and "holds no notebooks of an earlier edition" in start(tmp_path)[1]
+    assert start(new)[0] == 2, "not into itself"
+    status, said = start(old)
+    assert status == 0
+    assert said.splitlines()[0] == f"{NAME}: 1 cell brought over; as it was before: {NAME}.before.ipynb"
