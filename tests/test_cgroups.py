@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -23,7 +25,8 @@ from test_rebuild import answered
 
 from autograder.engine import doctor
 from autograder.engine.grade import grade_submission
-from autograder.jail import cgroups, watch
+from autograder.jail import cgroups, resources, watch
+from autograder.jail.errors import JailWontStart
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail, Mode, Overrun
 from autograder.marking import draws
@@ -314,6 +317,62 @@ def test_the_doctor_says_what_there_is(grouped: Jail, monkeypatch: pytest.Monkey
     monkeypatch.setattr(cgroups, "place", lambda: None)
     found = next(finding for finding in doctor.findings() if finding.layer == "control groups")
     assert found.ok and "the watch alone" in found.seen
+
+
+@pytest.mark.parametrize(("letter", "which", "unit"), [("n", "NOFILE", 1), ("v", "AS", 1024), ("u", "NPROC", 1)])
+def test_what_the_shell_does_not_allow_is_said_before_anything_starts(letter: str, which: str, unit: int) -> None:
+    limit = getattr(resource, f"RLIMIT_{which}")
+    usual = resource.getrlimit(limit)
+    resource.setrlimit(limit, (50 * unit, usual[1]))
+    try:
+        with pytest.raises(JailWontStart, match=rf"allows 50: raise it with `ulimit -{letter} \d+`$"):
+            Jail()
+    finally:
+        resource.setrlimit(limit, usual)
+
+
+def test_too_little_memory_is_said_before_anything_starts(tmp_path: Path) -> None:
+    memory = cgroups.of_this_process("memory") or cgroups.of_this_process()
+    if memory is None or not os.access(memory, os.W_OK) or "memory" not in " ".join(os.listdir(memory)):
+        pytest.skip("no control group with a limit of memory can be made here")
+    group, home = memory / f"a-test-{os.getpid()}", tmp_path / "submitted" / "ada" / START
+    home.mkdir(parents=True)
+    (home / f"{START}.ipynb").write_text(json.dumps(answered()))
+    group.mkdir()
+    try:
+        (group / ("memory.max" if (group / "memory.max").exists() else "memory.limit_in_bytes")).write_text(
+            str(350 * MIB)
+        )
+        command = f"echo $$ > {group}/cgroup.procs; exec {sys.executable} -m autograder grade --grading {tmp_path}"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    finally:
+        group.rmdir()
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert re.search(
+        r"grading needs \d+ MiB of memory, and the container or job around this command has 350 MiB", done.stderr
+    )
+
+
+def test_memory_is_the_least_that_a_group_above_allows_and_ends_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "pod" / "container"
+    own.mkdir(parents=True)
+    for folder, most in ((own, "max"), (own.parent, str(3 * 2**30))):
+        (folder / "cgroup.procs").touch()
+        (folder / "memory.max").write_text(f"{most}\n")
+    (own / "memory.events").write_text("low 0\nhigh 0\nmax 9\noom 5\noom_kill 4\noom_group_kill 0\n")
+    monkeypatch.setattr(cgroups, "of_this_process", lambda controller="": None if controller else own)
+    assert resources.memory() == 3 * 2**30 and resources.kills() == 4
+    assert resources.cause(4) == "" and "memory ran out; the container or job" in resources.cause(3)
+    assert resources.advice(Limits(memory=256 * MIB), 1) == ""
+    said = resources.advice(Limits(), 2)
+    assert said.startswith(
+        "2 workers may use 10.9 GiB of memory, and the container or job around this command has 3.0 GiB."
+    )
+    assert "To avoid" not in said, "nothing would"
+    assert resources.advice(Limits(), 1).endswith(" To avoid that: `--limit memory=1258291200`.")
+    assert resources.advice(Limits(memory=512 * MIB), 2).endswith(" To avoid that: `--workers 1`.")
 
 
 V1 = "36 31 0:30 / {0}/memory rw,relatime - cgroup cgroup rw,memory\n"

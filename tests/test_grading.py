@@ -15,7 +15,7 @@ from test_rebuild import answered, blank, place
 
 from autograder import keys
 from autograder.authoring import build, sample, stock
-from autograder.desk import classroom, feedback, gradebook, log
+from autograder.desk import class_folder, classroom, feedback, gradebook, log
 from autograder.engine import pool
 from autograder.engine.grade import Graded, grade_answer, grade_submission
 from autograder.house import Class, UserError, release
@@ -326,12 +326,12 @@ def test_plain_nbgrader_gives_no_grade_where_ours_does(student: str, school: Cla
 
 def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no folder"):
-        classroom.find(Class(tmp_path), FFN)
+        class_folder.find(Class(tmp_path), FFN)
     (tmp_path / "submitted").mkdir()
     with pytest.raises(UserError, match="no submission"):
-        classroom.find(Class(tmp_path), FFN)
+        class_folder.find(Class(tmp_path), FFN)
     with pytest.raises(UserError, match="no assignment called"):
-        classroom.find(Class(tmp_path), "77_nothing")
+        class_folder.find(Class(tmp_path), "77_nothing")
 
 
 def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, team: pool.Team) -> None:
@@ -350,5 +350,5 @@ def test_a_link_out_of_the_class_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "eve" / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").symlink_to(secret)
-    (found,) = classroom.find(Class(tmp_path), START)
+    (found,) = class_folder.find(Class(tmp_path), START)
     assert found.path is None

@@ -1,12 +1,17 @@
-"""JupyterHub as docs/jupyterhub.md sets it up: a real hub, two students, formgrader in a real browser, and nbgrader's exchange between them."""
+"""JupyterHub as docs/jupyterhub.md sets it up: a real hub, two instructors, two students, formgrader in a real browser, and nbgrader's exchange between them.
+
+As root, the page is followed command by command, with real accounts. Elsewhere folders take the place of accounts, with JupyterHub's `dummy` and `simple`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 import socket
 import subprocess
@@ -25,20 +30,26 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+import real_accounts
 from conftest import ROOT, needs_bubblewrap, needs_chromium
 from lab import PATIENCE, browser
 from playwright.sync_api import Browser, Page
+from real_accounts import Computer
 
 DOCS = ROOT / "docs"
+PAGE = (DOCS / "jupyterhub.md").read_text(encoding="utf-8")
 PROXY = Path(sys.prefix) / "hub" / "node_modules" / ".bin" / "configurable-http-proxy"
-NOTEBOOK, COURSE = "00_start_here", "ffn"
+NOTEBOOK, COURSE, ACCOUNT = "00_start_here", "ffn", "ffn"
+INSTRUCTORS = ("grace", "tom")
 ANSWERS = {
     "ada": "def hello_shape(x):\n    return tuple(x.shape)",
     "ben": "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T",
 }
 NAMED = "The last two are swapped"
-EVERYBODY = ("grace", *ANSWERS)
+COMMENT = "Print `x.shape` and read it aloud."
+PASSWORD = secrets.token_hex(8)
 START_SECONDS = 90
+WITHOUT_ACCOUNTS = real_accounts.why_not()
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("jupyterhub") is None, reason="jupyterhub is not installed"),
     pytest.mark.skipif(not PROXY.exists(), reason="configurable-http-proxy is not installed: `make hub`, with npm"),
@@ -50,25 +61,23 @@ pytestmark = [
 
 @dataclass
 class Hub:
-    """A running hub. tokens: of its users, as they could make them for themselves, and the tests' own."""
+    """A hub. root: where its folders are, from outside. tokens: of its users, as they could make them for themselves, and the tests' own."""
 
-    folder: Path
+    root: Path
+    project: Path
+    exchange: Path
+    configuration: Path
+    command: list[str]
     address: str
-    process: subprocess.Popen[bytes]
+    log: Path
     mark: str
     tokens: dict[str, str]
+    computer: Computer | None = None  # with real accounts
+    process: subprocess.Popen[bytes] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def project(self) -> Path:
-        return self.folder / "project"
-
-    @property
-    def exchange(self) -> Path:
-        return self.folder / "nbgrader" / "exchange"
-
     def home(self, user: str) -> Path:
-        return self.folder / "home" / user
+        return self.root / "home" / user
 
     def ask(self, path: str, body: Any = None, user: str = "tests", method: str = "") -> tuple[int, Any, Any]:
         """Status, headers and JSON (or text) of a request as that user."""
@@ -97,8 +106,11 @@ class Hub:
         found: list[dict[str, Any]] = said["value"]
         return found
 
-    def run(self, *command: str) -> str:
-        """A command in the instructor's terminal."""
+    def python(self, *arguments: str) -> str:
+        """Run the project's Python in the instructors' terminal, in the project."""
+        if self.computer:
+            return self.computer.run(f"cd feed-forward && .venv/bin/python {shlex.join(arguments)}", ACCOUNT)
+        command = [sys.executable, *arguments]
         done = subprocess.run(command, cwd=self.project, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -114,11 +126,40 @@ class Hub:
                 continue
         return found
 
+    def start(self) -> None:
+        """Start the hub, and wait until it answers."""
+        environment = os.environ | {"TEST_OF_HUB": self.mark}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command, cwd=self.configuration.parent, env=environment, stdout=log, stderr=log, start_new_session=True
+            )  # fmt: skip
+        for _ in range(4 * START_SECONDS):
+            assert self.process.poll() is None, "the hub has ended"
+            try:
+                if self.ask("/hub/api")[0] == 200:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.25)
+        raise AssertionError("the hub does not answer")
+
     def stop(self) -> list[psutil.Process]:
         """End the hub as an administrator does; returns what is still there afterwards."""
+        assert self.process
         self.process.terminate()
         self.process.wait(60)
         return psutil.wait_procs(self.processes(), timeout=10)[1]
+
+    def serve(self, user: str) -> None:
+        """Start a user's server, and wait until it is there."""
+        status, _, said = self.ask(f"/hub/api/users/{user}/server", {})
+        assert status in (201, 202), said
+        for _ in range(4 * START_SECONDS):
+            _, _, known = self.ask(f"/hub/api/users/{user}")
+            if known["servers"] and known["servers"][""]["ready"]:
+                return
+            time.sleep(0.25)
+        raise AssertionError(f"{user} has no server")
 
 
 def documented(text: str, **names: str) -> str:
@@ -137,102 +178,132 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def lay_out(folder: Path, ports: list[int], mark: str, token: str) -> None:
-    """The folders and files that the documentation asks for, below `folder`; its accounts become folders, as `simple` wants them."""
-    project, nbgrader = folder / "project", folder / "nbgrader"
-    for place in (project, nbgrader / "config", nbgrader / "exchange", *(folder / "home" / u for u in EVERYBODY)):
-        place.mkdir(parents=True)
-    (nbgrader / "exchange").chmod(0o777)
-    for name in ("course", "solutions"):
-        (project / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "nbgrader_config.py", project)
-    (project / ".venv").symlink_to(sys.prefix)
-    told = re.findall(r"^   ```python\n(.*?)^   ```", (DOCS / "jupyterhub.md").read_text(encoding="utf-8"), re.S | re.M)
-    assert len(told) == 1
-    shared = documented(re.sub(r"^   ", "", told[0], flags=re.M), **{"Exchange.root": repr(str(nbgrader / "exchange"))})
-    (nbgrader / "config" / "nbgrader_config.py").write_text(shared, encoding="utf-8")
-    for user in ANSWERS:  # all servers run under one account here
-        own = folder / "home" / user / ".jupyter" / "nbgrader_config.py"
-        own.parent.mkdir()
-        own.write_text(f"c = get_config()\nc.CourseDirectory.student_id = {user!r}\n", encoding="utf-8")
-    config = documented(
+def configured(ports: list[int], mark: str, token: str, **names: str) -> str:
+    """The page's configuration with other ports and names, and what the tests need: a service's token, and a mark on every process."""
+    text = documented(
         (DOCS / "jupyterhub_config.py").read_text(encoding="utf-8"),
-        PROJECT=f"Path({str(project)!r})",
-        NBGRADER=f"Path({str(nbgrader)!r})",
+        **names,
         **{
             "JupyterHub.bind_url": repr(f"http://127.0.0.1:{ports[0]}"),
             "JupyterHub.hub_port": str(ports[1]),
             "ConfigurableHTTPProxy.api_url": repr(f"http://127.0.0.1:{ports[2]}"),
         },
     )
+    return f"""{text}
+c.Spawner.environment = {{"TEST_OF_HUB": {mark!r}}}
+c.JupyterHub.services = [{{"name": "tests", "api_token": {token!r}}}]
+scopes = ["admin:servers", "tokens", "groups", "read:users"]
+c.JupyterHub.load_roles.append({{"name": "tests", "services": ["tests"], "scopes": scopes}})
+"""
+
+
+def on_accounts(folder: Path, computer: Computer) -> Hub:
+    """The page, followed on a computer that had an account before."""
+    ports, mark, token = free_ports(3), secrets.token_hex(8), secrets.token_hex(16)
+    computer.run("useradd --create-home -K HOME_MODE=0755 zoe")
+    real_accounts.follow(PAGE, computer)
+    for name in (*INSTRUCTORS, *ANSWERS):
+        computer.run(f"passwd {name}", text=f"{PASSWORD}\n{PASSWORD}\n")
+    computer.run("chmod 755 /home/ada")  # as ada may do
+    unit = computer.path("/etc/systemd/system/jupyterhub.service").read_text(encoding="utf-8")
+    says = dict(re.findall(r"^(\w+)=(.*)$", unit, re.M))
+    configuration = computer.path(f"{says['WorkingDirectory']}/jupyterhub_config.py")
+    configuration.write_text(configured(ports, mark, token), encoding="utf-8")
+    return Hub(
+        root=computer.path("/"),
+        project=computer.path("/home/ffn/feed-forward"),
+        exchange=computer.path("/srv/nbgrader/exchange"),
+        configuration=configuration,
+        command=computer.inside("bash", "-c", f"cd {says['WorkingDirectory']} && exec {says['ExecStart']}"),
+        address=f"http://127.0.0.1:{ports[0]}",
+        log=folder / "log",
+        mark=mark,
+        tokens={"tests": token},
+        computer=computer,
+    )
+
+
+def on_folders(folder: Path) -> Hub:
+    """The files that the page asks for, below `folder`, with folders in the place of accounts."""
+    ports, mark, token = free_ports(3), secrets.token_hex(8), secrets.token_hex(16)
+    project, shared, exchange = folder / "project", folder / "shared", folder / "exchange"
+    homes = {user: folder / "home" / user for user in (ACCOUNT, *ANSWERS)}
+    for place in (project, shared, exchange, folder / "hub", *homes.values()):
+        place.mkdir(parents=True)
+    exchange.chmod(0o1777)
+    for name in ("course", "solutions"):
+        (project / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "nbgrader_config.py", project)
+    (project / ".venv").symlink_to(sys.prefix)
+    (text,) = re.findall(r"<<'END'\n(.*?)^ *END$", PAGE, re.S | re.M)
+    text = documented(re.sub("^   ", "", text, flags=re.M), **{"Exchange.root": repr(str(exchange))})
+    (shared / "nbgrader_config.py").write_text(text, encoding="utf-8")
+    for user in ANSWERS:  # all servers run under one account here
+        own = homes[user] / ".jupyter" / "nbgrader_config.py"
+        own.parent.mkdir()
+        own.write_text(f"c = get_config()\nc.CourseDirectory.student_id = {user!r}\n", encoding="utf-8")
+    config = configured(ports, mark, token, PROJECT=f"Path({str(project)!r})")
     config += f"""
 c.JupyterHub.authenticator_class = "dummy"
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {str(folder / "home" / "{username}")!r}
-c.Spawner.environment["TEST_OF_HUB"] = {mark!r}
-c.JupyterHub.services = [{{"name": "tests", "api_token": {token!r}}}]
-c.JupyterHub.load_roles = [{{"name": "tests", "services": ["tests"], "scopes": ["admin:servers", "tokens", "groups", "read:users"]}}]
+c.Spawner.pre_spawn_hook = None
+c.Spawner.environment["JUPYTER_CONFIG_PATH"] = {str(shared)!r}
+c.ConfigurableHTTPProxy.command = [{str(PROXY)!r}]
+ours = c.Spawner.group_overrides["instructors"]["spawner_override"]
+ours["environment"]["JUPYTER_CONFIG_PATH"] += ":" + {str(shared)!r}
 """
     if os.geteuid() == 0:
-        config += (
-            "for args in (c.Spawner.args, c.Spawner.group_overrides['instructors']['spawner_override']['args']):\n"
-        )
-        config += "    args.append('--allow-root')\n"
-    (folder / "hub").mkdir()
+        config += "for args in (c.Spawner.args, ours['args']):\n    args.append('--allow-root')\n"
     (folder / "hub" / "jupyterhub_config.py").write_text(config, encoding="utf-8")
+    return Hub(
+        root=folder,
+        project=project,
+        exchange=exchange,
+        configuration=folder / "hub" / "jupyterhub_config.py",
+        command=[sys.executable, "-m", "jupyterhub", "-f", "jupyterhub_config.py"],
+        address=f"http://127.0.0.1:{ports[0]}",
+        log=folder / "log",
+        mark=mark,
+        tokens={"tests": token},
+    )
 
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    """The hub with everybody's server running. Whatever happens, it ends with the tests."""
-    start, folder = time.monotonic(), tmp_path_factory.mktemp("hub")
-    ports, mark, token = free_ports(3), secrets.token_hex(8), secrets.token_hex(16)
-    lay_out(folder, ports, mark, token)
-    with (folder / "hub" / "hub.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterhub", "-f", "jupyterhub_config.py"],
-            cwd=folder / "hub", env=os.environ | {"TEST_OF_HUB": mark}, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-        running = Hub(folder, f"http://127.0.0.1:{ports[0]}", process, mark, {"tests": token})
+    """The hub with the students' servers running. Whatever happens, it ends with the tests."""
+    begin, folder = time.monotonic(), tmp_path_factory.mktemp("hub")
+    with contextlib.ExitStack() as stack:
+        computer = None if WITHOUT_ACCOUNTS else stack.enter_context(Computer(folder / "computer"))
+        running = on_accounts(folder, computer) if computer else on_folders(folder)
+        running.seconds["set up"] = time.monotonic() - begin
         try:
-            _wait(running)
-            with ThreadPoolExecutor(len(EVERYBODY)) as together:
-                list(together.map(lambda user: _serve(running, user), EVERYBODY))
-            running.seconds["start"] = time.monotonic() - start
+            running.start()
+            with ThreadPoolExecutor(len(ANSWERS)) as together:
+                list(together.map(running.serve, ANSWERS))
+            for user in (ACCOUNT, *INSTRUCTORS, *ANSWERS):
+                status, _, made = running.ask(f"/hub/api/users/{user}/tokens", {"note": "a test"})
+                assert status == 201, made
+                running.tokens[user] = made["token"]
+            running.seconds["start"] = time.monotonic() - begin - running.seconds["set up"]
             yield running
         except BaseException:
-            print((folder / "hub" / "hub.log").read_text(encoding="utf-8", errors="replace")[-6000:])
+            if running.log.exists():
+                print(running.log.read_text(encoding="utf-8", errors="replace")[-6000:])
             raise
         finally:
-            if process.poll() is None:
+            if running.process and running.process.poll() is None:
                 running.stop()
             for left in running.processes():
                 left.kill()
             print(", ".join(f"{name} {seconds:.1f} s" for name, seconds in running.seconds.items()))
 
 
-def _wait(hub: Hub) -> None:
-    for _ in range(4 * START_SECONDS):
-        assert hub.process.poll() is None, "the hub has ended"
-        try:
-            if hub.ask("/hub/api")[0] == 200:
-                return
-        except OSError:
-            pass
-        time.sleep(0.25)
-    raise AssertionError("the hub does not answer")
-
-
-def _serve(hub: Hub, user: str) -> None:
-    """Start a user's server, and wait until it is there."""
-    status, _, said = hub.ask(f"/hub/api/users/{user}/server", {})
-    assert status in (201, 202), said
-    for _ in range(4 * START_SECONDS):
-        _, _, known = hub.ask(f"/hub/api/users/{user}")
-        if known["servers"] and known["servers"][""]["ready"]:
-            break
-        time.sleep(0.25)
-    hub.tokens[user] = hub.ask(f"/hub/api/users/{user}/tokens", {"note": "a test"})[2]["token"]
+@pytest.fixture
+def computer(hub: Hub) -> Computer:
+    if hub.computer is None:
+        pytest.skip(f"needs real accounts: {WITHOUT_ACCOUNTS}")
+    return hub.computer
 
 
 @pytest.fixture(scope="module")
@@ -241,26 +312,53 @@ def chromium() -> Iterator[Browser]:
         yield opened
 
 
+def log_in(chromium: Browser, hub: Hub, instructor: str) -> Page:
+    """Formgrader in the browser of an instructor, who logs in for it, starts the course's server where it does not run yet, and lets it know who this is."""
+    page = chromium.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    page.goto(f"{hub.address}/user/{ACCOUNT}/formgrader", timeout=PATIENCE)
+    page.fill("#username_input", instructor)
+    page.fill("#password_input", PASSWORD)
+    page.click("#login_submit")
+    start, authorize = (page.get_by_role("button", name=name) for name in ("Launch Server", "Authorize"))
+    start.or_(authorize).wait_for(timeout=PATIENCE)
+    if start.is_visible():
+        start.click()
+    authorize.click(timeout=PATIENCE)
+    page.wait_for_url(f"**/user/{ACCOUNT}/formgrader/**", timeout=PATIENCE)
+    return page
+
+
 @pytest.fixture(scope="module")
 def formgrader(hub: Hub, chromium: Browser) -> Page:
-    """Formgrader in the instructor's browser, who has logged in for it."""
-    page = chromium.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(f"{hub.address}/hub/user-redirect/formgrader", timeout=PATIENCE)
-    page.fill("#username_input", "grace")
-    page.fill("#password_input", "any, with `dummy`")
-    page.click("#login_submit")
-    page.wait_for_url("**/user/grace/formgrader/**", timeout=PATIENCE)
+    """The first instructor's, who starts the server."""
+    start = time.monotonic()
+    page = log_in(chromium, hub, INSTRUCTORS[0])
+    hub.seconds["first log-in"] = time.monotonic() - start
     return page
+
+
+@pytest.fixture(scope="module")
+def colleague(hub: Hub, chromium: Browser, formgrader: Page) -> Page:
+    """The second instructor's."""
+    return log_in(chromium, hub, INSTRUCTORS[1])
 
 
 def press(page: Page, column: str, hub: Hub) -> str:
     """Press the notebook's button in formgrader's list of assignments; returns what formgrader says then."""
-    page.goto(f"{hub.address}/user/grace/formgrader/manage_assignments", timeout=PATIENCE)
+    page.goto(f"{hub.address}/user/{ACCOUNT}/formgrader/manage_assignments", timeout=PATIENCE)
     row = page.locator("tr", has=page.get_by_text(NOTEBOOK, exact=True))
     row.locator(f"td.{column} a").click(timeout=PATIENCE)
     said = page.locator(".modal-dialog").last
     said.wait_for(timeout=PATIENCE)
     return said.inner_text()
+
+
+def pages_of_submissions(page: Page, hub: Hub) -> list[str]:
+    """The addresses of the submissions' pages in formgrader."""
+    page.goto(f"{hub.address}/user/{ACCOUNT}/formgrader/gradebook/{NOTEBOOK}/{NOTEBOOK}", timeout=PATIENCE)
+    page.locator("td.name a").first.wait_for(timeout=PATIENCE)
+    links = {str(link.get_attribute("href")) for link in page.locator("td.name a").all()}
+    return [f"{hub.address}{link}" for link in sorted(links)]
 
 
 @pytest.fixture(scope="module")
@@ -299,15 +397,29 @@ def graded(hub: Hub, formgrader: Page, submitted: object) -> str:
     press(formgrader, "collect", hub)
     hub.seconds["collect"] = time.monotonic() - start
     start = time.monotonic()
-    table = hub.run(sys.executable, "-m", "autograder", "grade", NOTEBOOK)
+    table = hub.python("-m", "autograder", "grade", NOTEBOOK)
     hub.seconds["grade"] = time.monotonic() - start
     return table
 
 
 @pytest.fixture(scope="module")
-def given_back(hub: Hub, formgrader: Page, graded: str) -> dict[str, str]:
-    """Each student's page, as fetched."""
-    press(formgrader, "release-feedback", hub)
+def commented(hub: Hub, graded: str, colleague: Page) -> None:
+    """The second instructor writes a comment for the student whose mistake is named."""
+    for address in pages_of_submissions(colleague, hub):
+        colleague.goto(address, wait_until="load", timeout=PATIENCE)
+        if NAMED in colleague.locator("#notebook-container").first.inner_text():
+            colleague.wait_for_load_state("networkidle", timeout=PATIENCE)
+            with colleague.expect_response(lambda saved: saved.request.method == "PUT", timeout=PATIENCE) as saved:
+                colleague.locator("#hello_shape-comment").fill(COMMENT)
+                colleague.locator("#hello_shape-comment").press("Tab")
+            assert saved.value.status == 200
+
+
+@pytest.fixture(scope="module")
+def given_back(hub: Hub, commented: None, colleague: Page) -> dict[str, str]:
+    """Each student's page, as fetched; the second instructor has released them."""
+    press(colleague, "generate-feedback", hub)
+    press(colleague, "release-feedback", hub)
     pages = {}
     for user in ANSWERS:
         hub.student(user, "fetch_feedback", {"assignment_id": NOTEBOOK, "course_id": COURSE})
@@ -327,19 +439,29 @@ def test_what_is_released_is_listed_for_members_of_the_course_alone(hub: Hub, re
     assert len(hub.listed("ben")) == 1
 
 
-def test_only_the_instructor_has_formgrader_and_nobody_the_list_of_courses(hub: Hub) -> None:
-    status = {user: hub.ask(f"/user/{user}/formgrader", user=user)[0] for user in EVERYBODY}
-    assert status == {"grace": 200, "ada": 404, "ben": 404}
-    assert {hub.ask(f"/user/{user}/formgraders", user=user)[0] for user in EVERYBODY} == {404}
+def test_only_instructors_have_formgrader_and_nobody_the_list_of_courses(hub: Hub, formgrader: Page) -> None:
+    ours = {user: hub.ask(f"/user/{ACCOUNT}/formgrader", user=user)[0] for user in (*INSTRUCTORS, *ANSWERS)}
+    assert ours == {"grace": 200, "tom": 200, "ada": 403, "ben": 403}
+    assert [hub.ask(f"/user/{user}/formgrader", user=user)[0] for user in ANSWERS] == [404, 404]
+    assert {hub.ask(f"/user/{user}/formgraders", user=user)[0] for user in (ACCOUNT, *ANSWERS)} == {404}
 
 
-def test_formgrader_can_be_shown_in_a_tab_of_its_own_only(hub: Hub) -> None:
-    _, headers, _ = hub.ask("/user/grace/formgrader", user="grace")
+def test_formgrader_can_be_shown_in_a_tab_of_its_own_only(hub: Hub, formgrader: Page) -> None:
+    _, headers, _ = hub.ask(f"/user/{ACCOUNT}/formgrader", user="grace")
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
 
 
-def test_a_student_can_open_no_other_students_server(hub: Hub) -> None:
-    assert hub.ask("/user/ben/api/contents", user="ada")[0] == 403
+def test_nobody_can_open_a_students_server(hub: Hub) -> None:
+    assert {hub.ask("/user/ben/api/contents", user=user)[0] for user in ("ada", *INSTRUCTORS)} == {403}
+
+
+def test_no_account_but_those_of_people_can_log_in(hub: Hub, chromium: Browser) -> None:
+    page = chromium.new_context().new_page()
+    page.goto(f"{hub.address}/hub/login", timeout=PATIENCE)
+    page.fill("#username_input", ACCOUNT)
+    page.fill("#password_input", PASSWORD)
+    page.click("#login_submit")
+    page.get_by_text("Invalid username or password").wait_for(timeout=PATIENCE)
 
 
 def test_validating_passes_a_right_answer_and_lists_a_wrong_one(submitted: dict[str, Any]) -> None:
@@ -354,22 +476,20 @@ def test_what_was_submitted_is_collected_and_graded(hub: Hub, graded: str) -> No
     assert NAMED in graded
 
 
-def test_the_instructor_reads_a_named_mistake_in_formgrader(hub: Hub, graded: str, formgrader: Page) -> None:
-    formgrader.goto(f"{hub.address}/user/grace/formgrader/gradebook/{NOTEBOOK}/{NOTEBOOK}", timeout=PATIENCE)
-    formgrader.locator("td.name a").first.wait_for(timeout=PATIENCE)
-    links = formgrader.locator("td.name a").all()
-    addresses = sorted({str(link.get_attribute("href")) for link in links})
+def test_the_instructors_read_a_named_mistake_in_formgrader(hub: Hub, graded: str, formgrader: Page) -> None:
     seen = []
-    for address in addresses:
-        formgrader.goto(f"{hub.address}{address}", timeout=PATIENCE)
+    for address in pages_of_submissions(formgrader, hub):
+        formgrader.goto(address, timeout=PATIENCE)
         seen.append(formgrader.locator("#notebook-container").first.inner_text(timeout=PATIENCE))
     assert len(seen) == len(ANSWERS)
     assert [NAMED in text for text in seen].count(True) == 1
     assert ["hello_shape: earned" in text for text in seen].count(True) == 1
 
 
-def test_each_student_gets_their_own_page_back(given_back: dict[str, str]) -> None:
-    assert NAMED in given_back["ben"] and "ben" in given_back["ben"]
+def test_each_student_gets_their_own_page_back_with_what_the_second_instructor_wrote(
+    given_back: dict[str, str],
+) -> None:
+    assert NAMED in given_back["ben"] and "ben" in given_back["ben"] and "read it aloud" in given_back["ben"]
     assert NAMED not in given_back["ada"] and "2 of 2" in given_back["ada"]
 
 
@@ -381,8 +501,95 @@ def test_a_page_can_be_read_by_whoever_knows_its_name_and_found_by_nobody_else(
     assert [page.stat().st_mode & 0o777 for page in pages.iterdir()] == [0o644, 0o644]
 
 
+def test_no_student_can_take_over_the_exchange(hub: Hub, computer: Computer, submitted: object) -> None:
+    course, before = "/srv/nbgrader/exchange/ffn", sorted(hub.exchange.rglob("*"))
+    (theirs,) = (hub.exchange / COURSE / "inbound").glob("ada+*")
+    for attack in (
+        f"mv {course} {course}.mine",
+        f"mv {course}/outbound {course}/mine",
+        f"mkdir {course}/outbound/mine",
+        f"rm {course}/outbound/{NOTEBOOK}/{NOTEBOOK}.ipynb",
+        f"echo >> {course}/outbound/{NOTEBOOK}/{NOTEBOOK}.ipynb",
+        f"ls {course}/inbound",
+        f"mv '{course}/inbound/{theirs.name}' {course}/inbound/mine",  # if its name were known
+        f"ls {course}/feedback",
+        f"touch {course}/feedback/mine",
+    ):
+        assert computer.attempt(attack, "ben").returncode != 0, attack
+    assert sorted(hub.exchange.rglob("*")) == before
+
+
+def test_no_student_can_read_what_others_have(hub: Hub, computer: Computer, given_back: object) -> None:
+    homes = {home.name: home.stat().st_mode & 0o777 for home in (hub.root / "home").iterdir()}
+    assert homes == dict.fromkeys((ACCOUNT, *INSTRUCTORS, *ANSWERS, "zoe"), 0o700)
+    for place in (
+        "/home/ada",
+        f"/home/ada/{COURSE}/{NOTEBOOK}",
+        "/home/ffn/feed-forward",
+        "/srv/jupyterhub",
+        "/home/tom",
+    ):
+        assert computer.attempt(f"ls {place}", "ben").returncode != 0, place
+    closed = (
+        hub.project,
+        hub.project / "grading",
+        hub.project / "grading" / "gradebook.db",
+        hub.root / "srv/jupyterhub",
+    )
+    assert [path.stat().st_mode & 0o077 for path in closed] == [0, 0, 0, 0]
+    imported = computer.attempt("/opt/jupyterhub/bin/python -c 'import ffnlab; import autograder'", "ben")
+    assert "No module named 'autograder'" in imported.stdout
+
+
+def test_root_runs_nothing_that_another_account_could_change(hub: Hub, computer: Computer) -> None:
+    programs: set[str] = set()
+    for process in hub.processes():
+        if process.uids().real == 0:
+            programs.update(
+                word for word in process.cmdline() if word.startswith("/") and computer.path(word).is_file()
+            )
+    assert any("proxy" in program for program in programs), programs
+    for program in programs:
+        real = Path(computer.run(f"realpath {program}").strip())
+        for path in (real, *real.parents):
+            about = computer.path(str(path)).stat()
+            assert about.st_uid == 0 and not about.st_mode & 0o022, path
+
+
+def test_the_service_is_one_that_systemd_understands(computer: Computer) -> None:
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd is not installed")
+    assert computer.run("systemd-analyze verify /etc/systemd/system/jupyterhub.service") == ""
+
+
+def test_an_open_exchange_is_refused_and_the_doctor_says_what_to_do(
+    hub: Hub, computer: Computer, formgrader: Page
+) -> None:
+    mend = "chmod 1777 /srv/nbgrader/exchange"
+    ask = "from autograder.engine import doctor; print(*(finding.remedy for finding in doctor._hub()))"
+    hub.exchange.chmod(0o777)
+    try:
+        assert mend in hub.python("-c", ask)
+        said = press(formgrader, "collect", hub)
+    finally:
+        computer.run(mend)
+    assert mend in said
+    assert hub.python("-c", ask).strip() == ""
+
+
 def test_when_the_hub_ends_nothing_is_left_running(hub: Hub, given_back: object) -> None:
-    assert len(hub.processes()) > len(EVERYBODY)
+    assert len(hub.processes()) > 1 + len(ANSWERS)
     start = time.monotonic()
     assert hub.stop() == []
     hub.seconds["end"] = time.monotonic() - start
+
+
+def test_whoever_leaves_is_in_no_group_once_the_database_is_made_anew(hub: Hub, given_back: object) -> None:
+    if hub.process and hub.process.poll() is None:
+        hub.stop()
+    config = hub.configuration.read_text(encoding="utf-8")
+    hub.configuration.write_text(documented(config, STUDENTS='{"ada"}'), encoding="utf-8")
+    (hub.configuration.parent / "jupyterhub.sqlite").unlink()
+    hub.start()
+    assert hub.ask(f"/hub/api/groups/nbgrader-{COURSE}")[2]["users"] == ["ada"]
+    assert hub.ask("/hub/api/users/ben")[0] == 404

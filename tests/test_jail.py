@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import psutil
@@ -16,8 +21,8 @@ from conftest import outliving, seen_sleeping
 
 from autograder.engine import doctor, rebuild
 from autograder.house import release
-from autograder.jail import mounts, users, wire
-from autograder.jail.errors import JailRefuses
+from autograder.jail import cgroups, mounts, users, watch, wire
+from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
 from ffnlab import exercises
@@ -48,7 +53,13 @@ def test_a_probe_returns_plain_data(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    return x.shape")
         seen = worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
-    assert seen["observations"] == [{"shape": {"x": (2, 3, 4)}}]
+    assert seen["observations"] == [{"shape": {"x": (2, 3, 4)}}] and seen["unfinished"] is False
+
+
+def test_a_probe_says_that_a_line_is_still_to_be_written(jail: Jail) -> None:
+    with jail.worker() as worker:
+        worker.run("def hello_shape(x):\n    shape = x.shape\n    ...")
+        assert worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2)}}]))["unfinished"] is True
 
 
 def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
@@ -223,6 +234,59 @@ def test_a_process_that_ends_itself_is_an_overrun_not_a_crash_of_ours(jail: Jail
         worker.run("import os; os._exit(3)")
 
 
+@pytest.mark.parametrize("between", [False, True])
+def test_a_kill_from_outside_is_told_from_an_end_of_its_own(between: bool, jail: Jail) -> None:
+    with jail.worker() as worker:
+        if between:
+            worker.run("1")
+            os.kill(worker.process, signal.SIGKILL)
+        else:
+            threading.Timer(0.5, os.kill, (worker.process, signal.SIGKILL)).start()
+        with pytest.raises(OutsideKill, match="SIGKILL from outside"):
+            worker.run("import time\ntime.sleep(60)")
+    assert said(jail, "print('next')") == "next\n"
+
+
+def test_who_closes_its_channel_and_goes_on_is_asked_no_more(jail: Jail) -> None:
+    source = """
+import os, threading, time
+threading.Thread(target=lambda: (os.closerange(3, 256), time.sleep(60))).start()
+time.sleep(60)
+"""
+    with jail.worker() as worker:
+        start = time.monotonic()
+        with pytest.raises(Overrun, match="ended without a word"):
+            worker.run(source)
+        assert time.monotonic() - start < 5
+
+
+def test_where_the_warm_process_is_gone_nobody_else_is_blamed() -> None:
+    with Jail() as broken, broken.worker() as worker:
+        threading.Timer(0.5, broken._process.kill).start()
+        with pytest.raises(JailBroken, match="warm process is gone"):
+            worker.run("import time\ntime.sleep(60)")
+
+
+@pytest.mark.parametrize("is_handle_late", [False, True], ids=["", "before its handle says so"])
+def test_a_process_that_may_open_no_more_files_blames_itself(
+    is_handle_late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_handle_late:  # a channel is closed a moment before the fork has ended
+        monkeypatch.setattr(watch, "_is_readable", lambda handle, seconds: False)
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Jail() as own, own.worker() as worker:
+        assert worker.run("1")["error"] is None
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, usual[1]))
+            with pytest.raises(JailBroken, match=r"watched any longer .*Too many open files"):
+                worker.run("import time\ntime.sleep(60)")
+            with pytest.raises(JailBroken, match="can't open another file"):
+                own.fork()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+        assert said(own, "print('next')") == "next\n"
+
+
 def test_a_detached_child_does_not_outlive_its_submission(jail: Jail) -> None:
     seconds = "4444"
     with jail.worker() as worker:
@@ -245,6 +309,34 @@ def test_two_jails_never_give_out_the_same_user_id() -> None:
         ranges = [range(ids.first, ids.first + users.COUNT) for ids in (one, other)]
         assert not set(ranges[0]) & set(ranges[1])
         assert os.geteuid() not in ranges[0] and os.geteuid() not in ranges[1]
+
+
+def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "_reserve", lambda blocks, start: (socket.socket(socket.AF_UNIX), 0))
+    monkeypatch.setattr(cgroups, "place", lambda: None)
+    monkeypatch.setattr(watch, "LOOK_EVERYWHERE", 1)
+    with Jail() as one, Jail() as other, other.worker() as victim:
+        user = psutil.Process(victim.process).uids().real
+        with one.worker() as worker:
+            assert psutil.Process(worker.process).uids().real == user
+            worker.run("import time\ntime.sleep(0.5)")
+        assert victim.run("1")["error"] is None
+        with subprocess.Popen(["sleep", "60"]) as beside:  # as in a container, where only the id tells
+            family = watch.Family(beside.pid, user, apart=False)
+            family.look()
+            family.kill()
+        family.close()
+        assert victim.run("1")["error"] is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
+def test_ids_under_which_something_runs_are_not_given_out() -> None:
+    with contextlib.closing(users.UserIds(apart=True)) as first:
+        taken = first.first + 7
+    with subprocess.Popen(["sleep", "60"], user=taken) as process:
+        with contextlib.closing(users.UserIds(apart=True)) as second:
+            assert taken not in range(second.first, second.first + users.COUNT)
+        process.kill()
 
 
 def test_a_user_without_ids_for_submissions_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,8 +469,6 @@ def test_a_jail_that_proves_broken_stops_whoever_grades() -> None:
 
 
 def test_garbage_on_the_wire_is_refused() -> None:
-    import socket
-
     one, other = socket.socketpair()
     one.sendall(b"\xff\xff\xff\xff")
     with pytest.raises(wire.TooLarge):

@@ -148,7 +148,7 @@ def test_demonstrations_do_not_run() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "broken JSON"),
+        (b"", "the file is empty"),
         (b"{", "broken JSON"),
         (b"[]", "JSON object"),
         (b"{}", "no list of cells"),

@@ -11,12 +11,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.house import UserError, assignments, release
+from jupyter_core.paths import jupyter_config_path
+from traitlets.config.loader import Config, PyFileConfigLoader
+
+from autograder.engine import permissions
+from autograder.house import UserError, assignments, release, root
 from autograder.jail import cgroups, proofs, users
 from autograder.jail.errors import JailBroken, JailWontStart
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from ffnlab import answers, exercises
+
+CONFIGURATION = "nbgrader_config.py"
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ def findings() -> Iterator[Finding]:
     yield Finding(True, "control groups", cgroups.told())
     yield from _jail()
     yield _course()
+    yield from _hub()
 
 
 def _version(program: str | None) -> str:
@@ -111,6 +118,40 @@ def _course() -> Finding:
         else f"{len(assignments())} notebooks, {len(exercises.every())} exercises",
         "make build",
     )
+
+
+def _hub() -> Iterator[Finding]:
+    """What other accounts can enter, where nbgrader's exchange is set up: on a computer of one's own there is nobody else."""
+    try:
+        config = _shared_configuration()
+    except Exception as error:  # it is Python, and may do anything
+        yield Finding(False, "exchange", f"nbgrader's configuration can't be read: {error}", "mend that file")
+        return
+    exchange, course = config.Exchange.get("root"), config.CourseDirectory.get("course_id")
+    if not exchange or not course:
+        return
+    grading = root() / os.environ.get("AUTOGRADER_GRADING", "grading")
+    for layer, openings in (
+        ("exchange", permissions.open_exchange(Path(exchange), course)),
+        ("homes", permissions.open_homes()),
+        ("project", permissions.open_to_others(root(), "the answers are in it")),
+        ("class folder", permissions.open_to_others(grading, "submissions and grades are in it")),
+        ("gradebook", permissions.open_to_others(grading / "gradebook.db", "names and grades are in it")),
+    ):
+        found = list(openings)
+        if not found:
+            yield Finding(True, layer, "closed to other accounts")
+        for opening in found:
+            yield Finding(False, layer, opening.seen, opening.command)
+
+
+def _shared_configuration() -> Config:
+    """What nbgrader reads on this computer, without the project's own file."""
+    config = Config()
+    for folder in reversed(jupyter_config_path()):
+        if Path(folder, CONFIGURATION).is_file() and Path(folder).resolve() != root().resolve():
+            config.merge(PyFileConfigLoader(CONFIGURATION, path=folder).load_config())
+    return config
 
 
 def examine(show: Callable[[str], None]) -> bool:

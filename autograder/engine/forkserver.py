@@ -7,14 +7,16 @@ import multiprocessing.forkserver
 from multiprocessing.context import ForkServerContext
 
 from autograder.house import UserError
+from autograder.jail import resources
 
 
 def start() -> ForkServerContext:
     """Start it, if it does not run yet, and return at once. It ends with this process.
 
     Raises:
-        UserError: there are no forks here.
+        UserError: there are no forks here. JailWontStart: there is too little memory here, or too few files may be open.
     """
+    resources.look()
     try:
         context = multiprocessing.get_context("forkserver")
     except ValueError:

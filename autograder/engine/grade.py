@@ -16,11 +16,10 @@ from autograder.engine.rebuild import Cell, Kind
 from autograder.house import UserError, release
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
-from autograder.marking import draws, judge
-from ffnlab import exercises
+from autograder.marking import draws, judge, quotations
+from ffnlab import differences, exercises
 from ffnlab.comparing import Inputs
 from ffnlab.exercise import Exercise, asked
-from ffnlab.plain import Failure
 from ffnlab.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
 
 
@@ -31,11 +30,12 @@ def grade_submission(
     seeds: draws.Seeds,
     only: tuple[str, ...] = (),
     markings: Path | None = None,
+    own_kills: bool = False,
 ) -> Graded:
     """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
 
     only: the exercises to judge; empty for all. The whole notebook runs either way. markings: the file with what answers are compared
-    with there; the judge computes what it does not find.
+    with there; the judge computes what it does not find. own_kills: whether SIGKILL from nobody here costs the exercise in which it came.
 
     Raises:
         JailBroken: our fault; nothing can be graded.
@@ -50,7 +50,7 @@ def grade_submission(
         return Graded(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
     graded = Graded(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
     marked = judging.Marked(markings, seeds) if markings else None
-    with judging.one(jail.limits) as free, _Session(jail, free, marked) as session:
+    with judging.one(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
                 if cell.name not in names:
@@ -69,16 +69,19 @@ def grade_submission(
 class _Session:
     """The worker of one submission. When a cell or a probe overruns, a fresh worker replays what ran before, without the culprit."""
 
-    def __init__(self, jail: Gate, judge: judging.Judge, marked: judging.Marked | None = None) -> None:
+    def __init__(
+        self, jail: Gate, judge: judging.Judge, marked: judging.Marked | None = None, own_kills: bool = False
+    ) -> None:
         self._jail = jail
         self._judge = judge
         self._marked = marked
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
-        self._budget = Budget(jail.limits)
+        self._budget = Budget(jail.limits, own_kills)
         self._worker = jail.fork(self._budget)
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why its cell did not run to its end
         self._untouched: set[str] = set()
+        self._sources: dict[str, str] = {}  # of the cells that are the student's, by name
 
     def __enter__(self) -> _Session:
         return self
@@ -90,6 +93,8 @@ class _Session:
         """Run a cell; returns its outputs, an error among them."""
         if cell.untouched:
             self._untouched.add(cell.name)
+        if cell.kind is not Kind.OURS:
+            self._sources[cell.name] = cell.source
         try:
             ran = self._judge.outputs(self._worker.run_unread(cell.source), self._most())
         except (Overrun, judging.NotJudged) as overrun:
@@ -99,14 +104,19 @@ class _Session:
         self._history.append(cell.source)
         self._room -= outputs.room(ran.outputs)
         if ran.error:
-            where = f" ({ran.error.line})" if ran.error.line else ""
-            limit = self._limit_met(_in_words(ran.error))
-            self._trouble[cell.name] = f"Its cell ended in {_in_words(ran.error)}{where}. {limit}".rstrip()
+            raised = differences.raised(ran.error)
+            self._trouble[cell.name] = f"Its cell ended in {raised}. {self._limit_met(raised)}".rstrip()
             ran.outputs.append(_error(ran.error.type, ran.error.message))
         return ran.outputs
 
     def judge(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
         """Probe the answer to an exercise and have judged what it does. Returns the verdict and what its code printed."""
+        verdict, printed = self._judge_unread(exercise, seeds)
+        own = self._sources.get(exercise.name, "")
+        return quotations.looked_up(verdict, [own, *self._sources.values()]), printed
+
+    def _judge_unread(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
+        """The same, with marks around the student's own words."""
         try:
             frame = self._worker.probe_unread(_question(exercise.name, seeds))
         except Overrun as overrun:
@@ -126,7 +136,7 @@ class _Session:
             limit = self._limit_met(*(aspect.seen for aspect in judged.verdict.aspects))
             return replace(judged.verdict, cause=judged.verdict.cause or limit), printed
         if judged.broken:
-            return not_earned(exercise, f"Looking at it raised {_in_words(judged.broken)}."), printed
+            return not_earned(exercise, f"Looking at it raised {differences.raised(judged.broken)}."), printed
         if judged.unreadable:
             return not_earned(exercise, f"What it sent back can't be read: {judged.unreadable}."), printed
         trouble = self._trouble.get(exercise.name)
@@ -170,10 +180,6 @@ def _question(name: str, seeds: tuple[int, ...]) -> bytes:
     return question(name, [asked(case) for case in _inputs(name, seeds)])
 
 
-def _in_words(error: Failure) -> str:
-    return f"{error.type}: {error.message}" if error.message else error.type
-
-
 def _error(name: str, message: str) -> dict[str, Any]:
     return {"output_type": "error", "ename": name, "evalue": message, "traceback": [f"{name}: {message}"]}
 
@@ -187,7 +193,8 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     `message` all that a student is told, and `aspects` a dict for each with its "name", "points", "max_points", and what was "seen" in it.
 
     Raises:
-        UserError: there is no such exercise, or the course is not built. JailBroken: the jail can't be started.
+        UserError: there is no such exercise, or the course is not built. JailBroken: the jail can't be started, or
+        what runs in it was ended from outside.
     """
     try:
         found = exercises.find(exercise)

@@ -22,6 +22,8 @@ class Graded:
     printed: dict[str, str] = field(default_factory=dict)  # by exercise: what its code printed when it was probed
     remarks: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    host: str = ""  # the machine that graded it
+    build: str = ""  # by what: fingerprint.described()
 
     @property
     def points(self) -> float:

@@ -2,7 +2,8 @@
 
 Facts are computed from data that a student made: a regular expression of theirs, or shapes that multiply, may take any time and memory. Whoever
 grades passes the frame on unread and gets back a verdict in a few plain words. A judge that ends over a frame is replaced, and asked once more;
-whatever ends two judges is the submission's own doing and costs that one exercise.
+whatever ends two judges is the submission's own doing and costs that one exercise. Nothing that a submission sends makes a judge end by SIGKILL: whoever
+sends that ends the judge from outside, and costs nobody anything.
 
 One warm process (`Judges`) forks the judges, so that a new one is there in milliseconds. A pool's process forks it from itself when it starts,
 when it has one thread and everything imported; elsewhere (threads, Dask) it is a program of its own. Judges end with it, and it ends with whoever
@@ -34,8 +35,9 @@ from typing import Any, Generic, TypeVar
 
 import ffnlab
 from autograder.engine import outputs
-from autograder.jail.errors import JailBroken
+from autograder.jail.errors import JailBroken, OutsideKill
 from autograder.jail.limits import MIB, Limits
+from autograder.jail.sandbox import KILLS
 from autograder.jail.watch import PATIENCE
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, judge, markings
@@ -157,17 +159,22 @@ class Judge:
             self._channel = None
 
     def _ask(self, header: dict[str, Any], body: bytes) -> dict[str, Any]:
-        for attempt in range(1, TRIES + 1):
-            last = attempt == TRIES
+        ends = gone = kills = 0
+        while True:
             try:
                 return self._once(json.dumps(header).encode(), body)
             except _Ended as end:
-                if last:
+                ends += 1
+                if ends == TRIES:
                     raise NotJudged(str(end)) from None
             except _Gone as end:
-                if last:
+                gone += 1
+                if gone == TRIES:
                     raise JudgeBroken(f"a judge ended before it had looked at anything: {end}") from None
-        raise AssertionError("the last try ends in an answer or an exception")
+            except OutsideKill:
+                kills += 1
+                if kills == TRIES:
+                    raise
 
     def _once(self, header: bytes, body: bytes) -> dict[str, Any]:
         channel = self._channel or self._start()
@@ -176,8 +183,8 @@ class Judge:
             channel.sendall(HEADER.pack(len(header), len(body)) + header)
             channel.sendall(body)
             problem = _message(channel) if _exactly(channel, 1) == PROBLEM else None
-        except OSError:
-            raise _Gone(self._end()) from None
+        except OSError as error:
+            raise _Gone(self._end(late=isinstance(error, TimeoutError))) from None
         if problem:
             if problem["kind"] == "key":
                 raise KeyProblem(problem["says"])
@@ -186,7 +193,7 @@ class Judge:
             channel.settimeout(PATIENCE * self.limits.judge_seconds)
             return _message(channel)
         except TimeoutError:
-            self._end()
+            self._end(late=True)
             raise _Ended(self._late()) from None
         except OSError:
             raise _Ended(self._end()) from None
@@ -201,11 +208,15 @@ class Judge:
         self._channel = ours
         return ours
 
-    def _end(self) -> str:
-        """Have the judge killed; returns how it had ended, in words."""
+    def _end(self, late: bool = False) -> str:
+        """Have the judge killed; returns how it had ended, in words. Raises OutsideKill where SIGKILL had, and it was not `late`."""
         self.close()
         pid, self.pid = self.pid, 0
         _, status = self.judges.request(pid)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) in KILLS and not late:
+            raise OutsideKill(
+                "SIGKILL from outside ended the process that judges it; the kernel does that when memory runs out"
+            )
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
             return self._late()
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == OUT_OF_MEMORY:
@@ -448,7 +459,8 @@ def _looked_at(
     }
     seen = said.get("observations")
     if answer["defined"] and _well_formed(seen, exercise.aspects, len(inputs)):
-        answer["verdict"] = comparing.judge(exercise, marking, seen, inputs).as_dict()  # type: ignore[arg-type]
+        unfinished = said.get("unfinished") is True
+        answer["verdict"] = comparing.judge(exercise, marking, seen, inputs, unfinished).as_dict()  # type: ignore[arg-type]
     elif answer["defined"] and not answer["broken"]:
         answer["unreadable"] = "there is not one observation for each question"
     return answer

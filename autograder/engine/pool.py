@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
@@ -21,14 +23,16 @@ from typing import Generic, TypeVar
 from autograder.engine import forkserver
 from autograder.engine.graded import Graded
 from autograder.house import UserError
+from autograder.jail import resources
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Gate, Jail, JailWontStart, Mode
+from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, outline
 from ffnlab.verdict import not_graded
 
 Name = TypeVar("Name")
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
+ALIKE = 3  # so many submissions that fail in the same way before any is graded: it is not their doing
 POLL_SECONDS = 0.2
 SHARING = 4  # workers that share a jail: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
 
@@ -54,39 +58,67 @@ def ungraded(job: Job, reason: str) -> Graded:
     return Graded(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
 
 
-class Team:
-    """Who grades, for as many assignments as a command has: an executor, made again when a worker's death has broken it.
+class Team(ABC):
+    """Who grades, for as many assignments as a command has. limits, mode: of every job's jail. count: how many grades it has made so far."""
 
-    make: makes one. side_by_side: how many submissions it grades at a time. limits, mode: of every job's jail.
-    """
-
-    def __init__(self, make: Callable[[], Executor], side_by_side: int, limits: Limits, mode: Mode) -> None:
-        self._make = make
-        self._executor: Executor | None = None
-        self.side_by_side = side_by_side
+    def __init__(self, limits: Limits, mode: Mode) -> None:
         self.limits = limits
         self.mode = mode
+        self.count = 0
 
-    def start(self) -> Executor:
-        """The executor, which starts by itself where it does not run yet."""
+    @abstractmethod
+    def start(self) -> None:
+        """Become warm, before there is a job, and return at once."""
+
+    @property
+    @abstractmethod
+    def side_by_side(self) -> int:
+        """How many submissions it grades at a time, as things are now."""
+
+    @abstractmethod
+    def submit(self, job: Job) -> Future[Graded]:
+        """Have a job done."""
+
+    def graded_together(
+        self, jobs: Iterable[tuple[Name, Job]], stop: threading.Event | None = None
+    ) -> Iterator[list[tuple[Name, Graded]]]:
+        """As the function of that name."""
+        return graded_together(jobs, self, stop)
+
+    def attend(self) -> None:  # noqa: B027
+        """Look after those who grade; called again and again while there are jobs. Raises UserError where there is no going on."""
+
+    def cancel(self, futures: Sequence[Future[Graded]]) -> None:
+        """Cancel the jobs that nobody has begun. `futures`: of all that have not ended, in the order in which they were submitted."""
+        for future in futures:
+            future.cancel()
+
+
+class _Processes(Team):
+    """Worker processes of this machine: an executor, made again when the death of one of them has broken it."""
+
+    def __init__(self, make: Callable[[], Executor], side_by_side: int, limits: Limits, mode: Mode) -> None:
+        super().__init__(limits, mode)
+        self._make = make
+        self._executor: Executor | None = None
+        self._side_by_side = side_by_side
+
+    def start(self) -> None:
         if self._executor is None:
             self._executor = self._make()
-        return self._executor
 
-    def replace(self, broken: Executor) -> None:
-        """Make a new executor, unless that has been done."""
-        if broken is self._executor:
-            self._executor = self._make()
+    @property
+    def side_by_side(self) -> int:
+        return self._side_by_side
 
-    def submit(self, job: Job) -> tuple[Future[Graded], Executor]:
-        """Have a job done: its grade, and who is at it."""
-        executor = self.start()
+    def submit(self, job: Job) -> Future[Graded]:
+        self.start()
+        assert self._executor
         try:
-            return executor.submit(_work, job), executor
-        except RuntimeError:  # broken since we last looked
-            self.replace(executor)
-            executor = self.start()
-            return executor.submit(_work, job), executor
+            return self._executor.submit(grade, job)
+        except RuntimeError:  # a worker has died since, and the executor takes nothing more
+            self._executor = self._make()
+            return self._executor.submit(grade, job)
 
 
 @contextlib.contextmanager
@@ -100,6 +132,7 @@ def on_this_machine(
     context = forkserver.start()
     opened = contextlib.ExitStack()
     end, lifeline = context.Pipe(duplex=False)
+    kills = resources.kills()
 
     def make() -> ProcessPoolExecutor:
         opened.close()  # what dead workers had running in their jails ends with them
@@ -109,13 +142,16 @@ def on_this_machine(
             workers, mp_context=context, initializer=_start, initargs=(gates, started, end, private)
         )
         opened.callback(executor.shutdown, cancel_futures=True)  # before its jails: what is in flight may end
-        for _ in range(workers):
-            executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
+        try:
+            for _ in range(workers):
+                executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
+        except (EOFError, OSError, BrokenExecutor):
+            raise JailWontStart("a worker ended before it began" + resources.cause(kills)) from None
         return executor
 
     with end, lifeline, opened:
         try:
-            yield Team(make, workers, limits, mode)
+            yield _Processes(make, workers, limits, mode)
         except BaseException:
             lifeline.close()  # nobody waits for what is in flight
             raise
@@ -124,10 +160,13 @@ def on_this_machine(
 # What a worker process does is in engine/work.py, which brings torch: it is imported there alone.
 
 
-def _work(job: Job) -> Graded:
-    from autograder.engine import work
+def grade(job: Job) -> Graded:
+    """Grade one submission in this process, and note where that was."""
+    from autograder.engine import fingerprint, work
 
-    return work.work(job)
+    graded = work.work(job)
+    graded.host, graded.build = socket.gethostname(), fingerprint.described()
+    return graded
 
 
 def _start(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
@@ -136,36 +175,21 @@ def _start(gates: list[Gate], started: Synchronized[int], end: Connection, priva
     work.start(gates, started, end, private)
 
 
-@contextlib.contextmanager
-def on_cluster(address: str, limits: Limits, mode: Mode = Mode.BUBBLEWRAP) -> Iterator[Team]:
-    """The workers of a Dask scheduler.
-
-    Raises:
-        UserError: Dask is not installed, or nobody answers at the address, or no worker is there.
-    """
-    try:
-        from dask.distributed import Client
-    except ImportError:
-        raise UserError("--scheduler needs Dask: pip install 'dask[distributed]'") from None
-    try:
-        client = Client(address, timeout=20)
-    except (OSError, ValueError) as error:
-        raise UserError(f"no Dask scheduler answers at {address}: {str(error).splitlines()[0]}") from None
-    with client:
-        threads = sum(client.nthreads().values())
-        if not threads:
-            raise UserError(
-                f"the Dask scheduler at {address} has no workers yet: start some, `dask worker {address} --nthreads 1`"
-            )
-        yield Team(lambda: client.get_executor(pure=False), threads, limits, mode)
-
-
 def graded(
     jobs: Iterable[tuple[Name, Job]], team: Team, stop: threading.Event | None = None
 ) -> Iterator[tuple[Name, Graded]]:
-    """The grade of each job, as they come. Jobs are taken as they are needed, so that a class of any size needs the same memory.
+    """As `graded_together`, one by one."""
+    for landed in graded_together(jobs, team, stop):
+        yield from landed
 
-    stop: once set, nothing new is started; what is in flight still comes.
+
+def graded_together(
+    jobs: Iterable[tuple[Name, Job]], team: Team, stop: threading.Event | None = None
+) -> Iterator[list[tuple[Name, Graded]]]:
+    """The grade of each job, as they come: all that have come by the time that the next ones are asked for. Jobs are taken as they are needed, so that
+    a class of any size needs the same memory.
+
+    stop: once set, nothing new is started, and what nobody has begun is left; what is under way still comes.
 
     Raises:
         UserError, JailWontStart, KeyProblem: what another try would not mend.
@@ -173,14 +197,28 @@ def graded(
     with _Flight[Name](team) as flight:
         source = iter(jobs)
         while True:
-            while not (stop and stop.is_set()) and flight.has_room:
+            stopped = stop is not None and stop.is_set()
+            if stopped:
+                flight.leave_what_waits()
+            while not stopped and flight.has_room:
                 fresh = next(source, None)
                 if fresh is None:
                     break
                 flight.submit(_Seat(*fresh))
             if not flight.aboard:
+                if landed := list(flight.given_up()):
+                    yield landed
                 return
-            yield from flight.landed()
+            if landed := list(flight.landed()):
+                yield landed
+
+
+class WorkerDied(Exception):
+    """The process that graded a submission has ended, or grading it has failed there. host: of which machine; reason: how."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(f"{host}: {reason}")
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -197,8 +235,10 @@ class _Flight(Generic[Name]):
 
     def __init__(self, team: Team) -> None:
         self._team = team
-        self._flying: dict[Future[Graded], tuple[_Seat[Name], Executor]] = {}
+        self._flying: dict[Future[Graded], _Seat[Name]] = {}
         self._suspects: deque[_Seat[Name]] = deque()
+        self._given_up: list[tuple[_Seat[Name], BaseException]] = []  # held back until something has been graded
+        self._leaving = False
 
     def __enter__(self) -> _Flight[Name]:
         return self
@@ -213,32 +253,64 @@ class _Flight(Generic[Name]):
 
     @property
     def has_room(self) -> bool:
-        places = 2 * self._team.side_by_side  # for each worker one at work, one waiting
+        places = 2 * max(1, self._team.side_by_side)  # for each worker one at work, one waiting
         return not self._suspects and len(self._flying) < places
 
     def submit(self, seat: _Seat[Name]) -> None:
-        future, executor = self._team.submit(seat.job)
-        self._flying[future] = (seat, executor)
+        self._flying[self._team.submit(seat.job)] = seat
+
+    def leave_what_waits(self) -> None:
+        if not self._leaving:
+            self._leaving = True
+            self._team.cancel(list(self._flying))
+        self._suspects.clear()
 
     def landed(self) -> Iterator[tuple[Name, Graded]]:
         """What has ended by now, waiting a moment for it."""
         if self._suspects and not self._flying:
             self.submit(self._suspects.popleft())
+        self._team.attend()
         finished, _ = wait(self._flying, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in finished:
-            seat, executor = self._flying.pop(future)
+            seat = self._flying.pop(future)
+            if future.cancelled() and self._leaving:
+                continue
             error = future.exception() if not future.cancelled() else RuntimeError("it was cancelled")
             if error is None:
+                yield from self.given_up()
+                self._team.count += 1
                 yield seat.name, future.result()
             elif isinstance(error, (UserError, JailWontStart, KeyProblem)):
                 raise error
             else:
-                yield from self._again(seat, executor, error)
+                yield from self._again(seat, error)
 
-    def _again(self, seat: _Seat[Name], executor: Executor, error: BaseException) -> Iterator[tuple[Name, Graded]]:
-        if isinstance(error, BrokenExecutor):
-            self._team.replace(executor)
+    def _again(self, seat: _Seat[Name], error: BaseException) -> Iterator[tuple[Name, Graded]]:
         if seat.deaths + 1 < TRIES:
             self._suspects.append(replace(seat, deaths=seat.deaths + 1))
-        else:
-            yield seat.name, ungraded(seat.job, f"grading it failed {TRIES} times ({type(error).__name__}: {error})")
+            return
+        self._given_up.append((seat, error))
+        if self._team.count:
+            yield from self.given_up()
+        elif len(self._given_up) == ALIKE:
+            if len({_reason(one) for _, one in self._given_up}) == 1:
+                raise UserError(
+                    f"the first {ALIKE} submissions could not be graded, all for the same reason, so it is not theirs: "
+                    f"{_in_words(error)}. Nothing was written for them"
+                )
+            yield from self.given_up()
+
+    def given_up(self) -> Iterator[tuple[Name, Graded]]:
+        """The submissions that were tried often enough, for a person to look at."""
+        while self._given_up:
+            seat, error = self._given_up.pop(0)
+            yield seat.name, ungraded(seat.job, f"grading it failed {TRIES} times ({_in_words(error)})")
+
+
+def _reason(error: BaseException) -> str:
+    """An error's text without what differs from one worker to the next."""
+    return error.reason if isinstance(error, WorkerDied) else f"{type(error).__name__}: {error}"
+
+
+def _in_words(error: BaseException) -> str:
+    return str(error) if isinstance(error, (WorkerDied, JailBroken)) else _reason(error)

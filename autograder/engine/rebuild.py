@@ -171,6 +171,20 @@ def which(cells: Iterable[dict[str, Any]]) -> str:
     return counted[0][0]
 
 
+def is_untouched(assignment: str, cells: Iterable[dict[str, Any]]) -> bool:
+    """Whether a submission's cells hold nothing but what was handed out: no answer, and no code of the student's own."""
+    ours = template(release(assignment))
+    by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in ours if "nbgrader" in cell.metadata}
+    by_cell_id = {cell.id: cell for cell in ours}
+    for cell in cells:
+        mine = _claimed(cell, by_id, by_cell_id)
+        if mine is None and cell["cell_type"] == "code" and cell["source"].strip():
+            return False
+        if mine and mine.kind in (Kind.SOLUTION, Kind.MANUAL) and squeezed(cell["source"]) != squeezed(mine.source):
+            return False
+    return True
+
+
 def _claimed(cell: dict[str, Any], by_id: dict[str, Cell], by_cell_id: dict[str, Cell]) -> Cell | None:
     return by_id.get(cell["grade_id"]) or by_cell_id.get(cell["id"])
 
@@ -206,6 +220,8 @@ def parse(data: bytes, most: int) -> list[dict[str, Any]]:
     """
     if len(data) > most:
         raise Unreadable(f"too large: {len(data) / 2**20:.1f} MiB, at most {most / 2**20:g} MiB")
+    if not data.strip():
+        raise Unreadable("the file is empty")
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:

@@ -24,7 +24,7 @@ from autograder.engine.grade import grade_submission
 from autograder.engine.graded import Graded
 from autograder.engine.pool import TRIES, Job, ungraded
 from autograder.house import UserError
-from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart
+from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Gate, Jail, Mode
 from autograder.jail.watch import PATIENCE
@@ -38,21 +38,32 @@ def work(job: Job) -> Graded:
     """Grade one submission in this process's jail; where the jail breaks, again in a new one; in the end leave it to a person.
 
     Raises:
-        UserError: this worker's copy of the course is not the conductor's. JailWontStart: there is no jail to be had here.
+        UserError: this worker's copy of the course is not the conductor's. JailWontStart: there is no jail to be had here. OutsideKill: try it
+        again when nothing else is being graded, as memory may have run out.
     """
     torch.set_num_threads(1)
     if draws.key_version(job.assignment) != job.key:
         raise UserError("a worker has another version of the course than this machine: install the same one on both")
     broken: JailBroken | None = None
+    killed = False
     for _ in range(TRIES):
         try:
             with _deadlines.of(OVERTIME * job.limits.submission_seconds), _free_jail(job.limits, job.mode) as jail:
-                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only, job.markings)
+                certain = jail.knows_outside_kills
+                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only, job.markings, killed)
+                if killed:
+                    graded.remarks.append(
+                        "graded a second time: the first time something ended its process by SIGKILL, itself or another program"
+                    )
                 if job.mode is not Mode.BUBBLEWRAP:
                     graded.remarks.append(f"graded with --jail={job.mode}")
                 return graded
         except JailRefuses:
             raise
+        except OutsideKill as error:
+            if certain:
+                raise
+            broken, killed = error, True
         except JailBroken as error:
             broken = error
     if isinstance(broken, JailWontStart):
@@ -99,6 +110,7 @@ class _Jails:
 
     free: list[Gate] = field(default_factory=list)
     private: Sequence[Path] = ()  # what a jail made here must hide
+    also: Sequence[str] = ()  # modules that it imports besides the usual ones
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -107,20 +119,59 @@ _jails = _Jails()
 
 @contextlib.contextmanager
 def _free_jail(limits: Limits, mode: Mode) -> Iterator[Gate]:
-    """A gate to a warm jail of this kind, kept for the next submission; a broken one is closed."""
+    """A gate to a warm jail of this kind, kept for the next submission; a broken one is closed, and those of another kind, which are of earlier
+    commands.
+    """
     with _jails.lock:
         fitting = [jail for jail in _jails.free if (jail.limits, jail.mode) == (limits, mode)]
-        jail = fitting[0] if fitting else None
-        if jail is not None:
-            _jails.free.remove(jail)
-    jail = jail or Jail(limits, mode, private=_jails.private)
+        others = [jail for jail in _jails.free if jail not in fitting]
+        jail = fitting.pop() if fitting else None
+        _jails.free = fitting
+        made_for = _jails.private, _jails.also
+    for other in others:
+        other.close()
+    jail = jail or Jail(limits, mode, True, *made_for)
     try:
         yield jail
+    except OutsideKill:
+        with _jails.lock:
+            _jails.free.append(jail)
+        raise
     except BaseException:
         jail.close()
         raise
     with _jails.lock:
-        _jails.free.append(jail)
+        if made_for == (_jails.private, _jails.also):
+            _jails.free.append(jail)
+            return
+    jail.close()
+
+
+def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[str]) -> None:
+    """Have a jail and a judge ready, and try whether they work. Every jail made from now on hides `private`, besides what earlier ones had to hide.
+
+    Raises:
+        JailBroken, Overrun: they don't.
+    """
+    with _jails.lock:
+        wanted = tuple(dict.fromkeys((*_jails.private, *private))), tuple(dict.fromkeys((*_jails.also, *also)))
+        outdated: list[Gate] = []
+        if wanted != (_jails.private, _jails.also):
+            outdated, _jails.free = _jails.free, []
+            _jails.private, _jails.also = wanted
+    for jail in outdated:
+        jail.close()
+    judging.start()  # becomes warm while the jail does
+    for attempt in range(1, TRIES + 1):
+        try:
+            with _free_jail(limits, mode) as free, judging.one(limits) as judge, free.worker() as fork:
+                judge.outputs(fork.run_unread("pass"), limits.output)
+                return
+        except JailWontStart:
+            raise
+        except JailBroken:
+            if attempt == TRIES:
+                raise
 
 
 def start(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:

@@ -230,12 +230,10 @@ def _offered(folder: Path) -> set[str]:
 
 @cache
 def _place() -> Place | None:
-    own = _own(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
-    if own is None or not os.access(own, os.W_OK):
+    folder = of_this_process()
+    if folder is None or not os.access(folder, os.W_OK):
         return None
-    if own.name.startswith(PREFIX) and own.name.endswith(ITSELF):
-        own = own.parent
-    return Place(own, tuple(_granted(own)))
+    return Place(folder, tuple(_granted(folder)))
 
 
 def place() -> Place | None:
@@ -244,12 +242,22 @@ def place() -> Place | None:
         return _place()
 
 
-def _own(cgroup: str, mountinfo: str) -> Path | None:
-    """The folder of this process's own group, from /proc/self/cgroup and where the kernel's groups are mounted."""
-    paths = [line[3:] for line in cgroup.splitlines() if line.startswith("0::/")]
+def of_this_process(controller: str = "") -> Path | None:
+    """The folder of the group that this process was started in, with all of ours below it; None where there is none in sight."""
+    folder = _own(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text(), controller)
+    if folder and folder.name.startswith(PREFIX) and folder.name.endswith(ITSELF):
+        return folder.parent
+    return folder
+
+
+def _own(cgroup: str, mountinfo: str, controller: str = "") -> Path | None:
+    """The folder of this process's own group, from /proc/self/cgroup and where the kernel's groups are mounted. `controller`: one of cgroup v1."""
+    parts = (line.split(":", 2) for line in cgroup.splitlines())
+    paths = [path for _, names, path in parts if controller in names.split(",") and path.startswith("/")]
     for line in mountinfo.splitlines():
         mount, _, kind = line.partition(" - ")
-        if paths and kind.split(" ")[0] == "cgroup2":
+        name, _, options = kind.split(" ", 2)
+        if paths and (controller in options.split(",") if controller else name == "cgroup2"):
             root, point = map(_unescaped, mount.split(" ")[3:5])
             with contextlib.suppress(ValueError):  # a mount of other groups
                 folder = point / Path(paths[0]).relative_to(root)

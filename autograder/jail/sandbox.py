@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -17,15 +19,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from autograder.jail import cgroups, mounts, users, wire
-from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, Overrun
-from autograder.jail.limits import Limits
+from autograder.jail import cgroups, mounts, resources, seccomp, users, wire
+from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill, Overrun
+from autograder.jail.limits import MIB, Limits
 from autograder.jail.watch import PATIENCE, Budget, Watch
 
 START_SECONDS = 120.0
 CREDENTIALS = struct.Struct(
     "3i"
 )  # of whoever sent a message: its process's number as the kernel translates it for us, user and group
+KILLS = (signal.SIGKILL, signal.SIGTERM)  # what whoever wants memory back sends
 MAX_ESCAPED = 14  # bytes of a frame that one character of an output can take
 HEADROOM = 65_536  # bytes of a frame beside outputs or observations
 
@@ -83,6 +86,13 @@ class Gate:
         self.mode = mode
         self.groups = groups
 
+    @property
+    def knows_outside_kills(self) -> bool:
+        """Whether no submission can end its own fork by SIGKILL. The fork is the first process of its pid namespace, and the kernel ends that by
+        SIGKILL from outside alone, except for a limit on its CPU time or a signal that passes for the kernel's, both of which seccomp refuses.
+        """
+        return self.mode is Mode.BUBBLEWRAP and seccomp.supported()
+
     def close(self) -> None:
         """Ask for nothing more."""
         self._control.close()
@@ -111,23 +121,29 @@ class Gate:
         return worker
 
     def _forked(self, budget: Budget) -> Worker:
-        ours, theirs = socket.socketpair()
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        ours.settimeout(START_SECONDS)
-        self._control.settimeout(START_SECONDS)
-        with contextlib.ExitStack() as undo:
-            undo.callback(ours.close)
+        with contextlib.ExitStack() as undo, contextlib.ExitStack() as handed_over:
+            try:
+                ours, theirs = socket.socketpair()
+                undo.callback(ours.close)
+                handed_over.callback(theirs.close)
+                ending, to_tell = os.pipe()
+                undo.callback(os.close, ending)
+                handed_over.callback(os.close, to_tell)
+            except OSError as error:
+                raise JailBroken(f"this process can't open another file ({error.strerror})") from None
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            ours.settimeout(START_SECONDS)
+            self._control.settimeout(START_SECONDS)
             group = self.groups.make() if self.groups else None
             if group:
                 undo.callback(group.close)
             try:
-                socket.send_fds(self._control, [b"f"], [theirs.fileno(), *([group.number] if group else [])])
-                theirs.close()
+                numbers = [theirs.fileno(), to_tell, *([group.number] if group else [])]
+                socket.send_fds(self._control, [b"f"], numbers)
+                handed_over.close()
                 first, credentials, _, _ = ours.recvmsg(1000, socket.CMSG_SPACE(CREDENTIALS.size))
             except OSError as error:
                 raise JailBroken(f"the jail's warm process is gone ({error})") from None
-            finally:
-                theirs.close()
             if first.startswith(wire.REFUSED):
                 raise JailRefuses(_told(first.removeprefix(wire.REFUSED)))
             if first != wire.ISOLATED:
@@ -139,9 +155,9 @@ class Gate:
                 group = None
             try:
                 own, apart = None if self.mode is Mode.NONE else user, self.mode is Mode.BUBBLEWRAP
-                watch = Watch(process, own, apart, self.limits, budget, group)
-            except OSError as error:
-                raise JailBroken(f"a worker ended before it could be watched ({error})") from None
+                watch = Watch(process, own, apart, self.limits, budget, group, ending)
+            except (OSError, RuntimeError) as error:  # the latter where there can be no more threads
+                raise JailBroken(f"a worker could not be watched ({error})") from None
             undo.pop_all()  # from here on they are the worker's
         return Worker(ours, watch, self.limits, budget)
 
@@ -167,8 +183,11 @@ class Jail(Gate):
         private: Sequence[Path] = (),
         also: Sequence[str] = (),
     ) -> None:
+        limits = limits or Limits()
+        resources.look(limits)
+        self._kills = resources.kills()
         control, inside = socket.socketpair()
-        super().__init__(control, limits or Limits(), mode)
+        super().__init__(control, limits, mode)
         self._users: users.UserIds | None = None
         self._group = cgroups.for_a_jail()
         self.groups = self._group.groups if self._group else None
@@ -207,17 +226,20 @@ class Jail(Gate):
 
     def _wait(self) -> None:
         self._control.settimeout(START_SECONDS)
+        problem = "it ended before it was warm"
         try:
             with self._control.makefile("rb") as lines:
                 first = lines.readline(1000)
+        except TimeoutError:
+            first, problem = b"", "it did not start in time"
         except OSError:
             first = b""
         if first != b"ready\n":
             self._process.kill()
             said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
-            problem = first.strip() or (said.splitlines()[-1] if said else "it did not start in time").encode()
+            problem = said.splitlines()[-1] if said else problem + resources.cause(self._kills)
             self.close()
-            raise JailWontStart(_told(problem))
+            raise JailWontStart(_told(first.strip() or problem.encode()))
 
     def gate(self) -> Gate:
         """A gate for another process."""
@@ -301,18 +323,45 @@ class Worker:
             wire.send(self._channel, request)
             return wire.receive_frame(self._channel, most, self._look_whether_it_was_stopped)
         except wire.Late:
-            raise Overrun(self._watch.why() or "The process that ran it stood still and was stopped.") from None
+            self._watch.why()
+            self._look_whether_it_was_stopped()
+            raise Overrun("The process that ran it stood still and was stopped.") from None
         except wire.Closed:
-            raise Overrun(self._watch.why() or "The process that ran it ended without a word.") from None
+            self._look_who_ended_it()
+            raise Overrun("The process that ran it ended without a word.") from None
         except wire.TooLarge as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
+        except OSError as error:
+            raise JailBroken(f"a worker can't be spoken to ({error.strerror})") from None
         finally:
             self._watch.end()
 
     def _look_whether_it_was_stopped(self) -> None:
         assert self._watch
+        if self._watch.fault:
+            raise JailBroken(self._watch.fault)
         if self._watch.reason:
             raise Overrun(self._watch.reason)
+
+    def _look_who_ended_it(self) -> None:
+        """Return if that was its own doing, as it is too where it has only closed the channel.
+
+        Raises:
+            Overrun: the watch has, or the kernel, for a limit's sake. OutsideKill: somebody else. JailBroken: the warm process has ended as well.
+        """
+        assert self._watch
+        self._look_whether_it_was_stopped()
+        is_ending = self._watch.is_ending()  # before why: if the watch ends it here, the reason is there then
+        self._watch.why()
+        self._look_whether_it_was_stopped()
+        status = self._watch.status(START_SECONDS) if is_ending else 0
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) in KILLS:
+            name = signal.Signals(os.WTERMSIG(status)).name
+            if self.budget.own_kills:
+                raise Overrun(f"The process that ran it was ended by {name}.")
+            used = self._watch.most_memory // MIB
+            had = f", which had used {used:,} MiB of memory" if used else ""
+            raise OutsideKill(f"{name} from outside ended its process{had}; the kernel does that when memory runs out")
 
 
 __all__ = ["Budget", "Gate", "Jail", "JailBroken", "JailWontStart", "Mode", "Overrun", "Worker", "question"]

@@ -58,7 +58,15 @@ REFUSED_VALUES = {
     "ioctl": ((16, 29), 1, (0x5412, 0x541C)),  # TIOCSTI and TIOCLINUX: typing into a terminal
     "prctl": ((157, 167), 0, (22,)),  # PR_SET_SECCOMP
     "setsockopt": ((54, 208), 2, (26, 50, 51, 52)),  # SO_ATTACH_FILTER and its kind
+    # SIGKILL by which the first process of a pid namespace can end itself, as if from outside: at a limit on CPU time, or in the kernel's name
+    "setrlimit": ((160, 164), 0, (0,)),  # RLIMIT_CPU
+    "rt_sigqueueinfo": ((129, 138), 1, (9,)), "rt_tgsigqueueinfo": ((297, 240), 2, (9,)),
 }  # fmt: skip
+# name: (numbers, which argument, value that is refused, unless this argument is a null pointer)
+REFUSED_WITH = {
+    "prlimit64": ((302, 261), 1, 0, 2),  # RLIMIT_CPU, where a new one is given
+    "pidfd_send_signal": ((424, 424), 1, 9, 2),  # SIGKILL, where its sender is given
+}
 SOCKET, SOCKETPAIR = (41, 198), (53, 199)
 UNIX = 1  # the one family of sockets there is
 MMAP = (9, 222)
@@ -133,6 +141,16 @@ def program() -> bytes:
             add(JUMP_EQUAL, value, 0, 1)
             refuse(errno.EPERM)
         add(RETURN, ALLOW)
+    for call, index, value, pointer in REFUSED_WITH.values():
+        on_call(call[column], 8)
+        load_argument(index)
+        add(JUMP_EQUAL, value, 0, 4)
+        load_argument(pointer)
+        add(JUMP_EQUAL, 0, 0, 3)
+        add(LOAD, FIRST_ARGUMENT + 8 * pointer + 4)  # the upper half of the address
+        add(JUMP_EQUAL, 0, 0, 1)
+        add(RETURN, ALLOW)
+        refuse(errno.EPERM)
     add(RETURN, ALLOW)
     return b"".join(lines)
 

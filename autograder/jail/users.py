@@ -6,12 +6,15 @@ account has. Root writes that map by itself; other users need the program newuid
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.jail.errors import JailWontStart
@@ -116,15 +119,33 @@ def _spare(kind: str) -> range:
 
 
 def _reserve(blocks: int, start: int) -> tuple[socket.socket, int]:
-    """A block of ids that no other jail has: the kernel gives a name to one socket at a time, and frees it however its owner ends."""
-    for block in range(blocks):
+    """A block of ids that no other jail has: the kernel gives a name to one socket at a time, and frees it however its owner ends.
+
+    Such a name is known in one network namespace. Jails in another one begin with another block, and what runs under an id shows that its block is in use.
+    """
+    first = os.stat("/proc/self/ns/net").st_ino
+    for turn in range(blocks):
+        block = (first + turn) % blocks
+        ids = range(start + block * COUNT, start + (block + 1) * COUNT)
         lock = socket.socket(socket.AF_UNIX)
         try:
-            lock.bind(f"\0autograder/user-ids/{start + block * COUNT}")
-            return lock, block
+            lock.bind(f"\0autograder/user-ids/{ids.start}")
         except OSError:
             lock.close()
+            continue
+        if any(user in ids for user in _in_use()):
+            lock.close()
+            continue
+        return lock, block
     raise JailWontStart(f"all {blocks * COUNT:,} user ids for submissions are in use by other jails")
+
+
+def _in_use() -> Iterator[int]:
+    """The user ids of all processes in sight."""
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+            for line in re.findall(rb"^Uid:(.*)$", status.read_bytes(), re.MULTILINE):
+                yield from map(int, line.split())
 
 
 def _namespace(first_user: int, first_group: int) -> int:

@@ -8,8 +8,10 @@ the microsecond, and ends all at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import select
 import signal
 import threading
 import time
@@ -18,24 +20,32 @@ from typing import NamedTuple
 
 import psutil
 
+from autograder.jail import wire
 from autograder.jail.cgroups import Group
+from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 
 TICKS = os.sysconf("SC_CLK_TCK")
 LOOK_SECONDS = 0.1
 PATIENCE = 10  # on a crowded machine a request may take this many times its limit by the wall's clock
 LOOK_EVERYWHERE = 20  # looks, after which all processes of the machine are gone through, and not only the new ones
+TRIES = 10  # to find a process's ancestors while these end
 TOO_MANY = 1000  # new processes since the last look: from here on it is quicker to go through all
+PF_EXITING = 0x4  # of the kernel's flags of a thread
 RARELY = 20  # an exact look is taken at most one part in so many of the time, unless much has changed
 RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmPTE):\s+(\d+) kB", re.MULTILINE)
 PROPORTIONAL = re.compile(r"^Pss_(?:Anon|Shmem): +(\d+) kB", re.MULTILINE)
 
 
 class Budget:
-    """What a submission may still spend, over all its forks: seconds, and how often it may be forked again."""
+    """What a submission may still spend, over all its forks: seconds, and how often it may be forked again.
 
-    def __init__(self, limits: Limits) -> None:
+    own_kills: whether SIGKILL, where it comes from nobody here, counts as the submission's own doing.
+    """
+
+    def __init__(self, limits: Limits, own_kills: bool = False) -> None:
         self._limits = limits
+        self.own_kills = own_kills
         self.left = limits.submission_seconds
         self.restarts = limits.restarts + 1  # the first fork is none
 
@@ -76,12 +86,19 @@ class Family:
         self._looks = 0
         self._newest = self._newest_before = main  # process of the machine at the last look, and at the one before
         self._newest_inside = 1  # process of the family, as its own pid namespace counts
+        self._depth = len(_told(main).get(b"NSpid", b"1").split())  # of the pid namespace that it is in
         sees = f"/proc/{main}/root"  # the files as the fork sees them
         self._files = [f"{sees}/{folder}" for folder in ("tmp", "dev/shm")]
-        self._open = [os.open(f"/proc/{main}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("stat", "schedstat")]
+        self._open: list[int] = []
         self._socket = 2 * _largest_buffer()  # bytes that one may hold, at the most
         self.inherited = 0  # bytes that it was forked with
-        self.look()
+        try:
+            for name in ("stat", "schedstat"):
+                self._open.append(os.open(f"/proc/{main}/{name}", os.O_RDONLY | os.O_CLOEXEC))
+            self.look()
+        except BaseException:
+            self.close()
+            raise
         self.inherited = self.memory()
 
     def close(self) -> None:
@@ -188,17 +205,31 @@ class Family:
                 self._group = None
 
     def _number_inside(self, number: int) -> int:
-        """A process's number in the family's own pid namespace; 0 if it is none of the family's, or a thread."""
-        try:
-            status = Path(f"/proc/{number}/status").read_bytes()
-        except OSError:
-            return 0
-        told = dict(line.split(b":\t", 1) for line in status.split(b"\n") if b":\t" in line)
+        """A process's number in its own pid namespace; 0 if it is none of the family's, or a thread.
+
+        Another jail may use the same user ids, where a container or a network namespace hides it from this one.
+        """
+        told = _told(number)
         if told.get(b"Tgid") != str(number).encode() or not told.get(b"Uid", b"").startswith(
             f"{self._user}\t".encode()
         ):
             return 0
-        return int(told.get(b"NSpid", b"1").split()[-1])
+        inside = told.get(b"NSpid", b"1").split()
+        if self._apart:
+            return int(inside[-1]) if self._descends(number) else 0
+        return int(inside[-1]) if len(inside) == self._depth else 0
+
+    def _descends(self, number: int) -> bool:
+        """Whether a process descends from the fork. All do in a pid namespace, where the first process inherits the children of those that end."""
+        for _ in range(TRIES):
+            above = number
+            while told := _told(above):
+                above = int(told[b"PPid"])
+                if above in (0, self.main):
+                    return above == self.main
+            if above == number:
+                return False
+        return False
 
     def _descendants(self) -> set[int]:
         try:
@@ -220,26 +251,47 @@ class Family:
 
 
 class Watch:
-    """Looks at a family every LOOK_SECONDS, in a thread of its own, and ends it when it goes beyond a limit; `reason` then says which."""
+    """Looks at a family every LOOK_SECONDS, in a thread of its own, and ends it when it goes beyond a limit; `reason` then says which. It also ends
+    what can't be watched; `fault` then says why not, which is nothing that the family has done.
+
+    ending: the pipe in which the warm process tells how the fork has ended. The watch closes it, and the group.
+
+    Raises:
+        OSError, RuntimeError: the fork has ended, or this process may have no more files or threads; nothing is closed then.
+    """
 
     def __init__(
-        self, main: int, user: int | None, apart: bool, limits: Limits, budget: Budget, group: Group | None = None
+        self,
+        main: int,
+        user: int | None,
+        apart: bool,
+        limits: Limits,
+        budget: Budget,
+        group: Group | None,
+        ending: int,
     ) -> None:
         self.reason = ""
+        self.fault = ""
+        self.most_memory = 0  # bytes, at any look
         self.main = main
         self._limits = limits
         self._budget = budget
         self._group = group
-        self._family = Family(main, user, apart, group)
-        if group is not None:
-            group.limit(limits, self._family.inherited)
-        self._handle = os.pidfd_open(main)
-        self._request: _Request | None = None
-        self._charged = self._family.computed
-        self._exact_at = self._exact_of = self._exact = 0.0
-        self._lock = threading.Lock()
-        self._ended = threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+        with contextlib.ExitStack() as undo:
+            self._handle = os.pidfd_open(main)
+            undo.callback(os.close, self._handle)
+            self._family = Family(main, user, apart, group)
+            undo.callback(self._family.close)
+            if group is not None:
+                group.limit(limits, self._family.inherited)
+            self._request: _Request | None = None
+            self._charged = self._family.computed
+            self._exact_at = self._exact_of = self._exact = 0.0
+            self._lock = threading.Lock()
+            self._ended = threading.Event()
+            threading.Thread(target=self._run, daemon=True).start()
+            self._ending = ending
+            undo.pop_all()
 
     def begin(self, seconds: float) -> None:
         """A request begins, which may take so long."""
@@ -263,6 +315,34 @@ class Watch:
             self.reason = self.reason or self._out_of_memory()
             return self.reason
 
+    def is_ending(self) -> bool:
+        """Whether the fork has ended, or all its threads are about to.
+
+        Raises:
+            JailBroken: the kernel does not tell.
+        """
+        if _is_readable(self._handle, 0):
+            return True
+        try:
+            for stat in Path(f"/proc/{self.main}/task").glob("*/stat"):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    if not int(stat.read_bytes().rpartition(b")")[2].split()[6]) & PF_EXITING:
+                        return False
+        except OSError as error:
+            raise JailBroken(f"it can't be seen whether a worker has ended ({error.strerror})") from None
+        return True
+
+    def status(self, seconds: float) -> int:
+        """How the fork has ended, as waitpid(2) says it. `seconds`: how long its end may take.
+
+        Raises:
+            JailBroken: the warm process does not say, because it has ended too.
+        """
+        said = os.read(self._ending, wire.STATUS.size) if _is_readable(self._ending, seconds) else b""
+        if len(said) < wire.STATUS.size:
+            raise JailBroken("the jail's warm process is gone")
+        return int(wire.STATUS.unpack(said)[0])
+
     def close(self) -> None:
         """End the family, and the watch."""
         self._ended.set()
@@ -271,7 +351,8 @@ class Watch:
                 self._kill()
                 self._family.close()
                 os.close(self._handle)
-                self._handle = -1
+                os.close(self._ending)
+                self._handle = self._ending = -1
                 if self._group is not None:
                     self._group.close()
 
@@ -283,8 +364,8 @@ class Watch:
                 try:
                     self.reason = self._look()
                 except Exception as error:  # never go on unwatched
-                    self.reason = f"It could not be watched any longer ({type(error).__name__}: {error})."
-                if self.reason:
+                    self.fault = f"a worker can't be watched any longer ({type(error).__name__}: {error})"
+                if self.reason or self.fault:
                     self._kill()
                     return
 
@@ -292,6 +373,8 @@ class Watch:
         """What limit it is beyond, in a student's words; empty while it is beyond none."""
         limits, family = self._limits, self._family
         family.look()
+        memory = family.memory()
+        self.most_memory = max(self.most_memory, memory)
         if self._request is None:
             self._charge_what_was_not_asked_for()
             if self._budget.left <= 0:
@@ -302,7 +385,7 @@ class Watch:
             return f"It started more than {limits.processes} processes or threads and was stopped."
         if self._group is not None and self._group.limits_memory:
             return self._out_of_memory()
-        if family.memory() > limits.memory and self._exactly(family.memory()) > limits.memory:
+        if memory > limits.memory and self._exactly(memory) > limits.memory:
             return self._too_much_memory()
         return ""
 
@@ -359,8 +442,33 @@ def _read(number: int) -> _Member | None:
     try:
         with open(f"/proc/{number}/stat", "rb") as stat, open(f"/proc/{number}/status", "rb") as status:
             return _parsed(stat.read(), 1024 * sum(map(int, RESIDENT.findall(status.read()))))
-    except (OSError, ValueError, IndexError):
-        return None
+    except OSError as error:
+        _raise_if_ours(error)
+    except (ValueError, IndexError):
+        pass
+    return None
+
+
+def _told(number: int) -> dict[bytes, bytes]:
+    """What the kernel tells of a process; nothing where it has ended."""
+    try:
+        status = Path(f"/proc/{number}/status").read_bytes()
+    except OSError as error:
+        _raise_if_ours(error)
+        return {}
+    return dict(line.split(b":\t", 1) for line in status.split(b"\n") if b":\t" in line)
+
+
+def _raise_if_ours(error: OSError) -> None:
+    """That this process can't open a file says nothing of the one that it wants to look at."""
+    if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        raise error
+
+
+def _is_readable(number: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
 
 
 def _parsed(stat: bytes, memory: int) -> _Member:

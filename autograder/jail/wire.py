@@ -12,6 +12,7 @@ from typing import Any
 
 ISOLATED = b"isolated"  # what a fork says first, before any frame; else a line that tells what stands in the way
 REFUSED = b"refused: "  # how that line begins when no fork of this jail would do
+STATUS = struct.Struct("<i")  # how a fork has ended, as waitpid(2) says it
 SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")  # what a cell may show
 MAX_SHOWN = 50  # things that one cell may show
 POLL_SECONDS = 0.1
@@ -50,7 +51,7 @@ def send(channel: socket.socket, message: dict[str, Any] | bytes) -> None:
         channel.sendall(data)
     except TimeoutError:
         raise Late("the other side does not read") from None
-    except OSError:
+    except ConnectionError:
         raise Closed("the other side is gone") from None
 
 
@@ -101,7 +102,7 @@ def _exactly(channel: socket.socket, count: int, patience: Callable[[], None] | 
             part = channel.recv(min(count - len(parts), 1 << 20))
         except TimeoutError:
             continue
-        except OSError:
+        except ConnectionError:
             raise Closed("the other side is gone") from None
         if not part:
             raise Closed("the other side is gone")

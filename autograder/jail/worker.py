@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from autograder.jail import wire
 from ffnlab import exercises, plain
-from ffnlab.exercise import failure
+from ffnlab.exercise import failure, unfinished
 
 
 class Shell(InteractiveShell):
@@ -116,5 +116,6 @@ def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str,
     return {
         "defined": True,
         "observations": observations,
+        "unfinished": unfinished(ip.user_ns[name]),
         "printed": _bounded(printed.getvalue(), max_output),
     }

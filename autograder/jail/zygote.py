@@ -14,12 +14,12 @@ import pkgutil
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from typing import Never
+from typing import NamedTuple, Never
 
-from autograder.jail import isolate, proofs, seccomp
+from autograder.jail import isolate, proofs, seccomp, wire
 from autograder.jail.limits import Limits
 
-# wire and worker bring torch: they are imported where they are used, so that the process which waits in isolate.Namespaces() stays small.
+# worker brings torch: it is imported where it is used, so that the process which waits in isolate.Namespaces() stays small.
 
 
 def warm_up(also: Sequence[str] = ()) -> None:
@@ -70,6 +70,7 @@ def main(
     control = socket.socket(fileno=control_number)
     control.set_inheritable(False)
     _silence()
+    isolate.go_sooner()
     os.umask(0o022)  # what is made here, submissions may read
     try:
         namespaces = isolate.Namespaces() if mode == "bubblewrap" else None
@@ -81,22 +82,23 @@ def main(
     gc.enable()  # sandbox.py's command line has it off: importing makes a million objects and no garbage
     isolate.in_huge_pages()
     isolate.undumpable()
-    from autograder.jail import wire
-
     forks = Forks(limits, namespaces, users, keep)
     problem = _problem(forks, mode, private)
     control.sendall((problem or "ready").encode() + b"\n")
     while True:
-        message, numbers, _, _ = socket.recv_fds(control, 1, 2)
+        message, numbers, _, _ = socket.recv_fds(control, 1, 3)
         if not message:
             return
-        if not numbers:
+        if len(numbers) < 2:  # this process has too many files open for more
+            for number in numbers:
+                os.close(number)
             continue
-        channel, group = socket.socket(fileno=numbers[0]), numbers[1] if numbers[1:] else None
+        channel, ending, group = socket.socket(fileno=numbers[0]), numbers[1], numbers[2] if numbers[2:] else None
         if problem:
             channel.sendall(wire.REFUSED + problem.encode())
+            os.close(ending)
         else:
-            forks.make(channel, serve, group)
+            forks.make(channel, serve, group, ending)
         channel.close()
         if group is not None:
             os.close(group)
@@ -112,8 +114,6 @@ def serve(channel: socket.socket, limits: Limits) -> None:
 def _problem(forks: Forks, mode: str, private: list[str]) -> str:
     """What does not hold in a fork, tried in one; empty when everything does."""
 
-    from autograder.jail import wire
-
     def tell(channel: socket.socket, _: Limits) -> None:
         channel.sendall(proofs.problem(mode, private).replace("\n", " ").encode()[:900] or b"none")
 
@@ -126,8 +126,18 @@ def _problem(forks: Forks, mode: str, private: list[str]) -> str:
     return first or {"none": "", "": "the first fork ended before it could be looked at"}.get(found, found)
 
 
+class _Fork(NamedTuple):
+    """A fork that runs. ending: where to write how it ended; user: whose it is; folder: the only one that it may write to."""
+
+    ending: int | None
+    user: int
+    folder: str
+
+
 class Forks:
-    """Makes the forks that serve submissions. Without namespaces but with users, it also ends what a submission leaves behind."""
+    """Makes the forks that serve submissions, and tells how each has ended. Without namespaces but with users, it also ends what a submission
+    leaves behind.
+    """
 
     def __init__(
         self, limits: Limits, namespaces: isolate.Namespaces | None, users: list[int], keep: list[str]
@@ -137,16 +147,19 @@ class Forks:
         self._users = isolate.UserIds(*users) if users else None
         self._keep = keep
         self._mapped = isolate.mapped_bytes()
-        self._open: dict[int, tuple[int, str]] = {}  # by process: its user, and the folder that it may write to
-        # Ended workers need nobody to wait for them, unless there is something left to do.
-        signal.signal(signal.SIGCHLD, self._clear_up if users and not namespaces else signal.SIG_IGN)
+        self._open: dict[int, _Fork] = {}  # by process
+        signal.signal(signal.SIGCHLD, self._clear_up)
 
     def make(
-        self, channel: socket.socket, then: Callable[[socket.socket, Limits], None], group: int | None = None
+        self,
+        channel: socket.socket,
+        then: Callable[[socket.socket, Limits], None],
+        group: int | None = None,
+        ending: int | None = None,
     ) -> None:
         """One fork: isolated, it says so on the channel, and does what is to be done. What stands in the way is said on the channel.
 
-        group: the open folder of its control group.
+        group: the open folder of its control group. ending: a pipe into which its wait status is written when it has ended; closed here.
         """
         try:
             user = self._users.next() if self._users else 0
@@ -159,23 +172,31 @@ class Forks:
                 child = isolate.fork(group)
                 if child == 0:
                     self._be_one(channel, user, folder, then)
-                if folder != "/tmp":
-                    self._open[child] = (user, folder)
+                self._open[child] = _Fork(ending, user, folder)
         except OSError as error:
             channel.sendall(_in_a_line(error))
+            if ending is not None:
+                os.close(ending)
 
     def _clear_up(self, *_: object) -> None:
-        """End what ended submissions have left running, and remove what they have left lying about."""
+        """Tell how forks have ended, end what they have left running, and remove what they have left lying about."""
         while self._open:
             try:
-                child = os.waitpid(-1, os.WNOHANG)[0]
+                child, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if child == 0:
                 return
-            if child in self._open:
+            if child not in self._open:
+                continue
+            fork = self._open.pop(child)
+            if fork.ending is not None:
+                with contextlib.suppress(OSError):  # nobody wants to know
+                    os.write(fork.ending, wire.STATUS.pack(status))
+                os.close(fork.ending)
+            if fork.folder != "/tmp":
                 with _undisturbed():  # by the end of what it starts itself
-                    isolate.end_user(*self._open.pop(child))
+                    isolate.end_user(fork.user, fork.folder)
 
     def _be_one(
         self, channel: socket.socket, user: int, folder: str, then: Callable[[socket.socket, Limits], None]
@@ -185,8 +206,6 @@ class Forks:
         With namespaces, this is the first process of the submission's own pid namespace; without them, a user id of its own, limits, no
         new privileges and the filter of system calls are all there is.
         """
-        from autograder.jail import wire
-
         status = 1
         try:
             try:
@@ -195,6 +214,7 @@ class Forks:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 isolate.forget_open_files(channel.fileno())
+                isolate.go_sooner()
                 if self._namespaces:
                     self._namespaces.after_fork(user, self._limits, self._keep)
                 elif user:

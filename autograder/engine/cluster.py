@@ -1,0 +1,409 @@
+"""Grading on a Dask cluster: which workers can grade as this machine would, which submission goes to whom, and what is said when nobody is left.
+
+The scheduler passes on bytes: the function that it is given is `pickle.loads`, so it needs Dask and nothing of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import ipaddress
+import logging
+import pickle
+import ssl
+import time
+import uuid
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+from urllib.parse import urlsplit
+
+from autograder.engine import cluster_worker, fingerprint
+from autograder.engine.cluster_worker import Reply, Report, Setup
+from autograder.engine.graded import Graded
+from autograder.engine.pool import TRIES, Job, Team, WorkerDied
+from autograder.house import UserError
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
+from autograder.keys.problem import KeyProblem
+
+try:
+    from dask.distributed import Client, KilledWorker
+except ImportError:
+    raise UserError("--scheduler needs Dask: pip install 'dask[distributed]'") from None
+
+CONNECT_SECONDS = 10
+LOOK_SECONDS = 1.0  # between two looks at which workers there are
+ANSWER_SECONDS = 5  # that the scheduler may take to say so
+SILENT_SECONDS = 10.0  # without a worker that can grade, until it is said
+FIRST_SECONDS = 600.0  # until the first worker has come
+CALLS = 10  # waiting tasks that make an adaptive cluster start one more thread: Dask counts each as 0.5 s, and 5 s as a thread's share
+
+
+@contextlib.contextmanager
+def on_cluster(
+    address: str,
+    limits: Limits,
+    mode: Mode = Mode.BUBBLEWRAP,
+    private: Sequence[Path] = (),
+    also: Sequence[str] = (),
+    say: Callable[[str], None] = print,
+    dry: bool = False,
+) -> Iterator[Team]:
+    """The workers of a Dask scheduler, those that join later included.
+
+    private, also: as for a Jail. say: prints a line for the person at the keyboard. dry: nothing that is graded is saved.
+
+    Raises:
+        UserError: nobody answers at the address. Within the context: the scheduler is gone, or no worker can grade.
+    """
+    for name in ("distributed", "distributed.client", "tornado.application"):  # what matters is said in our words
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with _connected(address) as client:
+        setup = Setup(fingerprint.HERE, limits, mode, tuple(path.resolve() for path in private), tuple(also))
+        yield Cluster(client, address, setup, say, dry)
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # other versions of what does not matter
+        try:
+            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except Exception as error:
+            raise UserError(f"no Dask scheduler answers at {address}: {_why_not(address, error)}") from None
+    with client:
+        yield client
+
+
+def _why_not(address: str, error: Exception) -> str:
+    """Why there is no connection, and what to do."""
+    if isinstance(error, TypeError) and "ssl_context" in str(error):
+        return "tls:// needs three settings, DASK_DISTRIBUTED__COMM__TLS__CA_FILE and the two beside it in docs/clusters.md"
+    if isinstance(error, (FileNotFoundError, PermissionError, ssl.SSLError)):
+        return f"a file that is set as DASK_DISTRIBUTED__COMM__TLS__… can't be used ({error.strerror or error})"
+    if isinstance(error, TypeError):
+        return f"it runs another version of Dask than this machine ({error})"
+    first: BaseException = error
+    while first.__cause__ and str(first.__cause__):  # the first that says something
+        first = first.__cause__
+    reason = (str(first) or type(first).__name__).splitlines()[0].rpartition("Error: ")[2]
+    if address.startswith("tls://") and (isinstance(first, ssl.SSLError) or not isinstance(first, OSError)):
+        return f"{reason}. It must use TLS, with the certificate that is set here"
+    if address.startswith("tcp://") and "reset" in reason:
+        return f"{reason}. If it uses TLS, its address begins with tls://"
+    return reason
+
+
+class _Call:
+    """Calls a function when it is unpickled."""
+
+    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
+        self._reduced = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self._reduced
+
+
+@dataclass
+class _Worker:
+    """A worker of the cluster. prepared: the files of markings that it has, the name of none being empty; preparing: what it is asked to take in.
+
+    problem: why it is left out. failures: how often it could not grade what was sent to it.
+    """
+
+    threads: int
+    host: str
+    prepared: set[str] = field(default_factory=set)
+    preparing: tuple[str, Future[Report]] | None = None
+    problem: str = ""
+    failures: int = 0
+
+
+@dataclass(eq=False)
+class _Task:
+    """A job that is not done. sent: its future in Dask, which one of the `workers` will settle. losses: how often all of them had ended before."""
+
+    job: Job
+    file: str
+    result: Future[Graded]
+    sent: Future[Reply] | None = None
+    workers: frozenset[str] = frozenset()
+    losses: int = 0
+
+    def follow(self, result: Future[Graded]) -> None:
+        """Once nobody wants its result, cancel what was sent."""
+        if result.cancelled():
+            result.set_running_or_notify_cancel()
+            self.take_back()
+
+    def take_back(self) -> None:
+        """Cancel what was sent; it may be sent again."""
+        if self.sent:
+            self.sent.cancel()
+
+
+class Cluster(Team):
+    """The workers of a Dask scheduler that can grade as this machine would. All but `_landed` runs in the thread of whoever grades."""
+
+    def __init__(self, client: Client, address: str, setup: Setup, say: Callable[[str], None], dry: bool) -> None:
+        super().__init__(setup.limits, setup.mode)
+        self._client = client
+        self._scheduler: Any = client.scheduler
+        self._executor = client.get_executor(pure=False)
+        self._address = address
+        self._setup = setup
+        self._markings: dict[Path, str] = {}
+        self._say = say
+        self._saved = "" if dry else " and saved"
+        self._workers: dict[str, _Worker] = {}  # by address
+        self._hosts: dict[str, str] = {}  # by address, of those that are gone as well
+        self._waiting: deque[_Task] = deque()
+        self._sent: dict[_Task, None] = {}  # in the order in which they were sent
+        self._back: SimpleQueue[_Task] = SimpleQueue()  # of those that were sent, what is settled or must be sent again
+        self._calls: list[Any] = []
+        self._next_look = 0.0
+        self._alone_since: float | None = None  # since when there has been nobody who can grade
+        self._said: set[tuple[str, object]] = set()
+
+    def start(self) -> None:
+        self._look()
+        self._prepare()
+
+    @property
+    def side_by_side(self) -> int:
+        return sum(worker.threads for worker in self._ready(self._setup.file).values())
+
+    def submit(self, job: Job) -> Future[Graded]:
+        if job.markings not in self._markings:
+            data = job.markings.read_bytes()
+            self._markings[job.markings] = file = hashlib.sha256(data).hexdigest()[:16]
+            notebook = fingerprint.of_notebook(job.assignment)
+            self._setup = replace(self._setup, assignment=job.assignment, notebook=notebook, file=file, markings=data)
+        task = _Task(job, self._markings[job.markings], Future())
+        task.result.add_done_callback(task.follow)
+        self._waiting.append(task)
+        self._require_scheduler()
+        self._send()
+        return task.result
+
+    def cancel(self, futures: Sequence[Future[Graded]]) -> None:
+        super().cancel(futures[self.side_by_side :])  # the first ones are being graded
+
+    def attend(self) -> None:
+        self._require_scheduler()
+        if time.monotonic() >= self._next_look:
+            self._look()
+        self._take_back()
+        self._prepare()
+        self._send()
+        self._call_for_more()
+        self._tell_who_is_missing()
+
+    def _require_scheduler(self) -> None:
+        stream = self._client.scheduler_comm
+        if self._client.status != "running" or stream is None or stream.comm.closed():
+            raise UserError(
+                f"the Dask scheduler at {self._address} is gone: {self.count} submissions are graded{self._saved}. "
+                "Start it and its workers, then the same command"
+            )
+
+    # Who is there
+
+    def _look(self) -> None:
+        """See who has come and who has gone; what all that might have settled it can't any more is to be sent again."""
+        self._next_look = time.monotonic() + LOOK_SECONDS
+        try:
+            present = self._client.sync(self._scheduler.ncores, callback_timeout=ANSWER_SECONDS)
+        except (OSError, TimeoutError):
+            return  # it may be busy; if it is gone, that is seen next time
+        for address in [address for address in self._workers if address not in present]:
+            worker = self._workers.pop(address)
+            if worker.preparing:
+                worker.preparing[1].cancel()
+        for address, threads in present.items():
+            host = self._hosts.setdefault(address, str(urlsplit(address).hostname))
+            self._workers.setdefault(address, _Worker(threads, host)).threads = threads
+        for task in [task for task in self._sent if not task.workers & present.keys()]:
+            task.losses += 1
+            task.take_back()
+        here = (self._scheduler.address, *present)
+        if here[0].startswith("tcp://") and not all(map(_is_loopback, here)):
+            self._tell(
+                f"{self._address} is not encrypted: whoever is on this network can read what is graded, and run programs on the "
+                "workers. docs/clusters.md shows how to use tls://"
+            )
+
+    def _ready(self, file: str) -> dict[str, _Worker]:
+        """Those that have what submissions of one assignment need, by address."""
+        return {at: worker for at, worker in self._workers.items() if file in worker.prepared and not worker.problem}
+
+    def _prepare(self) -> None:
+        """Have each worker take in what it does not have yet, and hear from those that have done so."""
+        for address, worker in self._workers.items():
+            if worker.preparing and worker.preparing[1].done():
+                file, future = worker.preparing
+                worker.preparing = None
+                self._hear(address, file, future)
+            file = self._setup.file
+            if not worker.preparing and not worker.problem and file not in worker.prepared:
+                worker.preparing = file, self._call([address], cluster_worker.prepare, self._setup)
+
+    def _hear(self, address: str, file: str, future: Future[Report]) -> None:
+        if future.cancelled():
+            return
+        worker, error = self._workers[address], future.exception()
+        if error is None:
+            report = future.result()
+            self._hosts[address] = worker.host = report.host
+            problem = report.problem
+        elif isinstance(error, (ImportError, AttributeError, TypeError)):
+            problem = (
+                f"it has another version of this project, or none ({error}): install the same one on both machines"
+            )
+        elif isinstance(error, KilledWorker):
+            problem = "it ends when it is asked whether it can grade"
+        else:
+            problem = _in_a_line(error)
+        if problem:
+            self._leave_out(worker, problem)
+        else:
+            begun = self.side_by_side
+            worker.prepared.add(file)
+            for task in list(self._sent)[begun:]:  # they waited for the others; this one may have them, too
+                task.take_back()
+
+    # What is graded
+
+    def _call(self, workers: list[str], function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        """Call a function of ours on one of these workers. Dask estimates how long a task takes by what its key begins with."""
+        key = f"autograder_{function.__name__}-{uuid.uuid4().hex}"
+        sent: Future[Any] = self._executor.submit(
+            pickle.loads, pickle.dumps(_Call(function, *arguments)), key=key, workers=workers
+        )
+        return sent
+
+    def _send(self) -> None:
+        """Give what waits to those that can grade it; Dask chooses among them, and chooses anew where one ends."""
+        for task in [self._waiting.popleft() for _ in range(len(self._waiting))]:
+            workers = self._ready(task.file)
+            if not workers:
+                self._waiting.append(task)
+            elif not task.result.cancelled():
+                job = replace(task.job, markings=Path(task.file))
+                task.workers = frozenset(workers)
+                task.sent = self._call(list(workers), cluster_worker.grade, self._setup.build, job)
+                self._sent[task] = None
+                task.sent.add_done_callback(partial(self._landed, task))
+
+    def _landed(self, task: _Task, sent: Future[Reply]) -> None:
+        """Hand on a grade at once. Called in a thread of Dask's."""
+        if not sent.cancelled() and not sent.exception() and (graded := sent.result().graded):
+            _settle(task.result, graded)
+        self._back.put(task)
+
+    def _take_back(self) -> None:
+        """Look through what has come back without a grade: it is sent again, or its failure is told to whoever submitted it."""
+        for task in [self._back.get() for _ in range(self._back.qsize())]:
+            self._sent.pop(task, None)
+            assert task.sent
+            if task.result.done():
+                continue
+            error = None if task.sent.cancelled() else task.sent.exception()
+            if task.sent.cancelled() and task.losses <= TRIES:
+                self._waiting.append(task)
+            elif task.sent.cancelled():
+                _settle(task.result, WorkerDied(self._address, "each time, all the workers that it was sent to ended"))
+            elif isinstance(error, KilledWorker):
+                host = self._hosts.get(error.last_worker.address, error.last_worker.address)
+                _settle(
+                    task.result, WorkerDied(host, "the worker ended while it was grading this, and others before it")
+                )
+            elif error:
+                _settle(task.result, WorkerDied(self._address, _in_a_line(error)))
+            else:
+                self._look_into(task, task.sent.result())
+
+    def _look_into(self, task: _Task, reply: Reply) -> None:
+        if reply.key:
+            _settle(task.result, KeyProblem(f"{reply.host}: {reply.problem}"))
+        elif not reply.unfit:
+            _settle(task.result, WorkerDied(reply.host, reply.problem))
+        else:
+            self._waiting.append(task)
+            if worker := self._workers.get(reply.address):
+                worker.prepared.clear()  # it is asked again
+                worker.failures += 1
+                if worker.failures == TRIES:
+                    self._leave_out(worker, reply.problem)
+
+    # What is missing
+
+    def _call_for_more(self) -> None:
+        """Let an adaptive cluster know that more is to be done than is sent: tasks that no worker can take, for twice the threads there are."""
+        threads = sum(worker.threads for worker in self._workers.values())
+        if threads and len(self._sent) + len(self._waiting) < 2 * self.side_by_side:
+            self._calls.clear()  # what is under way is all there is
+        elif (missing := CALLS * (2 * threads + 1) - len(self._calls)) > 0:
+            nothing = [pickle.dumps(None)] * missing
+            self._calls += self._client.map(
+                pickle.loads, nothing, key="autograder_more", pure=False, resources={"autograder": 1}
+            )
+
+    def _tell_who_is_missing(self) -> None:
+        if self.side_by_side:
+            self._alone_since = None
+            return
+        now = time.monotonic()
+        self._alone_since = since = self._alone_since or now
+        problems = [f"{worker.host}: {worker.problem}" for worker in self._workers.values() if worker.problem]
+        if problems and len(problems) == len(self._workers):
+            raise UserError(f"no worker at {self._address} can grade. {problems[0]}")
+        start_one = f"`dask worker {self._address} --nthreads 1` starts one"
+        if self._workers:
+            if now > since + SILENT_SECONDS:
+                self._tell("no worker is ready yet; waiting")
+        elif self._hosts:
+            if now > since + SILENT_SECONDS:
+                self._tell("no workers at the moment; waiting", since)
+        elif now > since + FIRST_SECONDS:
+            raise UserError(f"no worker has come to {self._address} in {FIRST_SECONDS / 60:.0f} minutes: {start_one}")
+        else:
+            self._tell(f"no workers at {self._address} yet; waiting for the first: {start_one}")
+
+    def _leave_out(self, worker: _Worker, problem: str) -> None:
+        worker.problem = problem
+        self._tell(f"{worker.host} is left out: {problem}")
+
+    def _tell(self, line: str, about: object = None) -> None:
+        """Print a line, once. about: what it is said of, where it may be said of another."""
+        if (line, about) not in self._said:
+            self._said.add((line, about))
+            self._say(line)
+
+
+def _settle(result: Future[Graded], outcome: Graded | Exception) -> None:
+    if not result.set_running_or_notify_cancel():
+        return
+    if isinstance(outcome, Graded):
+        result.set_result(outcome)
+    else:
+        result.set_exception(outcome)
+
+
+def _in_a_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _is_loopback(address: str) -> bool:
+    host = str(urlsplit(address).hostname)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

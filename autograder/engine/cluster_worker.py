@@ -1,0 +1,119 @@
+"""In a worker of a Dask cluster: says whether it can grade as the machine of the command would, and grades. Called by cluster, by way of `pickle.loads`."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from dask.distributed import get_worker
+
+from autograder.engine import fingerprint, pool
+from autograder.engine.fingerprint import Build
+from autograder.engine.graded import Graded
+from autograder.engine.pool import Job
+from autograder.files import replace as write_whole
+from autograder.house import UserError
+from autograder.jail.errors import JailBroken, JailWontStart, Overrun
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
+from autograder.keys.problem import KeyProblem
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker needs before its first submission. private, also: as for a Jail. Of an assignment, once there is one: `notebook`, a hash of our
+    copy; `markings`, the bytes of the file with the markings, kept here under the name `file`.
+    """
+
+    build: Build
+    limits: Limits
+    mode: Mode
+    private: Sequence[Path]
+    also: Sequence[str]
+    assignment: str = ""
+    notebook: str = ""
+    file: str = ""
+    markings: bytes = b""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker says of itself. problem: why it can't grade; empty where it can."""
+
+    host: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What became of a submission, on which machine, at which of Dask's addresses. Without a grade: `problem`, of this worker where `unfit`, else of
+    this submission or, where `key`, of the key.
+    """
+
+    host: str
+    address: str
+    graded: Graded | None = None
+    problem: str = ""
+    unfit: bool = False
+    key: bool = False
+
+
+def prepare(setup: Setup) -> Report:
+    """Take in what submissions need, and try all that grading rests on; a jail and a judge are warm afterwards."""
+    from autograder.engine import work  # brings torch, which the machine of the command needs not import
+
+    host = socket.gethostname()
+    try:
+        problem = fingerprint.difference(setup.build) or _notebook_problem(setup)
+        if not problem:
+            work.warm_up(setup.limits, setup.mode, setup.private, setup.also)
+            if setup.file:
+                write_whole(_file(setup.file), setup.markings, mode=0o600)
+            problem = fingerprint.difference(setup.build)  # of what the jail and the judge have been started from
+    except (UserError, JailBroken, Overrun) as error:
+        problem = str(error)
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    return Report(host, problem)
+
+
+def grade(build: Build, job: Job) -> Reply:
+    """Grade a submission. `job.markings` is only a name, the one under which `prepare` has kept them."""
+    here = Reply(socket.gethostname(), get_worker().address)
+    file = _file(job.markings.name)
+    if not file.is_file() or build != fingerprint.HERE:
+        return replace(here, problem="it was never asked whether it can grade", unfit=True)
+    try:
+        return replace(here, graded=pool.grade(replace(job, markings=file)))
+    except (UserError, JailWontStart) as error:
+        return replace(here, problem=str(error), unfit=True)
+    except KeyProblem as error:
+        return replace(here, problem=str(error), key=True)
+    except JailBroken as error:
+        return replace(here, problem=str(error))
+    except Exception as error:
+        return replace(here, problem=f"{type(error).__name__}: {error}")
+
+
+def _notebook_problem(setup: Setup) -> str:
+    if setup.assignment and fingerprint.of_notebook(setup.assignment) != setup.notebook:
+        return (
+            f"its copy of {setup.assignment}.ipynb in course/ is another one: install the same version, or `make build`"
+        )
+    return ""
+
+
+@cache
+def _folder() -> Path:
+    """Where this process keeps files, for its user alone, until it ends."""
+    return Path(
+        tempfile.mkdtemp(prefix="autograder-", dir=get_worker().local_directory)
+    )  # Dask removes it with all that is in it
+
+
+def _file(name: str) -> Path:
+    return _folder() / name

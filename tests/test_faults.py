@@ -1,0 +1,339 @@
+"""Faults of the machine: files that were emptied, disks that are full or answer with an error, times that come late. None of it costs a student a point."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+from attacks import START
+from conftest import ROOT
+from exports import CLASS, FFN, SYSTEMS, canvas_gradebook, moodle_name, worksheet
+from exports import grade as enter_grades
+from nbgrader import api
+from test_class import content, grade, graded_here, hand_in, used
+from test_collect import collect, export
+
+from autograder import files
+from autograder.desk import class_folder, handed_in, ledger, log, secrets
+from autograder.desk.gradebook import Book
+from autograder.desk.manifest import Manifest
+from autograder.desk.policy import Policy
+from autograder.engine.graded import Graded
+from autograder.files import Batch
+from autograder.house import Class, UserError
+
+__all__ = ["graded_here", "used"]
+
+
+# Files that were emptied
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def test_a_secret_that_is_gone_or_broken_comes_back_from_the_gradebook(used: Class) -> None:
+    before = used.draws.read_bytes()
+    for damage in (empty, Path.unlink):
+        damage(used.draws)
+        summary, _ = grade(used)
+        assert summary.unchanged == 1 and "restored from the gradebook" in summary.note
+        assert json.loads(used.draws.read_bytes()) == json.loads(before)
+    assert used.draws.with_name("hidden_draws.json.broken").exists()
+
+
+def test_another_secret_than_the_gradebooks_is_refused(used: Class) -> None:
+    kept = json.loads(used.draws.read_bytes())
+    kept[START]["secret"] = "0" * 64
+    used.draws.write_text(json.dumps(kept))
+    with pytest.raises(UserError, match="holds another secret"):
+        grade(used)
+    assert grade(used, anew=True)[0].unchanged == 1 and secrets.look(used, START) == ""
+
+
+def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_says_so(used: Class) -> None:
+    with sqlite3.connect(used.folder / "gradebook.db") as database:
+        database.execute("DROP TABLE autograder_secret")
+    empty(used.draws)
+    with pytest.raises(UserError, match="can't be read"):
+        grade(used)
+    assert grade(used, anew=True)[0].unchanged == 1
+    assert json.loads(used.draws.read_bytes())[START]["secret"]
+
+
+@pytest.mark.parametrize("place", ["autograded/ada/{0}/{0}.ipynb", "feedback/ada/{0}/{0}.html"])
+def test_what_grading_made_is_made_again_where_it_is_empty_or_gone(place: str, used: Class) -> None:
+    path = used.folder / place.format(START)
+    for damage in (empty, Path.unlink):
+        damage(path)
+        assert grade(used)[0].graded == 1 and path.stat().st_size
+    assert grade(used)[0].unchanged == 1
+
+
+def test_an_emptied_notebook_is_never_a_zero(used: Class) -> None:
+    path, before = used.submitted / "ada" / START / f"{START}.ipynb", content(used)
+    empty(path)
+    summary, done = grade(used)
+    assert summary.needs_somebody and summary.unreadable[0].startswith(f"ada: {path.name}: empty") and not done
+    assert {name: data for name, data in content(used).items() if name != str(path)} == {
+        name: data for name, data in before.items() if name != str(path)
+    }
+
+
+def test_what_was_collected_is_put_back_where_it_was_emptied(tmp_path: Path, graded_here: object) -> None:
+    school, archive = Class(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
+    collect(school, archive, list_of)
+    before = content(school)
+    notebooks = sorted(school.submitted.rglob("*.ipynb"))
+    empty(notebooks[0])
+    plan = class_folder.find(school, FFN)[0]
+    with pytest.raises(class_folder.Empty):
+        class_folder.read(plan, 10)
+    for path in (*school.submitted.rglob("submission_secret.txt"), notebooks[1], *school.folder.rglob("001.ipynb")):
+        empty(path)
+    again = collect(school, archive)
+    assert again.new == 0 and again.placed == len(notebooks)
+    assert {path: data for path, data in content(school).items() if not path.endswith(".json")} == {
+        path: data for path, data in before.items() if not path.endswith(".json")
+    }
+
+
+def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_path: Path) -> None:
+    school, archive = Class(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
+    collect(school, archive, list_of)
+    before, roster = len(Manifest.load(school, FFN).records), (school.folder / "roster.csv").read_bytes()
+    empty(school.folder / "roster.csv")
+    empty(school.folder / "collected" / FFN / "manifest.json")
+    with pytest.raises(UserError, match="collect its exports once more"):
+        Manifest.load(school, FFN)
+    found = collect(school, archive, list_of)
+    assert sum("as after a power cut" in line for line in found.doubts) == 2
+    assert len(Manifest.load(school, FFN).records) == before and (school.folder / "roster.csv").read_bytes() == roster
+    assert len(list((school.folder / "damaged" / f"{FFN}-1").glob("files/*/001.ipynb"))) == before
+
+
+# Times that come late, or change
+
+LATE = "[assignments.00_start_here]\ndue = 2026-11-09T23:59:00Z\n[late]\npercent_a_day = 10\n"
+
+
+def page_of(school: Class) -> str:
+    return (school.feedback / "ada" / START / f"{START}.html").read_text(encoding="utf-8")
+
+
+def test_a_time_that_comes_after_grading_counts_at_once(used: Class) -> None:
+    (used.folder / "course.toml").write_text(LATE)
+    stamp = used.submitted / "ada" / START / handed_in.TIMESTAMP
+    for text, points in (("2026-11-10 10:00:00.000000 UTC", 1.8), ("2026-11-09 10:00:00.000000 UTC", 2.0)):
+        stamp.write_text(text)
+        summary, _ = grade(used)
+        assert (summary.graded, summary.unchanged, summary.dated) == (0, 1, 1)
+        with Book(used) as book:
+            assert Policy.of(used).grades(book, START)["ada"].points == points
+            assert f"{book.submitted(START)['ada']:%Y-%m-%d %H}" == text[:13]
+        assert ("Late by 1 day" in page_of(used)) == (points < 2)
+        assert (used.autograded / "ada" / START / handed_in.TIMESTAMP).read_text() == text
+    assert grade(used)[0].dated == 0
+
+
+def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None:
+    school = Class(tmp_path / "class")
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[:2]})
+    list_of = worksheet(tmp_path / "list.csv", CLASS)
+    collect(school, archive, list_of, zone=ZoneInfo("Asia/Kolkata"))
+    stamps = sorted(school.submitted.rglob(handed_in.TIMESTAMP))
+    wrong = [path.read_text() for path in stamps]
+    found = collect(school, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
+    assert found.placed == len(stamps) and all("as read before" in row.what for row in found.rows if row.attempt)
+    right = Class(tmp_path / "right")
+    collect(right, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
+    assert (
+        [path.read_text() for path in stamps]
+        == [path.read_text() for path in sorted(right.submitted.rglob(handed_in.TIMESTAMP))]
+        != wrong
+    )
+
+
+# Errors of the disk
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EMFILE, errno.EACCES])
+@pytest.mark.parametrize("name", [f"{START}.ipynb", handed_in.TIMESTAMP])
+def test_what_the_machine_can_not_read_is_not_graded_and_said(
+    code: int, name: str, used: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_in(used, "ben")
+    (used.submitted / "ada" / START / handed_in.TIMESTAMP).write_text("2026-11-10 10:00:00.000000 UTC")
+    before, opening = page_of(used), os.open
+
+    def broken(path: object, *how: int) -> int:
+        if Path(str(path)) == used.submitted / "ada" / START / name:
+            raise OSError(code, os.strerror(code), str(path))
+        return opening(path, *how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", broken)
+    summary, done = grade(used, force=True)
+    assert list(done) == ["ben"] and summary.needs_somebody
+    assert summary.unreadable == [f"ada: {name}: {os.strerror(code)}"] and page_of(used) == before
+    monkeypatch.undo()
+    assert grade(used)[0].unchanged == 2
+
+
+def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: Class) -> None:
+    """An earlier version entered an attempt without cells where the disk failed."""
+    with Book(used) as book:
+        (kept,) = book.attempts(START, "ada")
+        book.enter("ada", Graded(START, {name: kept[0].verdict(name) for name in kept[0].verdicts}), "1" * 64, None)
+        assert book._answers(START, ["ada"])["ada"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk can't be mounted here: that takes root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def command(*words: str | Path, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    def lower() -> None:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.run(
+        [sys.executable, "-m", "autograder", *map(str, words)],
+        cwd=ROOT, capture_output=True, text=True, check=False, preexec_fn=lower,
+    )  # fmt: skip
+
+
+def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: Class, small_disk: Path) -> None:
+    school, ballast = Class(small_disk / "class"), small_disk / "ballast"
+    archive = export(small_disk.with_name("a.zip"), SYSTEMS[1].files(CLASS))
+    shutil.copytree(used.folder, school.folder)
+    for words in (("collect", archive, "--grading", school.folder), ("report", "--grading", school.folder)):
+        with open(ballast, "wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+            while True:
+                file.write(bytes(4096))
+        done = command(*words)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert "the disk is full; nothing is lost, and the same command goes on" in done.stderr
+        assert not list(school.folder.rglob(f"*{files.DRAFT}"))
+        ballast.unlink()
+        assert command(*words).returncode in (0, 2) and "full" not in command(*words).stderr
+
+
+def test_a_limit_on_the_size_of_files_is_one_line(used: Class) -> None:
+    folder = used.folder.parent
+    archive, list_of = export(folder / "a.zip", SYSTEMS[0].files(CLASS)), worksheet(folder / "w.csv", CLASS)
+    given = Class(folder / "given")
+    collect(given, archive, list_of)
+    enter_grades(given, {who.i: who.sis for who in CLASS})
+    list_of.write_bytes(list_of.read_bytes().replace(b",-,", b",-," + b"x" * 10_000))
+    back = ("give-back", "moodle", FFN, "--sheet", list_of, "--to", folder / "back.csv", "--grading", given.folder)
+    here = ("--grading", used.folder)
+    for words in (("report", *here), ("collect", archive, "--roster", list_of, *here), ("grade", *here), back):
+        done = command(*words, limit=20_000)
+        assert done.returncode == 2 and "ulimit -f" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_batch_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
+    files.replace(tmp_path / "a", "before")
+    (tmp_path / "b.draft").mkdir()
+    with pytest.raises(IsADirectoryError), Batch() as batch:
+        batch.write(tmp_path / "a", "after")
+        batch.write(tmp_path / "b", "after")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b.draft"]
+    assert (tmp_path / "a").read_text() == "before"
+
+
+def test_files_are_on_the_disk_before_the_gradebook_says_so(
+    tmp_path: Path, graded_here: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    school = Class(tmp_path)
+    seen: list[str] = []
+    for student in ("ada", "ben"):
+        hand_in(school, student)
+    grade(school, student="ben")
+
+    def watch(place: object, name: str) -> None:
+        real = getattr(place, name)
+
+        def noted(*given: object) -> object:
+            seen.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(place, name, noted)
+
+    for place, name in ((files, "_sync"), (Path, "replace"), (os, "fsync")):
+        watch(place, name)
+    sa.event.listen(sa.Engine, "commit", lambda connection: seen.append("commit"))
+    grade(school, student="ada")
+    order = [name for name, after in zip(seen, [*seen[1:], ""], strict=True) if name != after]
+    assert order[-5:] == ["_sync", "replace", "_sync", "commit", "fsync"], order
+
+
+def test_a_line_of_the_log_that_is_missing_is_appended(used: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = used.folder / "grading.log"
+
+    class Killed(BaseException):
+        """The command ends between the commit and the line."""
+
+    def kill(*_: object) -> None:
+        raise Killed
+
+    for student in ("ben", "cem"):
+        hand_in(used, student)
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(log.Line, "__str__", kill)
+            grade(used)
+        assert grade(used)[0].unchanged == path.read_text().count("\n")
+    assert [line.split("  ")[1] for line in path.read_text().splitlines()] == ["ada", "ben", "cem"]
+
+
+# A gradebook that was never finished
+
+
+def test_a_gradebook_whose_making_was_broken_off_is_finished(tmp_path: Path, graded_here: object) -> None:
+    names = [table.name for table in api.Base.metadata.sorted_tables]
+    assert {*names, "alembic_version"} == ledger.ALL_OF_NBGRADERS
+    for count in (1, 6, len(names)):
+        school = Class(tmp_path / str(count))
+        hand_in(school, "ada")
+        engine = sa.create_engine(school.db_url)
+        api.Base.metadata.create_all(engine, tables=api.Base.metadata.sorted_tables[:count])
+        engine.dispose()
+        assert grade(school)[0].graded == 1
+
+
+def test_making_a_gradebook_is_one_step(tmp_path: Path) -> None:
+    school = Class(tmp_path)
+    script = (
+        "import os, sqlalchemy as sa; from pathlib import Path; from autograder.desk import gradebook; from autograder.house import Class\n"
+        "seen = []\n"
+        "@sa.event.listens_for(sa.Engine, 'before_cursor_execute')\n"
+        "def _(connection, cursor, statement, *_):\n"
+        "    seen.append(statement)\n"
+        f"    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
+        f"gradebook.Book(Class(Path({str(tmp_path)!r})))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == -9
+    with sqlite3.connect(school.folder / "gradebook.db") as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
+    with Book(school) as book:
+        assert book.assignments() == []
