@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gc
+import hashlib
+import io
 import os
 import re
-from collections.abc import Iterator
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+
+from autograder.files import errors_of, make_folder, private
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")  # no leading sign: a spreadsheet would take it for a formula
+RESERVED = {
+    "files",
+    "manifest.json",
+}  # of ours, in collected/ASSIGNMENT/, where an earlier version put students' folders
 
 
 class UserError(Exception):
@@ -49,7 +59,8 @@ class Class:
 
     @property
     def db_url(self) -> str:
-        given = self.database or os.environ.get("AUTOGRADER_DB_URL")
+        given = self.database or os.environ.get("AUTOGRADER_DB_URL") or ""
+        given = re.sub("^postgres://", "postgresql://", given)  # most hosts print what SQLAlchemy does not read
         return given or f"sqlite:///{self.folder.resolve() / 'gradebook.db'}"
 
     @property
@@ -77,38 +88,6 @@ def source(assignment: str) -> Path:
     return root() / "solutions" / f"{assignment}.py"
 
 
-def replace(path: Path, content: str | bytes, mode: int = 0o666) -> None:
-    """Write a file whole or not at all; its folder is made where it is missing. `mode`: who may read it, as for open(2)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.touch(mode=mode)
-    draft.write_bytes(content.encode() if isinstance(content, str) else content)
-    draft.replace(path)
-
-
-def keep(path: Path, content: str | bytes) -> None:
-    """Write a file of a class, whole or not at all, for its owner alone; so are the folders that it is the first in."""
-    make_folder(path.parent)
-    replace(path, content, mode=0o600)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder of a class, and those above it, for their owner alone."""
-    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
-        missing.mkdir(mode=0o700, exist_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-@contextlib.contextmanager
-def appending(path: Path) -> Iterator[TextIO]:
-    """A class's file to write more into, for its owner alone."""
-    with open(path, "a", encoding="utf-8", opener=_private) as file:
-        yield file
-
-
 LOCK = ".lock"
 KEPT = (
     "autograded", "collected", "feedback", "uploads", ".markings", "hidden_draws.json", "grading.log", "gradebook.db",
@@ -116,32 +95,77 @@ KEPT = (
 )  # fmt: skip
 
 
+NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}  # what some network folders say
+
+
 @contextlib.contextmanager
-def alone(school: Class) -> Iterator[None]:
+def alone(school: Class, tell: Callable[[str], None] = lambda text: None) -> Iterator[None]:
     """One command at a time works on a class; the kernel gives the place free when a command ends, however it ends. What a class keeps is for its owner alone.
 
+    tell: called with a line where the class's folder knows no locks, so that not all commands are kept apart.
+
     Raises:
-        UserError: another one is at work.
+        UserError: another one is at work. OSError: the folder can't be written.
     """
     if school.folder.exists() and not school.folder.is_dir():
         raise UserError(f"{school.folder} is not a folder")
     make_folder(school.folder)
-    with open(school.folder / LOCK, "a+", encoding="ascii", opener=_private) as file:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            who = file.read(20).strip()
-            raise UserError(
-                f"{school.folder} is being worked on already, by process {who or '?'}: wait until it has ended, or stop it"
-            ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        for path in (school.folder / name for name in KEPT):  # an earlier version may have made them
-            if path.exists() and not path.is_symlink():
-                path.chmod(0o700 if path.is_dir() else 0o600)
+            file = stack.enter_context(_lock(school.folder / LOCK, school))
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            file = stack.enter_context(_lock(_path_of_lock_elsewhere(school), school))
+            tell(
+                f"The disk of {school.folder} knows no locks: "
+                "a command on another machine, or of another user, is not kept from working on it at the same time."
+            )
+        with errors_of(Path(file.name)):
+            file.truncate(0)
+            file.write(str(os.getpid()).encode())
+        close_to_others(school)
         yield
+
+
+def close_to_others(school: Class) -> None:
+    """Close what an earlier version, nbgrader or a person has left open in a class's folder."""
+    for path in (school.folder, *(school.folder / name for name in KEPT)):
+        if path.exists() and path.stat().st_mode & 0o077 and (path == school.folder or not path.is_symlink()):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+@contextlib.contextmanager
+def _lock(path: Path, school: Class) -> Iterator[io.FileIO]:
+    """A file that only this process has locked."""
+    with contextlib.ExitStack() as stack:
+        with errors_of(path):
+            file = stack.enter_context(open(path, "ab+", buffering=0, opener=private))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(
+                    f"{school.folder} is being worked on already, by process {_process_in(file) or '?'}: "
+                    "wait until it has ended, or stop it"
+                ) from None
+        yield file
+
+
+def _process_in(file: io.FileIO) -> str:
+    """The process that a lock's file names, or nothing."""
+    file.seek(0)
+    return file.read(20).decode("ascii", "replace").strip()
+
+
+def _path_of_lock_elsewhere(school: Class) -> Path:
+    """The file to lock for a class whose own folder can't: on this machine's disk, for this user alone, and still there after they have logged out."""
+    place = Path(tempfile.gettempdir(), f"autograder-{os.geteuid()}")
+    place.mkdir(mode=0o700, exist_ok=True)
+    found = place.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise UserError(f"{place} was to hold the lock of {school.folder}, but others can write there: remove it")
+    name = hashlib.sha256(os.fsencode(os.path.realpath(school.folder))).hexdigest()[:32]
+    return place / f"{name}.lock"
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import io
 import json
 import os
@@ -10,6 +12,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -29,10 +32,12 @@ from test_rebuild import ANSWER, MOST, answered
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.cli.shared import book_of
-from autograder.desk import classroom, feedback, gradebook, handed_in, ledger, log, report, shown
+from autograder.desk import class_folder, classroom, feedback, gradebook, handed_in, ledger, log, report, secrets, shown
 from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
-from autograder.house import Class, UserError, alone, release
+from autograder.files import Batch
+from autograder.files import keep as keep_file
+from autograder.house import LOCK, Class, UserError, alone, release
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws
@@ -74,11 +79,12 @@ def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, Graded]:
     """Grading without a jail: by what was handed in, what a worker gives back; the file as it is, if nothing is said."""
     said: dict[bytes, Graded] = {}
 
-    def work(jobs: Any, team: object, stop: object = None) -> Iterator[tuple[Any, Graded]]:
-        for paper, job in jobs:
-            yield paper, said.get(job.data) or rebuilt(job.data)
+    def work(jobs: Any, team: object, stop: object = None) -> Iterator[list[tuple[Any, Graded]]]:
+        landed = [(name, said.get(job.data) or rebuilt(job.data)) for name, job in jobs]
+        for start in range(0, len(landed), 3):
+            yield landed[start : start + 3]
 
-    monkeypatch.setattr(pool, "graded", work)
+    monkeypatch.setattr(pool, "graded_together", work)
     return said
 
 
@@ -86,7 +92,14 @@ class Nobody(pool.Team):
     """A team that is never needed."""
 
     def __init__(self) -> None:
-        super().__init__(lambda: None, 1, Limits(), Mode.BUBBLEWRAP)  # type: ignore[arg-type, return-value]
+        super().__init__(Limits(), Mode.BUBBLEWRAP)
+
+    side_by_side = 1
+
+    def start(self) -> None: ...
+
+    def submit(self, job: object) -> Any:
+        raise AssertionError("there was nothing to grade")
 
 
 def grade(school: Class, **how: Any) -> tuple[classroom.Summary, dict[str, Graded]]:
@@ -121,7 +134,6 @@ ODD_FILES: dict[str, Callable[[Path], Any]] = {
     "a year that overflows": lambda path: path.write_text("9999-12-31 23:59:59 -2300"),
     "a zone that is a file": lambda path: path.write_text(f"2026-10-01 10:00:00 {ROOT}/README.md"),
     "a year before all years": lambda path: path.write_text("0001-01-01 00:00:00 +2300"),
-    "empty": Path.touch,
 }
 
 
@@ -222,7 +234,8 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     with gradebook.Book(school) as book:
         book.know("01_attention")
         for student, graded in (("eve", one), ("ada", two)):
-            feedback.write(school, student, graded)
+            with Batch() as files:
+                feedback.write(files, school, student, graded)
             book.enter(student, graded, "0" * 64, None)
         scores = book.scores("01_attention")
     assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
@@ -271,10 +284,11 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Class, gra
 
 def keep(school: Class, book: gradebook.Book, graded: Graded) -> None:
     """Write it, enter it, log it, show it."""
-    feedback.write(school, "eve", graded)
+    with Batch() as files:
+        feedback.write(files, school, "eve", graded)
     book.enter("eve", graded, "0" * 64, None)
     with log.of(school) as line:
-        line("eve", graded)
+        line([log.Line("2026-11-01T10:00:00+00:00", "eve", graded)])
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -354,20 +368,60 @@ def test_a_second_command_on_a_class_is_one_clear_line_and_changes_nothing(tmp_p
         pass
 
 
-def test_a_command_that_was_killed_holds_no_place(tmp_path: Path) -> None:
+def test_a_command_that_was_killed_holds_no_place_and_its_draft_is_the_next_ones(tmp_path: Path) -> None:
+    school = Class(tmp_path)
     source = (
-        "import os, sys; from pathlib import Path; from autograder.house import Class, alone\n"
-        "with alone(Class(Path(sys.argv[1]))): print('there', flush=True); sys.stdin.read()"
+        "import os, sys; from pathlib import Path; from autograder.files import keep; from autograder.house import Class, alone\n"
+        "os.replace = os.rename = lambda *_, **__: (print('there', flush=True), sys.stdin.read())\n"
+        "with alone(Class(Path(sys.argv[1]))): keep(Path(sys.argv[2]), 'work')"
     )
-    other = subprocess.Popen(
-        [sys.executable, "-c", source, str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    path = hand_in(school, "ada") / f"{START}.ipynb"
+    before = content(school)
+    command = [sys.executable, "-c", source, str(tmp_path), str(path)]
+    other = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdout and other.stdout.readline() == b"there\n"
-    with pytest.raises(UserError, match=f"by process {other.pid}"), alone(Class(tmp_path)):
+    with pytest.raises(UserError, match=f"by process {other.pid}"), alone(school):
         pass
     other.kill()
     other.wait()
-    with alone(Class(tmp_path)):
+    assert len(content(school).keys() - before.keys()) == 2, "a lock and a draft"
+    with alone(school):
+        keep_file(path, "work")
+    assert {name for name in content(school) if LOCK not in name} == before.keys() and path.read_text() == "work"
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
+def test_where_a_folder_knows_no_locks_commands_of_this_machine_are_kept_apart_all_the_same(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    school, flock = Class(tmp_path / "class"), fcntl.flock
+    said: list[str] = []
+
+    def without(file: io.FileIO, operation: int) -> None:
+        if Path(str(file.name)).is_relative_to(school.folder):
+            raise OSError(code, os.strerror(code))
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", without)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with alone(school, said.append):
+        with pytest.raises(UserError, match=f"by process {os.getpid()}"), alone(school):
+            pass
+        with alone(Class(tmp_path / "another")):
+            pass
+    assert len(said) == 1 and "knows no locks" in said[0]
+    (place,) = tmp_path.glob("autograder-*")
+    place.chmod(0o777)
+    with pytest.raises(UserError, match="others can write there"), alone(school):
+        pass
+
+
+def test_a_lock_that_can_not_be_had_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(file: object, operation: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(fcntl, "flock", broken)
+    with pytest.raises(OSError, match=rf"Input/output error: .*{LOCK}"), alone(Class(tmp_path)):
         pass
 
 
@@ -436,13 +490,16 @@ def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(log_of: str |
         (used.folder / log.FILE).write_text(lines.replace(START, log_of), encoding="utf-8")
     with sqlite3.connect(used.folder / "gradebook.db") as database:
         database.execute("DROP TABLE autograder_attempt")
-    ledger.look_for_secret(used, START, has_secret=False)
+        database.execute("DROP TABLE autograder_secret")
+    assert secrets.look(used, START) == ""
     assert any(used.autograded.glob(f"*/{START}/*.ipynb"))
 
 
 @pytest.mark.parametrize("results", ["pages", "attempts"])
 def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, used: Class) -> None:
     used.draws.unlink()
+    with sqlite3.connect(used.folder / "gradebook.db") as database:  # as an earlier version made it
+        database.execute("DROP TABLE autograder_secret")
     if results == "attempts":
         shutil.rmtree(used.feedback)
         shutil.rmtree(used.autograded)
@@ -526,7 +583,14 @@ def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, g
 
 
 def test_what_an_earlier_version_left_open_is_closed(used: Class) -> None:
-    kept = [used.feedback, used.autograded, used.draws, used.folder / "gradebook.db", used.folder / log.FILE]
+    kept = [
+        used.folder,
+        used.feedback,
+        used.autograded,
+        used.draws,
+        used.folder / "gradebook.db",
+        used.folder / log.FILE,
+    ]
     for path in kept:
         path.chmod(0o755 if path.is_dir() else 0o644)
     with alone(used):
@@ -543,9 +607,12 @@ def test_what_belongs_to_no_assignment_is_told_with_the_nearest_name(tmp_path: P
     (school.submitted / "cem").mkdir()
     (school.submitted / "grades.csv").touch()
     (school.submitted / "dot" / ".ipynb_checkpoints").mkdir(parents=True)
-    ben, cem, dot, file = classroom.strays(school)
+    ben, cem, dot, file = class_folder.strays(school)
     assert ben == "ben/00_start_hear: no notebook of the course is called so; did you mean 00_start_here?"
     assert cem == "cem: empty" and dot == "dot: empty" and file == "grades.csv: not a student's folder"
+    for number in range(2000):
+        (school.submitted / f"{number}.csv").touch()
+    assert len(class_folder.strays(school)) == 41 and class_folder.strays(school)[-1] == "1,964 more"
 
 
 def test_a_second_notebook_is_told_beside_the_one_that_counts(graded_here: dict[bytes, Graded], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import math
 import random
 import re
 import stat
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -335,32 +336,56 @@ STUB = "def is_spread(weights, limit=0.5, rounds=12):\n    raise NotImplementedE
 
 
 def test_a_copy_with_other_names_is_a_pair_and_independent_work_is_none() -> None:
-    (pair,) = alike.pairs("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])
+    (pair,) = alike.compare("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])[1]
     assert (pair.one, pair.other) == ("ada", "ben") and pair.share > 0.9 and not pair.names and not pair.comments
-    (same,) = alike.pairs(
+    (same,) = alike.compare(
         "is_spread", {"ada": LONG + "# the same odd comment", "ben": LONG + "#the same  odd comment"}, [STUB]
-    )
+    )[1]
     assert same.names and same.comments == 1, "names and comments that agree are said"
 
 
 def test_what_the_handout_or_the_marking_guide_has_is_no_hint() -> None:
-    assert alike.pairs("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG]) == []
+    assert alike.compare("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG])[1] == []
 
 
 def test_short_answers_are_no_hint() -> None:
     short = "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n"
-    assert alike.pairs("is_spread", {"ada": short, "ben": short}, [STUB]) == []
+    assert alike.compare("is_spread", {"ada": short, "ben": short}, [STUB])[1] == []
 
 
 def test_what_many_have_is_no_hint() -> None:
     answers = {f"s{number}": LONG for number in range(30)}
-    assert alike.pairs("is_spread", answers, [STUB]) == []
-    assert len(alike.pairs("is_spread", dict(list(answers.items())[:3]), [STUB])) == 3
+    assert alike.compare("is_spread", answers, [STUB])[1] == []
+    assert len(alike.compare("is_spread", dict(list(answers.items())[:3]), [STUB])[1]) == 3
+
+
+@pytest.mark.parametrize(("ring", "size"), [(5, 24), (21, 24), (16, 300), (3, 3)])
+def test_a_ring_of_any_size_is_one_group(ring: int, size: int) -> None:
+    answers = {f"s{number:03}": (LONG, RENAMED)[number % 2] + "# the same odd comment\n" for number in range(ring)}
+    answers |= {f"t{number:03}": OTHER.replace("0.5 ", f"{number}.5 ") for number in range(size - ring)}
+    (group, *rest) = alike.compare("is_spread", answers, [STUB])[0]
+    assert len(group.students) == ring and not group.names and group.comments == 1 and not rest
+    assert alike.compare("is_spread", answers, [STUB, LONG])[0] == [], "what the guide has is nobody's own"
+    short = dict.fromkeys(answers, "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n")
+    assert alike.compare("is_spread", short, [STUB])[0] == []
+
+
+def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: Path) -> None:
+    began = time.process_time()
+    for much in ("x=1;" * 2_000_000, "(" * 8_000_000):
+        alike.compare("f", {"ada": much, "ben": much, "cas": much}, [])
+    assert time.process_time() - began < 10, "43 s for one of them when all of it was read"
+    code = {"DeepFFN": "x=1;" * 500_000}
+    (found,) = report_of(fabricate(tmp_path, {"ada": [Handed(["DeepFFN"], code=code)]})).assignments
+    assert (
+        "ada",
+        "DeepFFN is of unusual length, 2.0 million characters: only its beginning is compared with others'",
+    ) in found.to_look_at
 
 
 @pytest.mark.parametrize("source", ["", "(", "'''", "def f(:\n\t  x\n y", "\x00", "x = 1\n\\", "🙂 = 'ok"])
 def test_what_is_no_python_breaks_nothing(source: str) -> None:
-    assert alike.pairs("f", {"ada": source, "ben": source}, [source]) == []
+    assert alike.compare("f", {"ada": source, "ben": source}, [source])[1] == []
 
 
 def test_a_thousand_answers_take_seconds() -> None:
@@ -371,17 +396,21 @@ def test_a_thousand_answers_take_seconds() -> None:
         own = [f"    v{n} = weights[{rng.randrange(99)}] * {rng.random():.4f} - limit" for n in range(6)]
         answers[f"s{number}"] = "\n".join([lines[0], *own, *rng.sample(lines[1:], 6)])
     answers["copy"] = answers["s7"].replace("v3", "w")
-    found = alike.pairs("is_spread", answers, [STUB])
+    found = alike.compare("is_spread", answers, [STUB])[1]
     assert ("s7", "copy") in {(pair.one, pair.other) for pair in found}
 
 
 def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -> None:
     code = {"DeepFFN": LONG.replace("is_spread", "DeepFFN")}
     school = fabricate(tmp_path, {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
-    (found,) = report_of(school, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben"]')).assignments
-    assert [(two.one, two.other) for two in found.alike] == [("ada", "cas"), ("ben", "cas")]
+    (found,) = report_of(school, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
+    assert not found.alike and not found.alike_groups
     page = report_page.page(report_of(school))
-    assert "This is a place to look, and no verdict" in page and "3 pairs of students" in page
+    assert "This is a place to look, and no verdict" in page and "pairs of students" not in page
+    assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page
+    school = fabricate(tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]})
+    page = report_page.page(report_of(school))
+    assert "This is a place to look, and no verdict" in page and "1 pair of students" in page
 
 
 # Going on

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import os
+import pwd
 import re
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,9 +25,11 @@ from exports import (
     FFN,
     NEXT,
     SYSTEMS,
+    Somebody,
     System,
     at,
     blackboard_name,
+    blackboard_sheet,
     canvas_gradebook,
     canvas_name,
     d2l_folder,
@@ -44,13 +49,13 @@ from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 from nbgrader.utils import parse_utc
 
-from autograder import house
 from autograder.cli import main
 from autograder.desk import collect as collecting
-from autograder.desk import handed_in, manifest
+from autograder.desk import handed_in, manifest, missing
 from autograder.desk.collect import Collected
+from autograder.desk.lms import archive as archive_of
 from autograder.desk.manifest import Manifest
-from autograder.desk.roster import Roster
+from autograder.desk.roster import Roster, Student
 from autograder.desk.settle import COLUMNS, FILE
 from autograder.house import NAME, Class, UserError, alone
 
@@ -145,21 +150,89 @@ def test_who_is_not_on_the_roster_is_listed_and_can_be_settled(school: Class, tm
     assert set(asked(found)) == {canvas_name(CLASS[3], late=True), canvas_name(CLASS[4])}
     assert "nobody on the roster has canvas 12003" in asked(found)[canvas_name(CLASS[3], late=True)]
     settle(school, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
+    (trouble,) = asked(collect(school, archive)).values()
+    assert trouble.startswith(f"in {FILE}, line 2: nobody on the roster is called 'uemit': give a list")
+    with (school.folder / "roster.csv").open("a", encoding="utf-8") as file:
+        file.write("uemit\n")
     found = collect(school, archive)
     assert handed_in_by(school)[3] == "uemit" and 4 not in handed_in_by(school) and not found.needs_somebody
     assert Roster.load(school).students["uemit"].cells["canvas"] == CLASS[3].canvas
     assert not collect(school, archive).needs_somebody, "and stays settled"
 
 
+TEAM = f"Team_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLASS[3].participant,
+        CLASS[3].email.upper(),
+        CLASS[3].name,
+        f"{CLASS[3].last}, {CLASS[3].first}",
+        f"{CLASS[3].name}; {CLASS[2].name}",
+        f"{CLASS[3].name}, {CLASS[2].name}",
+        f"{CLASS[2].sis} {CLASS[3].participant}",
+    ],
+)
+def test_an_answer_is_understood_by_whatever_names_a_student(text: str, school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data})
+    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS))
+    settle(school, Team=f"student {text}")
+    assert not collect(school, archive).needs_somebody
+    both = ";" in text or (text.count(",") == 1 and "last" not in text and CLASS[2].first in text) or " 12" in text
+    wanted = {CLASS[3].sis, CLASS[2].sis} if both else {CLASS[3].sis}
+    assert {home.name for home in school.submitted.iterdir()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("student 1048211", "line 2: nobody on the roster is called '1048211'"),
+        ("student S0003", "did you mean"),
+        ("student S00001 nobody@x.edu", "line 2: nobody on the roster is called 'nobody@x.edu'"),
+        ("assignment 02 feed foward", f"line 2: there is no assignment called '02 feed foward'; did you mean {FFN}?"),
+        ("leave no", "if it is a team's, write its members' ids"),
+        ("system skype", "line 2: there is no system called 'skype'; there are: gradescope, moodle"),
+    ],
+)
+def test_a_bad_answer_in_any_column_is_a_line(answer: str, said: str, school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data, moodle_name(CLASS[1]): CLASS[1].data})
+    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS))
+    before = (school.folder / "roster.csv").read_bytes()
+    settle(school, Team="leave yes" if answer.startswith("system") else answer)
+    if answer.startswith("system"):
+        path = school.folder / manifest.FOLDER / FILE
+        path.write_text(path.read_text(encoding="utf-8").replace(";moodle;", ";skype;"), encoding="utf-8")
+    found = collect(school, archive)
+    assert any(said in line for line in (*found.doubts, *asked(found).values())), found
+    assert found.needs_somebody and handed_in_by(school) == {1: CLASS[1].sis}
+    assert (school.folder / "roster.csv").read_bytes() == before
+
+
+def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_said(
+    school: Class, tmp_path: Path
+) -> None:
+    files = {moodle_name(CLASS[0], "a.rar"): b"Rar!", moodle_name(CLASS[1], "b.ipynb"): notebook(CLASS[1].answer, NEXT)}
+    files |= {moodle_name(who): who.data for who in CLASS[2:]}
+    archive = export(tmp_path / "a.zip", files)
+    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
+    settle(school, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
+    found = collect(school, archive, assignment=FFN)
+    assert [line for line in found.doubts if "a.rar is no notebook, so it can't count" in line]
+    assert handed_in_by(school, NEXT) == {1: CLASS[1].sis}
+
+
 @pytest.mark.parametrize("answer", ["student ../x", "student zoë", "student a b/c"])
 def test_an_answer_that_can_not_be_used_is_said_and_nothing_is_filed(
     answer: str, school: Class, tmp_path: Path
 ) -> None:
-    archive = export(tmp_path / "a.zip", {canvas_name(CLASS[0]): CLASS[0].data})
-    collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS[1:]))
-    settle(school, **{CLASS[0].canvas: answer})
+    archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
+    collect(school, archive)
+    settle(school, **{CLASS[0].participant: answer})
     found = collect(school, archive)
     assert "can't be a folder" in found.open[0].trouble and not school.submitted.exists()
+    assert Roster.load(school).students == {}
 
 
 def test_an_odd_file_name_can_be_settled_too(school: Class, tmp_path: Path) -> None:
@@ -180,7 +253,10 @@ def test_two_students_never_share_an_id(school: Class, tmp_path: Path) -> None:
     rows += [["A, A", "1", "same", "a", "x"], ["B, B", "2", "same", "b", "x"], ["C, C", "3", "SAME", "c", "x"]]
     archive = export(tmp_path / "a.zip", {f"{n}{n}_{i}_{i}0_x.ipynb": notebook(n) for i, n in enumerate("abc", 1)})
     found = collect(school, archive, sheet(tmp_path / "list.csv", rows))
-    assert "same has the canvas 1 already" in found.doubts[0] and len(found.doubts) == 1
+    assert (
+        "B B (canvas 2, sis_id same, username b) has an id of A A (canvas 1, sis_id same" in found.doubts[0]
+        and len(found.doubts) == 1
+    )
     assert set(Roster.load(school).students) == {"same", "c"}, "case does not make another folder"
     assert set(asked(found)) == {"bb_2_20_x.ipynb"} and found.placed == 2
 
@@ -216,6 +292,40 @@ def test_a_name_alone_decides_nothing_unless_somebody_says_so(school: Class, tmp
     twins = [*CLASS, CLASS[0].__class__(9, CLASS[0].first, CLASS[0].last)]
     found = collect(school, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
     assert set(handed_in_by(school)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
+    name = f"{CLASS[0].first} {CLASS[0].last}"
+    assert (
+        f"2 on the roster are called so: write whether it is {name} (S00000) or {name} (S00009)"
+        in found.open[0].trouble
+    )
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "Files"])
+def test_no_students_name_meets_a_name_of_ours(name: str, school: Class, tmp_path: Path) -> None:
+    files = {f"{name}+{FFN}+2026-10-01 10:00:00.000000 UTC+x/{FFN}.ipynb": CLASS[0].data}
+    files |= {f"{exchange_folder(CLASS[1])}/{FFN}.ipynb": CLASS[1].data}
+    archive = export(tmp_path / "a.zip", files)
+    found = collect(school, archive)
+    assert (
+        handed_in_by(school) == {1: "user1"} and "no id in it of which a folder could be made" in found.open[0].trouble
+    )
+    settle(school, **{name: f"student {name}"})
+    assert "a file or folder of the autograder has that name" in collect(school, archive).open[0].trouble
+    assert (
+        Manifest.load(school, FFN).path(school, Manifest.load(school, FFN).records["user1"][0]).read_bytes()
+        == CLASS[1].data
+    )
+
+
+def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    collect(school, archive)
+    folder = school.folder / manifest.FOLDER / FFN
+    for home in list((folder / "files").iterdir()):
+        home.rename(folder / home.name)
+    text = (folder / manifest.FILE).read_text(encoding="utf-8")
+    (folder / manifest.FILE).write_text(text.replace('"kept": "files/', '"kept": "'), encoding="utf-8")
+    before = content(school)
+    assert collect(school, archive).known == len(CLASS) and content(school) == before
 
 
 # Moodle's numbers, and groups
@@ -239,7 +349,44 @@ def test_marking_blind_uses_the_numbers_alone(school: Class, tmp_path: Path) -> 
 def test_canvas_marks_blind_too(school: Class, tmp_path: Path) -> None:
     files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
     found = collect(school, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(school) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not found.needs_somebody
+    assert handed_in_by(school) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not found.open
+    (doubt,) = found.doubts
+    assert doubt.startswith("Canvas exported it anonymously: 5 names") and "download it again" in doubt
+
+
+JANE = Somebody(1, "Jane", "Doe")
+
+
+@pytest.mark.parametrize("jane_has_handed_in", [True, False])
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("sortable", ["doejane_-12001_-99_x", "doejane_-12001", "doejane_-12001_-99_x_12001_-98_"])
+def test_a_students_own_name_makes_nobody_else_in_canvas(
+    sortable: str, is_listed: bool, jane_has_handed_in: bool, school: Class, tmp_path: Path
+) -> None:
+    mallory = Somebody(666, "", sortable)
+    plain = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", sortable))
+    forged = f"{plain}_{mallory.canvas}_555_{FFN}.ipynb"
+    files = {forged: mallory.data, canvas_name(CLASS[2]): CLASS[2].data}
+    files |= {canvas_name(JANE): JANE.data} if jane_has_handed_in else {}
+    lists = [canvas_gradebook(tmp_path / "g.csv", [JANE, mallory, CLASS[2]])] if is_listed else []
+    if is_listed:
+        text = (tmp_path / "g.csv").read_text(encoding="utf-8").replace(f'"{sortable}, "', f'"{sortable}"')
+        (tmp_path / "g.csv").write_text(text, encoding="utf-8")
+    archive = export(tmp_path / "a.zip", files)
+    found = collect(school, archive, *lists)
+    assert set(handed_in_by(school)) == ({1, 2} if jane_has_handed_in else {2})
+    assert "its name can be read as a file of " in asked(found)[forged] and len(found.open) == 1
+    mine = "S00666" if is_listed else "canvas-12666"
+    settle(school, **{forged: f"student {mine}"})
+    assert not collect(school, archive, *lists).needs_somebody and handed_in_by(school)[666] == mine
+
+
+def test_digits_in_a_files_name_ask_for_nobody_in_canvas(school: Class, tmp_path: Path) -> None:
+    files = {canvas_name(who, f"{10 + who.i}_{who.i + 1}_x.ipynb"): who.data for who in CLASS}
+    assert not collect(school, export(tmp_path / "a.zip", files)).needs_somebody
+    files = {canvas_name(who, f"x_{CLASS[0].canvas}_678_y.ipynb"): notebook(f"new {who.answer}") for who in CLASS[1:]}
+    found = collect(school, export(tmp_path / "b.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS))
+    assert not found.needs_somebody and found.new == 4, "by their names, which the gradebook has"
 
 
 def test_a_teams_number_is_never_taken_for_a_participants(school: Class, tmp_path: Path) -> None:
@@ -315,10 +462,13 @@ def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(school: Cla
 
 BROKEN = CLASS[0].data[: len(CLASS[0].data) // 2]
 WITHOUT: dict[str, tuple[dict[str, bytes], str]] = {
-    "html alone": ({"a.html": b"<p>"}, "no notebook: a.html"),
-    "three others": ({"a.html": b"1", "b.pdf": b"2", "c.py": b"3"}, "no notebook: a.html, b.pdf, c.py"),
+    "html alone": ({"a.html": b"<p>"}, f"no notebook: a.html; ask for the file {FFN}.ipynb itself"),
+    "three others": (
+        {"a.html": b"1", "b.pdf": b"2", "c.py": b"3"},
+        "no notebook: a.html, b.pdf, c.py; ask for the file",
+    ),
     "broken": ({"a.ipynb": BROKEN}, "not a notebook: broken JSON"),
-    "empty file": ({"a.ipynb": b""}, "not a notebook"),
+    "empty file": ({"a.ipynb": b""}, "the file is empty"),
     "somebody else's course": ({"a.ipynb": b'{"cells": [{"source": "1"}]}'}, "not a notebook of this course"),
     "two that differ": ({"a.ipynb": notebook("1"), "b.ipynb": notebook("2")}, "one of 2 notebooks of"),
     "html as a notebook": ({"a.ipynb": b"<html>"}, "not a notebook: broken JSON"),
@@ -336,7 +486,7 @@ def test_a_hand_in_without_the_notebook_is_a_line_and_nothing_is_guessed(
     found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert set(handed_in_by(school)) == {1, 2, 3, 4}
     assert {why in trouble for trouble in asked(found).values()} == {True}
-    kept = {path.read_bytes() for path in (school.folder / "collected" / FFN / CLASS[0].sis).iterdir()}
+    kept = {path.read_bytes() for path in (school.folder / "collected" / FFN / "files" / CLASS[0].sis).iterdir()}
     assert kept == set(theirs.values()), "it is kept all the same"
 
 
@@ -351,14 +501,16 @@ def test_typed_text_is_a_line(school: Class, tmp_path: Path) -> None:
     typed = f"{CLASS[1].name}_{CLASS[1].participant}_assignsubmission_onlinetext/onlinetext.html"
     files = {moodle_name(CLASS[0]): CLASS[0].data, typed: b"<p>my answer"}
     found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert asked(found) == {typed: "no notebook: onlinetext.html (text typed online)"}
+    assert asked(found) == {
+        typed: f"no notebook: onlinetext.html (text typed online); ask for the file {FFN}.ipynb itself"
+    }
 
 
 def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(school: Class, tmp_path: Path) -> None:
     files = {moodle_name(CLASS[0]): CLASS[0].data, moodle_name(CLASS[0], f"{FFN}.html"): b"<p>exported"}
     found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert not found.needs_somebody and [row.what for row in found.rows] == ["new, to submitted/", "kept beside it"]
-    assert (school.folder / "collected" / FFN / CLASS[0].sis / "002.html").read_bytes() == b"<p>exported"
+    assert (school.folder / "collected" / FFN / "files" / CLASS[0].sis / "002.html").read_bytes() == b"<p>exported"
 
 
 @pytest.mark.parametrize(
@@ -400,8 +552,73 @@ def test_a_notebook_in_a_students_zip_is_found_one_level_deep(school: Class, tmp
     assert handed_in_by(school) == {0: f"brightspace-{CLASS[0].d2l}"}
     assert set(asked(found).values()) == {
         "refused, ../x.ipynb in it, its name leads out of the folder",
-        "no notebook: Hw.zip",
+        f"no notebook: Hw.zip; ask for the file {FFN}.ipynb itself",
     }
+
+
+def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
+    school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = zipped(tmp_path / "inner.zip", {f"n{i}.ipynb": notebook(f"n{i}") for i in range(60)})
+    files = {moodle_name(CLASS[0], "hw.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
+    archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
+    opened: list[str] = []
+    inside = archive_of.inside
+
+    def noted(entry: archive_of.Entry) -> archive_of.Archive:
+        opened.append(entry.name)
+        return inside(entry)
+
+    monkeypatch.setattr(archive_of, "inside", noted)
+    found = collect(school, archive, list_of)
+    ((file, trouble),) = asked(found).items()
+    assert len(opened) == 1 and handed_in_by(school) == {1: CLASS[1].sis}
+    assert file.endswith("hw.zip/n0.ipynb") and "one of 20 notebooks" in trouble and "20 more of its files" in trouble
+    rows = list(csv.reader(io.StringIO((school.folder / "collected" / FILE).read_text(encoding="utf-8-sig"))))
+    rows[1][COLUMNS.index("file")] = file.replace("n0", "n42")
+    rows[1][COLUMNS.index("assignment")] = FFN
+    sheet(school.folder / "collected" / FILE, rows)
+    collect(school, archive)
+    assert len(opened) == 2
+    assert b"n42" in (school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
+
+
+def test_many_notebooks_outside_of_a_zip_cost_no_more(school: Class, tmp_path: Path) -> None:
+    files = {moodle_name(CLASS[0], f"n{i:02}.ipynb"): notebook(f"n{i}") for i in range(40)}
+    files |= {moodle_name(who): who.data for who in CLASS[1:]}
+    archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
+    found = collect(school, archive, list_of)
+    ((file, trouble),) = asked(found).items()
+    assert file.endswith("n00.ipynb") and "one of 20 notebooks" in trouble and "39 more of its files" in trouble
+    settle(school, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
+    path = school.folder / manifest.FOLDER / FILE
+    path.write_text(path.read_text(encoding="utf-8").replace(f";{FFN};;;", f";{FFN};;{FFN};"), encoding="utf-8")
+    assert collect(school, archive).new == 1
+    assert b"n33" in (school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
+
+
+def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", {"a/" * 2_000 + f"{i}.ipynb": b"{}" for i in range(200)})
+    tracemalloc.start()
+    found = archive_of.inside(archive_of.Entry("x", 0, inner.read_bytes))
+    assert len(found.entries) == 200 and tracemalloc.get_traced_memory()[1] < 30 * 2**20
+    tracemalloc.stop()
+    inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
+    found = archive_of.inside(archive_of.Entry("x", 0, inner.read_bytes))
+    assert [why for _, why in found.refused] == ["its name is too long"]
+
+
+def test_an_untouched_notebook_is_no_matter_for_a_person(school: Class, tmp_path: Path) -> None:
+    course = {f"{FFN}.ipynb": CLASS[0].data, f"{NEXT}.ipynb": notebook("", NEXT), f"old/{FFN}.ipynb": notebook()}
+    inner = zipped(tmp_path / "inner.zip", course)
+    files = {moodle_name(CLASS[0], "course.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
+    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(school) == {0: CLASS[0].sis, 1: CLASS[1].sis} and not found.needs_somebody
+    assert any(row.what.startswith(f"{NEXT} as it was handed out") for row in found.rows)
+    inner = zipped(tmp_path / "inner.zip", course | {f"{NEXT}.ipynb": notebook("mine", NEXT)})
+    files[moodle_name(CLASS[0], "course.zip")] = inner.read_bytes()
+    found = collect(school, export(tmp_path / "a.zip", files), assignment=FFN)
+    assert list(asked(found).values()) == [f"this is {NEXT}, handed in as {FFN}"]
 
 
 def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(school: Class, tmp_path: Path) -> None:
@@ -432,7 +649,7 @@ def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(school: Class, 
     found = collect(school, export(tmp_path / "b.zip", files))
     assert (found.new, found.known) == (2, 3)
     for who in CLASS[:2]:
-        kept = sorted((school.folder / "collected" / FFN / who.sis).iterdir())
+        kept = sorted((school.folder / "collected" / FFN / "files" / who.sis).iterdir())
         assert [path.read_bytes() for path in kept] == [notebook("first"), who.data]
         assert (school.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
     found = collect(school, tmp_path / "a.zip")
@@ -455,7 +672,7 @@ def test_the_latest_attempt_by_its_time_counts_whatever_the_order(school: Class,
     assert text == "2026-09-13 10:00:00.000000 UTC" and parse_utc(text) == at("2026-09-13 10:00:00").replace(
         tzinfo=None
     )
-    assert len(list((school.folder / "collected" / FFN / CLASS[0].username).iterdir())) == 3
+    assert len(list((school.folder / "collected" / FFN / "files" / CLASS[0].username).iterdir())) == 3
 
 
 def test_where_not_all_say_when_somebody_says_which_is_the_latest(school: Class, tmp_path: Path) -> None:
@@ -470,7 +687,57 @@ def test_where_not_all_say_when_somebody_says_which_is_the_latest(school: Class,
     assert not collect(school, archive).needs_somebody and set(handed_in_by(school)) == {0}
 
 
+# What other languages and spreadsheet programs make of an export
+
+
+@pytest.mark.parametrize("spoilt", ["1.23457E+11", "N/A", "0"])
+def test_two_rows_of_a_list_are_never_one_student(spoilt: str, school: Class, tmp_path: Path) -> None:
+    listed = worksheet(tmp_path / "w.csv", CLASS)
+    text = listed.read_text(encoding="utf-8-sig")
+    for who in CLASS:
+        text = text.replace(f",{who.sis},", f",{spoilt},")
+    listed.write_text(text, encoding="utf-8-sig")
+    found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    assert set(handed_in_by(school)) == {0} and len(found.open) == len(CLASS) - 1
+    lines = [line for line in found.doubts if "has a spreadsheet program changed it?" in line]
+    assert len(lines) == len(CLASS) - 1 and spoilt in lines[0] and CLASS[0].name in lines[0]
+
+
+def test_a_student_who_is_on_a_list_twice_is_one_student(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    found = collect(school, archive, canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[0]]))
+    assert handed_in_by(school) == IDS and not found.needs_somebody
+
+
+@pytest.mark.parametrize("when", ["18 juin 2026 1224", "marraskuuta 18, 2026 1224 PM", "Mai 18, 2026 1324 PM"])
+def test_a_time_in_another_language_is_said(when: str, school: Class, tmp_path: Path) -> None:
+    files = {f"{d2l_folder(who, when)}/{FFN}.ipynb": who.data for who in CLASS}
+    found = collect(school, export(tmp_path / "a.zip", files))
+    assert len(handed_in_by(school)) == len(CLASS)
+    (note,) = [note for note in found.notes if f"5 times can't be read (its time, {when}, can't be read)" in note]
+    assert "set Brightspace to English and download it again" in note and not found.needs_somebody
+    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    (school.folder / "course.toml").write_text(rules)
+    assert note in collect(school, export(tmp_path / "a.zip", files)).doubts
+
+
 # When: Moodle says it on the worksheet alone
+
+
+def test_a_groups_name_before_a_students_does_not_hide_the_time(school: Class, tmp_path: Path) -> None:
+    files = {f"Group A-{moodle_name(who)}": who.data for who in CLASS}
+    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
+    assert handed_in_by(school) == IDS and all(row.at for row in found.rows)
+
+
+def test_students_without_any_id_are_said_and_blank_rows_are_nobody(school: Class, tmp_path: Path) -> None:
+    listed = worksheet(tmp_path / "w.csv", CLASS)
+    rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
+    sheet(listed, [*([*row[:2], *row[4:]] for row in rows), [""] * 9], delimiter=";", lineterminator="\r\n")
+    found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    assert set(handed_in_by(school).values()) == {f"moodle-{who.participant}" for who in CLASS}
+    assert any(note.startswith("5 students have no ID number, login or address") for note in found.notes)
+    assert not found.needs_somebody and len(Roster.load(school).students) == len(CLASS)
 
 
 @pytest.mark.parametrize(
@@ -495,6 +762,49 @@ def test_moodles_times_are_the_worksheets(german: bool, text: str, school: Class
     assert told == "2024-03-13 21:15:00.000000 UTC"
 
 
+FRENCH = {
+    "Identifier": "Identifiant", "Full name": "Nom complet", "ID number": "Numéro d'identification", "Email address": "Adresse de courriel",
+    "Status": "Statut", "Maximum Grade": "Note maximale", "Grade can be changed": "La note peut être modifiée", "Grade": "Note",
+    "Last modified (submission)": "Dernière modification (travail remis)", "Last modified (grade)": "Dernière modification (note)",
+    "Feedback comments": "Feedback par commentaires", "Wednesday, 13 March 2024, 10:15 AM": "mercredi 13 mars 2024, 10:15",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("as_saved", ["as Moodle wrote it", "by Excel, with ;", "by Excel, as UTF-16"])
+def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are_missed(
+    as_saved: str, school: Class, tmp_path: Path
+) -> None:
+    listed = worksheet(tmp_path / "w.csv", CLASS)
+    rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
+    if as_saved != "as Moodle wrote it":
+        sheet(listed, rows, delimiter="\t" if "16" in as_saved else ";", lineterminator="\r\n")
+    text = listed.read_text(encoding="utf-8-sig")
+    for english, french in FRENCH.items():
+        text = text.replace(english, french)
+    listed.write_text(text, encoding="utf-16" if "16" in as_saved else "utf-8-sig", newline="")
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    found = collect(school, archive, listed)
+    assert handed_in_by(school) == {who.i: who.email for who in CLASS} and not found.needs_somebody
+    (note,) = [note for note in found.notes if "its times can't be read" in note]
+    assert "set Moodle to English and download it again" in note
+    (school.folder / "course.toml").write_text(
+        f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    )
+    assert note in collect(school, archive, listed).doubts
+
+
+def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    people = [["Prénom", "Nom", "Adresse de courriel"], *([who.first, who.last, who.email] for who in CLASS)]
+    groups = [
+        ["Identifiant", "Nom", "x", "y", "z", "a", "b", "c", "d"],
+        *([f"Groupe {who.i}", who.name, *"1234567"] for who in CLASS),
+    ]
+    for rows in (people, groups):
+        with pytest.raises(UserError, match=r"in another language, set the LMS to English and download it again"):
+            collect(school, archive, sheet(tmp_path / "w.csv", rows))
+
+
 @pytest.mark.parametrize(
     "text", ["-", "", "mercredi 13 mars 2024, 10:15", "Wednesday, 99 March 2024, 10:15 AM", "x, 1 Mai"]
 )
@@ -504,6 +814,7 @@ def test_a_time_that_can_not_be_read_is_none(text: str, school: Class, tmp_path:
     found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
     assert {row.student for row in found.rows if not row.at} == {CLASS[0].sis}
     assert not (school.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
+    assert any("its times can't be read" in note for note in found.notes) == (text not in ("-", ""))
 
 
 def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(school: Class, tmp_path: Path) -> None:
@@ -551,7 +862,7 @@ def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes
     assert collect(school, archive).placed == 0 and path.read_bytes() == b"mended by hand"
     found = collect(school, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
     assert path.read_bytes() == CLASS[0].data
-    kept = sorted((school.folder / "collected" / FFN / CLASS[0].sis).iterdir())
+    kept = sorted((school.folder / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
     assert [one.read_bytes() for one in kept] == [
         b"by hand, before anything was collected",
         notebook("first"),
@@ -636,6 +947,109 @@ def test_the_exchange_names_the_assignment_by_a_token(school: Class, tmp_path: P
     assert handed_in_by(school) == {0: CLASS[0].username}
 
 
+def test_a_folder_of_the_exchange_without_a_notebook_is_named(school: Class, tmp_path: Path) -> None:
+    inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
+    inbound(tmp_path / "inbound", CLASS[1], "2026-10-02 10:00:00.000000 UTC", CLASS[1].data, "b")
+    (taken,) = (tmp_path / "inbound").glob(f"{CLASS[1].username}*/{FFN}.ipynb")
+    taken.unlink()
+    (taken.parent / "timestamp.txt").unlink()
+    found = collect(school, tmp_path / "inbound")
+    assert handed_in_by(school) == {0: CLASS[0].username}
+    (one,) = found.open
+    assert one.who == CLASS[1].username and "empty folder" in one.trouble
+
+
+ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another account")
+NOBODY = pwd.getpwnam("nobody")
+
+
+def owned(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
+    """A folder in inbound/ as an account has made it."""
+    place = folder / name
+    place.mkdir(parents=True)
+    for file, data in files.items():
+        (place / file).write_bytes(data)
+    for path in (*place.iterdir(), place):
+        os.chown(path, by, by)
+
+
+@ROOT_ALONE
+@pytest.mark.parametrize("whose", ["folder", "file", "unknown account"])
+def test_nobody_hands_in_as_somebody_else_in_the_exchange(whose: str, school: Class, tmp_path: Path) -> None:
+    honest = f"nobody+{FFN}+2026-10-01 10:00:00.000000 UTC+x"
+    owned(tmp_path / "inbound", honest, NOBODY.pw_uid, {f"{FFN}.ipynb": CLASS[0].data})
+    forged = f"nobody+{FFN}+2026-10-02 10:00:00.000000 UTC+y"
+    owned(
+        tmp_path / "inbound", forged, 61002 if whose == "unknown account" else 1, {f"{FFN}.ipynb": CLASS[1].data, "submission_secret.txt": b"m" * 128}
+    )  # fmt: skip
+    if whose == "file":
+        os.chown(tmp_path / "inbound" / forged, NOBODY.pw_uid, NOBODY.pw_uid)
+    found = collect(school, tmp_path / "inbound")
+    assert handed_in_by(school) == {0: "nobody"} and len(found.open) == 1
+    owner = "the account number 61002" if whose == "unknown account" else pwd.getpwuid(1).pw_name
+    assert f"belongs to {owner}, and not to nobody: write whose it is" in found.open[0].trouble
+    settle(school, **{forged: "student mallory"})
+    assert not collect(school, tmp_path / "inbound").open
+    assert handed_in_by(school) == {0: "nobody", 1: "mallory"}, "and what is nobody's own stays so"
+
+
+@ROOT_ALONE
+def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(school: Class, tmp_path: Path) -> None:
+    made = {
+        "early": "2026-10-01 10:00:00.000000 UTC",
+        "odd": "2026-99-01 10:00:00 UTC",
+        "ahead": "2089-01-01 10:00:00 UTC",
+    }
+    accounts = dict(zip(made, ("nobody", "daemon", "bin"), strict=True))
+    for who, (what, when) in zip(CLASS, made.items(), strict=False):
+        uid = pwd.getpwnam(accounts[what]).pw_uid
+        owned(tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": who.data})
+    found = collect(school, tmp_path / "inbound")
+    now = datetime.now(UTC).replace(tzinfo=None)
+    assert handed_in_by(school) == {0: "nobody"}
+    at = handed_in.timestamp(school.submitted / "nobody" / FFN)
+    assert at and abs(now - at) < timedelta(minutes=2)
+    assert [line for line in found.doubts if "later than its name says; the later time counts" in line]
+    asks = [matter.trouble.partition(" UTC, ")[2] for matter in found.open]
+    assert sorted(asks) == ["can't be read: does it count?", "is still to come: does it count?"]
+    settle(school, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
+    found = collect(school, tmp_path / "inbound")
+    assert set(handed_in_by(school)) == {0, 1, 2} and not found.needs_somebody
+    at = handed_in.timestamp(school.submitted / "bin" / FFN)
+    assert at and abs(now - at) < timedelta(minutes=2)
+
+
+def test_an_exchange_that_lost_its_owners_says_so(school: Class, tmp_path: Path) -> None:
+    found = collect(
+        school, export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS})
+    )
+    assert set(handed_in_by(school)) == set(range(5)) and not found.needs_somebody
+    assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in found.notes[-1]
+
+
+@pytest.mark.parametrize("system", ["moodle", "brightspace", "blackboard", "gradescope"])
+def test_a_time_that_is_still_to_come_is_asked_about(system: str, school: Class, tmp_path: Path) -> None:
+    who = CLASS[0]
+    people = worksheet(tmp_path / "w.csv", CLASS)
+    files = {
+        "moodle": {moodle_name(who): who.data},
+        "brightspace": {f"{d2l_folder(who, 'May 18, 2089 1224 PM')}/x.ipynb": who.data},
+        "blackboard": {blackboard_name(who, when="2089-09-12-15-45-08"): who.data},
+        "gradescope": {
+            "e/submission_metadata.yml": gradescope_metadata({"1": [who]}, "2089-09-09 23:13:05.137226000 Z"), "e/submission_1/x.ipynb": who.data,
+        },
+    }[system]  # fmt: skip
+    people.write_text(people.read_text(encoding="utf-8").replace("2024, 10:15", "2089, 10:15"), encoding="utf-8")
+    people = blackboard_sheet(tmp_path / "w.csv", CLASS) if system == "blackboard" else people
+    archive = export(tmp_path / "a.zip", files)
+    found = collect(school, archive, people, match_names=True)
+    ((_, trouble),) = asked(found).items()
+    assert "2089" in trouble and "is still to come: does it count?" in trouble and not handed_in_by(school)
+    settle(school, **{".ipynb": f"assignment {FFN}"})
+    assert not collect(school, archive, people, match_names=True).needs_somebody
+    assert handed_in_by(school) == {0: who.sis} and handed_in.timestamp(school.submitted / who.sis / FFN) is None
+
+
 # The class's folder
 
 
@@ -671,16 +1085,15 @@ class Broken(BaseException):
 
 
 def breaking(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """The so-manieth write does not happen any more."""
-    real, count = house.keep, iter(range(after))
+    """The so-manieth file is not put in its place any more, nor is any later one."""
+    real, count = Path.replace, iter(range(after))
 
-    def fails(path: Path, data: str | bytes) -> None:
+    def fails(draft: Path, place: Path) -> Path:
         if next(count, None) is None:
             raise Broken
-        real(path, data)
+        return real(draft, place)
 
-    for module in (collecting, manifest, sys.modules["autograder.desk.roster"], sys.modules["autograder.desk.settle"]):
-        monkeypatch.setattr(module, "keep", fails)
+    monkeypatch.setattr(Path, "replace", fails)
 
 
 NAMELESS = re.compile(rb'"(collected|secret)": "[^"]*"')
@@ -832,9 +1245,80 @@ def test_what_somebody_can_mend_is_one_line(words: tuple[str, ...], tmp_path: Pa
     assert done[1].startswith("autograder: ") and done[1].count("\n") == 1, done[1]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ('"number": 1', '"number": null'),
+        ('"number": 1', '"number": 1.5'),
+        ('"number": 1', '"number": ' + "9" * 5_000),
+        ('"attempt": 1', '"attempt": "1"'),
+        ('"late": false', '"late": NaN'),
+        ('"members": []', '"members": [1]'),
+        ('"back": {', '"back": {"x": [], '),
+        ('"placing": {}', '"placing": [[]]'),
+        ('"format": 1', '"format": ' + "[" * 100_000),
+        ('"file": ', '"fil": '),
+    ],
+    ids=lambda damage: damage[1][:20],
+)
+def test_a_manifest_with_a_bad_value_is_one_line(damage: tuple[str, str], school: Class, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    collect(school, archive)
+    path = school.folder / manifest.FOLDER / FFN / manifest.FILE
+    text = path.read_text(encoding="utf-8")
+    assert damage[0] in text
+    path.write_text(text.replace(*damage), encoding="utf-8")
+    with pytest.raises(UserError, match=r"can't be read .*: put back a copy") as raised:
+        collect(school, archive)
+    assert "\n" not in str(raised.value)
+
+
 def test_the_manifest_is_plain_json(school: Class, tmp_path: Path) -> None:
     collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     data = json.loads((school.folder / "collected" / FFN / "manifest.json").read_text(encoding="utf-8"))
     assert data["format"] == 1 and {file["student"] for file in data["files"]} == {
         f"canvas-{who.canvas}" for who in CLASS
     }
+
+
+# Who has not handed in, and who is late
+
+
+def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(school: Class, tmp_path: Path) -> None:
+    people = worksheet(tmp_path / "w.csv", CLASS)
+    files = {moodle_name(who): who.data for who in CLASS[:3]}
+    files |= {moodle_name(CLASS[3], "notes.pdf"): b"%PDF"}  # something is there, so a person looks at it
+    school.folder.mkdir()
+    archive = export(tmp_path / "a.zip", files)
+    out, _ = run("collect", archive, "--roster", people, "--grading", school.folder, expect=2)
+    line = f"{FFN}: 4 of 5 students have handed in. Not yet: {CLASS[4].name} <{CLASS[4].email}>."
+    assert line in out
+    below = [text for text in out.splitlines() if text.strip()]
+    assert below.index(line) < below.index(next(text for text in below if "new attempts" in text))
+    (school.folder / "course.toml").write_text(f'[[groups]]\nstudents = ["{CLASS[2].sis}", "{CLASS[4].email}"]\n')
+    assert collect(school, archive, people).missing[0].students == ()
+
+
+def test_a_name_with_a_comma_is_quoted_for_a_mail_program() -> None:
+    student = Student("a", {"first_name": 'Ana "Nina"', "last_name": "Ruiz, Dr.", "email": "a@x.example"})
+    assert missing.address(student) == "\"Ana 'Nina' Ruiz, Dr.\" <a@x.example>"
+    assert missing.address(Student("a", {"last_name": "Ruiz"})) == "Ruiz (a)" and missing.address(Student("a")) == "a"
+
+
+def test_whom_canvas_calls_late_is_named_and_asked_about_where_it_costs_something(
+    school: Class, tmp_path: Path
+) -> None:
+    files = {canvas_name(who, late=who.i == 1): who.data for who in CLASS}
+    archive, gradebook = export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS)
+    found = collect(school, archive, gradebook)
+    said = f"{FFN}: 1 student is marked late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
+    assert any(note.startswith(said) for note in found.notes) and not found.needs_somebody
+    assert [(one.expected, len(one.students)) for one in found.missing] == [(len(CLASS), 0)], (
+        "without Canvas's test student"
+    )
+    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    (school.folder / "course.toml").write_text(rules)
+    (doubt,) = collect(school, archive, gradebook).doubts
+    assert doubt.startswith(said)
+    (school.submitted / CLASS[1].sis / FFN / handed_in.TIMESTAMP).write_text("2026-11-21 18:30:00 UTC")
+    assert collect(school, archive, gradebook).doubts == []

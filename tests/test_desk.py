@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,8 +56,14 @@ def client(school: Class, base: str = ADDRESS) -> TestClient:
 def entered(school: Class) -> TestClient:
     """Somebody who has opened the address that the command printed."""
     found = client(school)
-    assert found.get("/", params={"token": TOKEN}).status_code == 303
+    answer = found.get("/", params={"token": TOKEN})
+    assert answer.status_code == 303
+    found.base_url = found.base_url.join(answer.headers["location"])
     return found
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
 
 
 # Who may see it
@@ -69,17 +77,43 @@ def test_nobody_without_the_token_sees_anything(graded: Class) -> None:
     assert client(graded).post("/grading").status_code == 403
 
 
-def test_the_address_with_the_token_leaves_a_cookie_for_this_page_alone_and_no_token_behind(graded: Class) -> None:
-    answer = client(graded).get("/", params={"token": TOKEN})
-    assert answer.headers["location"] == "/"
-    assert "HttpOnly" in answer.headers["set-cookie"] and "SameSite=strict" in answer.headers["set-cookie"]
-    assert FFN in entered(graded).get("/").text
+def test_the_address_with_the_token_opens_once_and_leaves_a_cookie_for_pages_that_nobody_else_knows(
+    graded: Class,
+) -> None:
+    found = client(graded)
+    for evil in ("//evil.example/", "/collect"):
+        answer = found.get(f"{ADDRESS}{evil}", params={"token": "wrong"})
+        assert answer.status_code == 403
+    answer = found.get(f"{ADDRESS}//evil.example/", params={"token": TOKEN})
+    home = answer.headers["location"]
+    assert re.fullmatch(r"/[\w-]{24}/", home), "never to where the address says"
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie and f"Path={home};" in cookie and TOKEN not in cookie
+    assert FFN in found.get(home).text
+    elsewhere = found.build_request("GET", "http://127.0.0.1:9999/")
+    assert "cookie" not in elsewhere.headers, "another server of this machine"
+    assert "cookie" in found.build_request("GET", f"{home}collect").headers
+    again = TestClient(found.app, base_url=ADDRESS, follow_redirects=False).get("/", params={"token": TOKEN})
+    assert again.status_code == 403 and "it opens once" in again.text
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8765", "10.0.0.5:8765", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example:8765",
+        "10.0.0.5:8765",
+        "",
+        "127.0.0.1:8765@evil.example",
+        "localhost:evil.example",
+        "127.0.0.1:9999",
+        "127.0.0.1",
+    ],
+)
 def test_no_other_name_of_this_machine_is_answered(graded: Class, host: str) -> None:
     found = entered(graded)
     assert found.get("/", headers={"host": host}).status_code == 403
+    assert found.get("/", headers={"host": "localhost:8765"}).status_code == 200
 
 
 def test_a_form_of_another_page_is_refused(graded: Class) -> None:
@@ -151,12 +185,32 @@ def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(sc
     assert "choose it again" in found.post("/collect/carry-out", data=fields).text, "what was used is gone"
 
 
+def test_uploads_go_when_a_day_has_passed_and_not_when_the_clock_jumps(
+    school: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = school.folder / "uploads"
+    folder.mkdir()
+    for name, hours in (("of two days ago", 48), ("of an hour ago", 1)):
+        (folder / name).touch()
+        os.utime(folder / name, (time.time() - 3600 * hours,) * 2)
+    desk = client(school).app.state.desk  # type: ignore[attr-defined]
+    assert names_in(folder) == {"of an hour ago"}, "when a desk is opened, whether or not anybody uploads"
+    now, passed = time.time(), time.monotonic()
+    monkeypatch.setattr(time, "time", lambda: now + 10 * 24 * 3600)
+    first, second = (desk.uploads.save("a.zip", io.BytesIO(b"work")) for _ in range(2))
+    assert names_in(folder) == {"of an hour ago", first.parent.name, second.parent.name}
+    assert desk.uploads.find(desk.uploads.key(first)) == first and first.name == "a.zip"
+    monkeypatch.setattr(time, "monotonic", lambda: passed + 25 * 3600)
+    made = desk.uploads.folder()
+    assert names_in(folder) == {made.name}
+
+
 def test_no_file_and_no_export_are_one_clear_line(school: Class) -> None:
     found = entered(school)
     assert "choose the zip" in found.post("/collect", data={"assignment": ""}).text
     answer = found.post("/collect", files=[("export", ("a.zip", b"PK\x03\x04 broken"))])
     assert answer.status_code in (200, 400) and "Traceback" not in answer.text
-    for name in ("../../etc/passwd", "0123456789abcdef-x/../y", "x"):
+    for name in ("../../etc/passwd", "0123456789abcdef/x/../y", "0123456789abcdef/..", "x"):
         assert "choose it again" in found.post("/collect/carry-out", data={"export": name}).text
 
 
@@ -178,6 +232,34 @@ def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: Class, tmp_pat
     rows = {row["Identifier"]: row["Grade"] for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     policy_free = {f"Participant {who.participant}": rows[f"Participant {who.participant}"] for who in CLASS}
     assert policy_free["Participant 123453"] == f"{exports.points(3):.2f}"
+
+
+def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(graded: Class, tmp_path: Path) -> None:
+    gradebook = exports.canvas_gradebook(tmp_path / "g.csv", [*CLASS, exports.Somebody(5, "Nora", "Nothing")])
+    files = {exports.canvas_name(who): who.data for who in CLASS[:3]}
+    files |= {exports.canvas_name(who): exports.notebook(who.answer, exports.NEXT) for who in CLASS[3:]}
+    export = exports.zipped(tmp_path / "e.zip", files)
+    shutil.rmtree(graded.submitted)
+    found = entered(graded)
+    sent: list[Any] = [("export", ("e.zip", export.read_bytes())), ("roster", ("g.csv", gradebook.read_bytes()))]
+    said = found.post("/collect", files=sent).text
+    assert "e.zip holds" in said and "in the field “Assignment”" in said and "--assignment" not in said
+    preview = found.post("/collect", data={"assignment": FFN, "match_names": "on"}, files=sent).text
+    assert "5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in preview
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', preview))
+    assert fields["assignment"] == FFN and fields["match_names"] == "on"
+    assert "3 put into submitted/" in found.post("/collect/carry-out", data=fields).text
+    exports.grade(graded, {who.i: who.sis for who in CLASS[:3]})
+    front = found.get("/").text
+    assert f"{FFN}: 5 of 6 students have handed in." in front and front.index("Nora Nothing") < front.index("<table>")
+    form = {"system": "canvas", "what": "grades"}
+    sheets: list[Any] = [("sheet", ("g.csv", gradebook.read_bytes()))]
+    said = found.post(f"/give-back/{FFN}", data=form, files=sheets).text
+    assert "g.csv has 2 columns for grades: say which one in the field “Column”" in said
+    shown = found.post(f"/give-back/{FFN}", data=form | {"column": FFN}, files=sheets).text
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', shown))
+    assert "3 would be given back" in shown and fields["column"] == FFN
+    assert "attachment" in found.post(f"/give-back/{FFN}/download", data=fields).headers["content-disposition"]
 
 
 # With a class of a thousand
@@ -266,6 +348,7 @@ def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -
         context = chromium.new_context(java_script_enabled=False, viewport={"width": 1200, "height": 850})
         page = context.new_page()
         page.goto(address)
+        assert context.cookies(page.url) and not context.cookies("http://127.0.0.1:9999/"), "of another server"
         page.get_by_role("link", name="Collect", exact=True).first.click()
         page.get_by_label("The zip with the submissions").set_input_files(export)
         page.get_by_label("Who is who").set_input_files(sheet)
@@ -280,7 +363,7 @@ def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -
         page.screenshot(path=str(SCREENSHOTS / "desk_assignment.png"))
         page.get_by_role("link", name="give back").click()
         page.get_by_label("Its sheet").set_input_files(sheet)
-        page.get_by_label("Also of those").check()
+        page.get_by_label("Include students with unread answers").check()
         page.get_by_role("button", name="Look at it").click()
         with page.expect_download() as download:
             page.get_by_role("button", name="Download the file").click()
@@ -312,5 +395,5 @@ def test_everybody_can_use_a_page(path: str, graded: Class) -> None:
     with served(graded) as address, browser() as chromium:
         page = chromium.new_page()
         page.goto(address)
-        page.goto(address.split("/?")[0] + path)
+        page.goto(page.url.rstrip("/") + path)
         assert violations(page) == []

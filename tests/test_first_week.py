@@ -30,7 +30,9 @@ from autograder.house import Class, assignments
 PAGE = ROOT / "docs" / "first_week.md"
 BLOCK = re.compile(r"```(sh|toml)\n(.*?)```", re.DOTALL)
 SERVERS = ("autograder desk", "jupyter lab")
-WITH_STATUS_2 = ("autograder collect", "autograder give-back")  # where somebody has to settle something
+WITH_STATUS_2 = tuple(
+    f"autograder {name}" for name in ("collect", "grade", "report", "give-back")
+)  # somebody has to settle something
 ILL, QUESTION = "S00003", "M2"
 pytestmark = [needs_bubblewrap, pytest.mark.slow]
 
@@ -149,7 +151,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
 
 def test_every_command_of_the_page_was_run(week: Week) -> None:
     listed = [line for kind, text in blocks() if kind == "sh" for line in text.splitlines()]
-    assert listed[:2] == ["make setup", "source .venv/bin/activate"]
+    assert listed[:2] == ["make setup-grading", "source .venv/bin/activate"]
     assert list(week.said) == listed[2:] and len(listed) > 15
 
 

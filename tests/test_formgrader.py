@@ -17,10 +17,14 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from conftest import ROOT, needs_chromium
 from lab import PATIENCE, browser, server
 from playwright.sync_api import Page
+from test_postgresql import PROGRAMS
+from test_postgresql import server as postgresql  # noqa: F401 - a fixture
 
 from autograder.desk import feedback, gradebook
+from autograder.desk.marks import Mark
 from autograder.engine import rebuild
 from autograder.engine.graded import Graded
+from autograder.files import Batch
 from autograder.house import Class, release
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
@@ -69,12 +73,12 @@ OUTPUTS = [
 ]  # fmt: skip
 
 
-def hostile() -> Graded:
+def hostile(answer: str = ANSWER) -> Graded:
     """What a worker that is entirely the student's could make us save."""
     notebook = json.loads(release(NOTEBOOK).read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M9", "M10"):
-            cell["source"] = ANSWER
+            cell["source"] = answer
     extra = {"cell_type": "code", "source": f"# {EVIL}", "metadata": {}, "outputs": []}
     notebook["cells"].insert(2, extra)
     rebuilt = rebuild.rebuild(NOTEBOOK, json.dumps(notebook).encode(), 10 * 2**20)
@@ -111,7 +115,8 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
     graded = hostile()
     with gradebook.Book(school) as book:
         book.know(NOTEBOOK)
-        feedback.write(school, "eve", graded)
+        with Batch() as files:
+            feedback.write(files, school, "eve", graded)
         book.enter("eve", graded, "0" * 64, None)
     path = school.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
     if as_it_came:
@@ -204,3 +209,53 @@ def test_the_pages_of_generate_feedback_run_nothing_of_a_student(
                 assert opened.evaluate(ACTIVE) == []
                 assert "ValueError" in opened.locator("body").inner_text()
                 opened.close()
+
+
+LEAVE = {"M10": "2", "M10_extra_credit": "1", "M10-comment": "Which spread do you mean?"}  # by field, what is typed
+
+
+def save(page: Page, field: str) -> int:
+    """Type into a field of formgrader's and leave it, which saves; returns the server's status."""
+    with page.expect_response(lambda answer: answer.request.method == "PUT", timeout=PATIENCE) as saved:
+        page.locator(f"#{field}").fill(LEAVE[field])
+        page.locator(f"#{field}").press("Tab")
+    return saved.value.status
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if database == "postgresql":
+        if not PROGRAMS:
+            pytest.skip("postgresql is not installed")
+        monkeypatch.setenv("AUTOGRADER_DB_URL", request.getfixturevalue("postgresql"))
+
+    def mark(folder: Path) -> Mark:
+        with gradebook.Book(Class(folder / "grading")) as book:
+            return book.marks(NOTEBOOK, ["eve"])["eve"]["M10"]
+
+    with project(tmp_path / "p", True, False) as folder, formgrader(folder, tmp_path) as (page, address):
+        page.goto(address, wait_until="networkidle", timeout=PATIENCE)
+        waiting = mark(folder)
+        assert waiting.waits
+        with gradebook.Book(Class(folder / "grading")) as book:
+            graded = hostile("Another answer. " + "W" * 300)
+            with Batch() as files:
+                feedback.write(files, Class(folder / "grading"), "eve", graded)
+            book.enter("eve", graded, "1" * 64, None)
+        for field in LEAVE:
+            assert save(page, field) == 409
+            notice = page.get_by_role("alert")
+            notice.wait_for(timeout=PATIENCE)
+            assert "submitted again" in notice.inner_text() and notice.is_visible()
+        assert mark(folder) == waiting
+
+        page.goto(address, wait_until="networkidle", timeout=PATIENCE)
+        assert "Another answer" in page.locator("#notebook-container").first.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280, "a long word is broken"
+        for field in LEAVE:
+            assert save(page, field) == 200
+        assert page.get_by_role("alert").count() == 0
+        now = mark(folder)
+        assert (now.score, now.extra, now.comment, now.waits) == (3.0, 1.0, LEAVE["M10-comment"], False)

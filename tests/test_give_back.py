@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from exports import (
     d2l_grades,
     exchange_folder,
     grade,
+    graded,
     gradescope_metadata,
     gradescope_roster,
     handed_in_by,
@@ -46,15 +49,16 @@ from exports import (
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseFeedback
-from test_collect import inbound, run
+from test_collect import inbound, run, settle
 from traitlets.config import Config
 
 from autograder.desk import collect as collecting
-from autograder.desk import gradebook
+from autograder.desk import feedback, gradebook
 from autograder.desk.give_back import GivenBack
 from autograder.desk.give_back import give_back as giving
 from autograder.desk.policy import Policy
 from autograder.desk.policy_file import parts
+from autograder.files import Batch
 from autograder.house import Class, UserError
 
 MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD = SYSTEMS
@@ -188,13 +192,43 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(school: C
         assert owner(page.read_text(encoding="utf-8")) == who.i and page.name == f"{FFN}.html"
 
 
-def test_release_works_on_what_came_from_an_lms_too(school: Class, tmp_path: Path) -> None:
+def test_what_came_from_an_lms_is_left_out_of_a_release(school: Class, tmp_path: Path) -> None:
     of(CANVAS, school)
-    give(school, "nbgrader")
-    for student in handed_in_by(school).values():
-        folder = school.feedback / student / FFN
-        assert re.fullmatch(r"[0-9a-f]{128}", (folder / "submission_secret.txt").read_text(encoding="utf-8"))
-        assert (folder / "timestamp.txt").read_text(encoding="utf-8").endswith(" UTC")
+    done, _ = give(school, "nbgrader")
+    assert done.written == 0 and len(done.changes) == len(CLASS)
+    assert all("not collected from the exchange, so nobody could fetch it there" in one.note for one in done.changes)
+    excluded = done.notes[-1].rpartition("student_id_exclude=")[2].split(",")
+    assert sorted(excluded) == sorted(handed_in_by(school).values())
+    assert not list(school.feedback.rglob("submission_secret.txt"))
+
+
+def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(school: Class, tmp_path: Path) -> None:
+    who, folder = CLASS[0], tmp_path / "inbound"
+    school.folder.mkdir()
+    (school.folder / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
+    inbound(folder, who, "2026-10-01 10:00:00.000000 UTC", who.data, "a" * 128)
+    inbound(folder, who, "2026-10-02 10:00:00.000000 UTC", notebook("later"), "b" * 128)
+    collecting.collect(school, folder)
+    with gradebook.Book(school) as book:
+        book.know(FFN)
+        for data, score, day in ((who.data, 3, 1), (notebook("later"), 1, 2)):
+            digest, at = hashlib.sha256(data).hexdigest(), datetime(2026, 10, day, 10)
+            book.enter(who.username, graded(who, score), digest, at)
+        with Batch() as files:
+            feedback.write(files, school, who.username, graded(who, 1), at, submission=digest)
+        counted = Policy.of(school).read_book(book, FFN)
+    assert counted[who.username].attempt.submission == hashlib.sha256(who.data).hexdigest(), "the first one is the best"
+    give(school, "nbgrader", counted=counted)
+    place = school.feedback / who.username / FFN
+    assert owner((place / f"{FFN}.html").read_text(encoding="utf-8")) == who.i
+    assert (place / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128, "and not the latest's"
+    assert (place / "timestamp.txt").read_text(encoding="utf-8").startswith("2026-10-01 10:00")
+    (school.folder / "collected" / FFN / "manifest.json").unlink()
+    (place / "submission_secret.txt").unlink()
+    done, _ = give(school, "nbgrader", counted=counted)
+    (left,) = done.changes
+    assert "earlier submission, whose secret is not kept here" in left.note
+    assert not (place / "submission_secret.txt").exists()
 
 
 # The sheet
@@ -226,7 +260,10 @@ def test_another_assignments_worksheet_is_refused(school: Class, tmp_path: Path)
     files = {moodle_name(one, "03.ipynb"): notebook(who.answer, NEXT) for who, one in zip(CLASS, other, strict=True)}
     collecting.collect(school, zipped(tmp_path / "b.zip", files), [path])
     for pages in (False, True):
-        with pytest.raises(UserError, match=r"is another assignment's worksheet"):
+        with pytest.raises(
+            UserError,
+            match=r"lists none of the 5 students who submitted 02_feed_forward: is it the worksheet of another",
+        ):
             give(school, "moodle", sheet=path, pages=pages)
 
 
@@ -271,7 +308,8 @@ def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(school: C
         done, _ = give(school, "canvas", with_unread=True, **more)
         assert all(change.is_written for change in done.changes) and done.written == len(CLASS)
     done, _ = give(school, "nbgrader")
-    assert done.notes[-1].endswith(f"--CourseDirectory.student_id_exclude={CLASS[3].sis}")
+    notes = {change.student: change.note for change in done.changes}
+    assert "still to be read" in notes[CLASS[3].sis] and CLASS[3].sis in done.notes[-1].rpartition("=")[2].split(",")
 
 
 def test_what_a_person_gave_is_in_the_grade_and_on_the_page(school: Class, tmp_path: Path) -> None:
@@ -416,7 +454,7 @@ def test_without_the_worksheet_no_teams_page_goes_anywhere(school: Class, tmp_pa
     collecting.collect(school, zipped(tmp_path / "a.zip", files), [sheet(tmp_path / "g.csv", rows)])
     grade(school, {0: CLASS[0].sis, 1: CLASS[1].sis})
     done, data = give(school, "moodle", pages=True)
-    assert data == b"" and all("its number is on no worksheet" in change.note for change in done.changes)
+    assert data == b"" and all("give it with --sheet" in change.note for change in done.changes)
 
 
 def test_pages_of_anonymous_hand_ins_find_their_way_back(school: Class, tmp_path: Path) -> None:
@@ -487,3 +525,125 @@ def test_a_class_that_is_made_up_has_what_a_real_one_has() -> None:
     assert len({points(who.i) for who in CLASS}) == len(CLASS) and points(len(LISTED)) == FULL
     text = d2l_grades.__doc__ or ""
     assert "tabs" in text and csv.list_dialects()
+
+
+# Late without a time
+
+
+def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(school: Class, tmp_path: Path) -> None:
+    path = canvas_gradebook(tmp_path / "g.csv", [*CLASS, Somebody(5, "Nora", "Nothing")])
+    school.folder.mkdir()
+    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
+    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
+    with gradebook.Book(school) as book:
+        book.know(FFN)
+        for who in CLASS:
+            book.enter(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
+    said = f"{FFN}: 2 students are marked late"
+    words = ("--grading", school.folder)
+    out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)
+    assert said in out and f"submitted/STUDENT/{FFN}/timestamp.txt" in out and "5 would be given back" in out
+    out, _ = run("report", FFN, "--csv", tmp_path / "class.csv", *words, expect=2)
+    assert said in out and f"{FFN}: 5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in out
+    page = (school.folder / "report.html").read_text(encoding="utf-8")
+    assert "<dt>late</dt><dd>not known</dd>" in page and "2 students handed in late" in page
+    assert page.index("Nora Nothing") < page.index("What the class misunderstands")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "class-students.csv").read_text(encoding="utf-8-sig"))))
+    assert [row["student"] for row in rows] == [who.sis for who in CLASS] + ["S00005"]
+    assert rows[5]["not_handed_in"] == FFN and rows[5]["name"] == "Nora Nothing" and rows[5][f"{FFN} points"] == ""
+    assert float(rows[4][f"{FFN} points"]) == points(4) and "marked late" in rows[1][f"{FFN} late"]
+    out, _ = run("why", CLASS[1].username, "ffn_forward", *words, expect=0)
+    assert "The whole submission is marked late by the LMS" in out
+    out, _ = run("report", FFN, "--hide-names", *words, expect=2)
+    assert "5 of 6 students have handed in" in out and "Nora" not in out
+    assert "Nora" not in (school.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(school: Class, tmp_path: Path) -> None:
+    path = MOODLE.roster(tmp_path / "sheet.csv", CLASS)
+    files = {name: b"{" if CLASS[1].data == data else data for name, data in MOODLE.files(CLASS).items()}
+    school.folder.mkdir()
+    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
+    collecting.collect(school, zipped(tmp_path / "a.zip", files), [path])
+    ids = handed_in_by(school)
+    (school.submitted / ids[2] / FFN / "timestamp.txt").unlink()
+    grade(school, ids)
+    unusable = f"{FFN}: 1 student handed in something and has no grade (S00001)"
+    untimed = f"{FFN}: 1 student has no time of submission ("
+    words = ("--grading", school.folder)
+    for command in (
+        ("give-back", "moodle", FFN, "--sheet", path, "--dry-run"),
+        ("report", FFN, "--csv", tmp_path / "class.csv"),
+    ):
+        out, _ = run(*command, *words, expect=2)
+        assert unusable in out and "collected/settle.csv" in out, command
+        assert untimed in out and f"{ids[2]})" in out.partition(untimed)[2], command
+    assert unusable in (school.folder / "report.html").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "class-students.csv").read_text(encoding="utf-8-sig"))))
+    assert {row["student"] for row in rows} == {*ids.values(), "S00001"}
+
+
+def test_a_name_in_the_rules_that_nobody_has_is_said_by_every_command_that_uses_them(
+    school: Class, tmp_path: Path
+) -> None:
+    path = of(CANVAS, school)
+    who = CLASS[0]
+    rules = f"time_zone = 'UTC'\nassignments.{FFN}.due = 2026-11-19\n"
+    tables = "".join(
+        f'[extensions."{name}"]\n{FFN} = "3 days"\n' for name in (who.username, CLASS[1].name, "Umit Agaoglou")
+    )
+    (school.folder / "course.toml").write_text(rules + tables, encoding="utf-8")
+    policy = Policy.of(school)
+    ends = [policy.due(FFN, one.sis) for one in CLASS[:3]]
+    assert [end and end.day for end in ends] == [22, 22, 19], "by a login and by a name"
+    back = ("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run")
+    for command in (("feedback",), ("report",), ("why", who.name, "ffn_forward"), back):
+        out, _ = run(*command, "--grading", school.folder, expect=2)
+        assert 'names "Umit Agaoglou", and nobody in the class is called so' in out, command
+        assert out.count(" names ") == 1 and f"did you mean {CLASS[3].name}" in out, out
+    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
+    run("why", who.username.upper(), "ffn_forward", "--grading", school.folder, expect=0)
+    _, err = run("why", "Seán OConnor Smit", "ffn_forward", "--grading", school.folder, expect=2)
+    assert f"there is no student called 'Seán OConnor Smit'; did you mean {CLASS[1].name} (S00001)?" in err
+
+
+# Teams on Moodle
+
+
+@pytest.mark.parametrize(
+    "how", ["settled with all members", "settled with one, and a group in course.toml", "no worksheet at collect"]
+)
+def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
+    how: str, school: Class, tmp_path: Path
+) -> None:
+    in_toml = "course.toml" in how
+    list_of = worksheet(tmp_path / "w.csv", CLASS)
+    teams = {"Team Größe_88001": CLASS[:2], "Team b_88002": CLASS[2:4]}
+    files = {f"{name}_assignsubmission_file/a.ipynb": members[0].data for name, members in teams.items()}
+    lists = [list_of]
+    if how.startswith("no"):
+        rows = [["First name", "Last name", "ID number", "Email address"]]
+        lists = [sheet(tmp_path / "p.csv", rows + [[who.first, who.last, who.sis, who.email] for who in CLASS])]
+    archive = zipped(tmp_path / "a.zip", files)
+    assert len(collecting.collect(school, archive, lists).open) == 2
+    written = 1 if in_toml else 2  # members, in settle.csv
+    answers = {name.split("_")[0]: " ".join(who.sis for who in members[:written]) for name, members in teams.items()}
+    settle(school, **{name: f"student {ids}" for name, ids in answers.items()})
+    if in_toml:
+        groups = "".join(f"[[groups]]\nstudents = {[who.sis for who in members]}\n" for members in teams.values())
+        (school.folder / "course.toml").write_text(groups, encoding="utf-8")
+    assert not collecting.collect(school, archive, lists).needs_somebody
+    graded_ids = {who.i: who.sis for members in teams.values() for who in members[:written]}
+    first = {who.i: members[0].i for members in teams.values() for who in members}
+    grade(school, graded_ids, {i: first[i] + 1 for i in graded_ids})
+    words = ("give-back", "moodle", FFN, "--sheet", list_of, "--grading", school.folder)
+    out, _ = run(*words, "--to", tmp_path / "back.csv", expect=0)
+    grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())
+    expected = {who.participant: points(first[who.i] + 1) for who in CLASS[:4]}
+    assert {number: float(text) for number, text in grades.items() if text} == expected, out
+    assert "nothing shows whether w.csv is the one of" in out
+    out, _ = run(*words, "--pages", "--to", tmp_path / "pages.zip", expect=0)
+    with zipfile.ZipFile(tmp_path / "pages.zip") as opened:
+        assert set(moodle_pages(opened)) == expected.keys(), out

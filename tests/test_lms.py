@@ -10,6 +10,7 @@ import struct
 import time
 import zipfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -40,7 +41,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.desk import lms
-from autograder.desk.lms import archive, gradescope, moodle, sheets
+from autograder.desk.lms import archive, canvas, gradescope, moodle, sheets
 from autograder.desk.lms.archive import Archive, Entry, Refused
 from autograder.desk.lms.handin import HandIn, letters, moment
 from autograder.desk.lms.sheets import Sheet
@@ -83,6 +84,11 @@ HOSTILE: dict[str, tuple[zipfile.ZipInfo | str, bytes]] = {
     "unpacks to": (squeezed("bomb.ipynb", zipfile.ZIP_DEFLATED), bytes(20 * 2**20)),
     "too large": (squeezed("large.ipynb", zipfile.ZIP_STORED), bytes(65 * 2**20)),
 }
+
+
+@pytest.mark.parametrize("text", ["=1", "＝1+1", "  =1", "\n=1", "＠a", "'＋1", "＋", "－2", "\tx"])
+def test_a_text_that_a_spreadsheet_takes_for_a_formula_is_guarded_and_comes_back(text: str) -> None:
+    assert sheets.guarded(text) == f"'{text}" and sheets.bare(f"'{text}") == text and sheets.guarded("a = b") == "a = b"
 
 
 @pytest.mark.parametrize("why", HOSTILE)
@@ -247,8 +253,9 @@ def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: 
     export = outcome(path)
     if export:
         with archive.opened(path) as found:
-            listed = {hand_in.entry for hand_in in export.hand_ins} | set(export.unknown)
-            beside = {entry.name for entry in found.entries if entry.name not in listed}
+            listed = ("/" + name for name in (*(hand_in.entry for hand_in in export.hand_ins), *export.unknown))
+            below = tuple(listed)  # outer folders of all are left out of the names
+            beside = {entry.name for entry in found.entries if not f"/{entry.name}".endswith(below)}
         assert all(
             name.endswith((".txt", ".yml", "index.html", "timestamp.txt", "submission_secret.txt")) for name in beside
         )
@@ -364,6 +371,56 @@ def test_blackboards_own_words_say_who_it_is() -> None:
     assert (found.who, found.name, found.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
     (found,) = lms.read(Archive("export", entries[:1])).hand_ins
     assert found.file == "", "an attempt without a file is one that was handed in"
+
+
+def blackboards(
+    *people: str, files: dict[str, bytes], when: str = "2026-12-24-10-00-00", text: str = "Name"
+) -> lms.Export:
+    """A download of Blackboard's: of each attempt a text, and what students called their files."""
+    texts = {
+        f"00_x_{who}_attempt_{when}.txt": f"{text}: Some Name ({who})\nComments:\nName: J (jdoe)\n".encode()
+        for who in people
+    }
+    entries = [Entry(name, 1, partial(bytes, data)) for name, data in (texts | files).items()]
+    return lms.read(Archive("export", entries), UTC)
+
+
+FORGED = (
+    "x_jdoe_attempt_2027-06-01-00-00-00_00_start_here.ipynb",
+    "x_mallory_attempt_2026-11-01-10-00-00_a.ipynb",
+    "x_jdoe_attempt_2026-12-01-00-00-00.txt",
+)
+
+
+@pytest.mark.parametrize("file", FORGED)
+@pytest.mark.parametrize("text", ["Name", "Nom"])
+def test_a_files_name_makes_no_other_student_and_no_other_time_in_blackboard(file: str, text: str) -> None:
+    entry = f"00_x_mallory_attempt_2026-12-24-10-00-00_{file}"
+    about = b"Name: J (jdoe)\n"
+    export = blackboards("mallory", "jdoe", files={entry: about}, text=text)
+    theirs = [one for one in export.hand_ins if one.file]
+    assert [(one.who, one.file, one.at) for one in theirs] == [("mallory", file, utc(2026, 12, 24, 10))]
+    assert [one.who for one in export.hand_ins if not one.file] == ["jdoe"], "who handed in without a file"
+    alone = blackboards(files={entry: about, "00_x_jdoe_attempt_2026-12-24-10-00-00_a.ipynb": b""})
+    assert alone.unknown == (entry,) and [one.who for one in alone.hand_ins] == ["jdoe"], (
+        "without the texts nobody can tell"
+    )
+
+
+def test_blackboards_usernames_may_hold_the_sign_between() -> None:
+    names = [f"HW_1_{who}_attempt_2026-12-24-10-00-00_a.ipynb" for who in ("ana", "j_doe", "mallory")]
+    found, unknown = hand_ins(*names)
+    assert [one.who for one in found] == ["ana", "j_doe", "mallory"] and not unknown, "not doe, who is somebody else"
+    found, unknown = hand_ins(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
+    assert not found and len(unknown) == 4, "of two assignments at once"
+
+
+def test_a_second_time_in_brightspaces_flat_names_is_a_persons_matter() -> None:
+    ((found,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM - a.ipynb")
+    assert found.who == "1" and found.at is None
+    assert found.doubtful_time == "May 1, 2025 100 PM and May 18, 2025 1224 PM may be its time"
+    ((found,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM/a.ipynb")
+    assert found.at == WHEN and not found.doubtful_time, "a folder ends with its time"
 
 
 def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
@@ -565,6 +622,18 @@ def test_no_column_is_chosen_where_several_could_be_meant(tmp_path: Path) -> Non
         assert lms.SYSTEMS["blackboard"].grade_sheet(blackboards, asked).column == 6
 
 
+def test_a_column_may_be_called_by_how_it_alone_begins(tmp_path: Path) -> None:
+    title = "02 Feed forward Points Grade <Numeric MaxPoints:32 Weight:10 Category:Labs>"
+    titles = ["OrgDefinedId", title, "02 Feed back Points Grade <Numeric MaxPoints:3>", "End-of-Line Indicator"]
+    found = Sheet.read(sheet(tmp_path / "d.csv", [titles, ["#1", "", "", "#"]]))
+    for asked in ("02 Feed forward Points Grade", "02 feed f", title):
+        assert lms.SYSTEMS["brightspace"].grade_sheet(found, asked).column == 1
+    with pytest.raises(
+        UserError, match=r"has 2 columns for grades that begin with '02 Feed': say which one with --column"
+    ):
+        lms.SYSTEMS["brightspace"].grade_sheet(found, "02 Feed")
+
+
 def test_a_scale_takes_no_points(tmp_path: Path) -> None:
     rows = [["Identifier", "Grade", "Scale", "Last modified (grade)"], ["Participant 1", "", "bad\ngood", "-"]]
     with pytest.raises(UserError, match="on a scale"):
@@ -578,3 +647,28 @@ def test_helpers_make_what_the_systems_make() -> None:
     assert d2l_folder(CLASS[1]).endswith("Séan O'Connor - Smith - May 18, 2025 1224 PM")
     assert blackboard_name(who).startswith("Project_0 b_user2_attempt_") and exchange_folder(who).count("+") == 3
     assert FULL > 0 and notebook("x") != notebook("y")
+
+
+def test_ids_that_a_spreadsheet_program_has_changed_are_refused_with_the_line(tmp_path: Path) -> None:
+    path = canvas_gradebook(tmp_path / "g.csv", CLASS)
+    path.write_text(path.read_text(encoding="utf-8").replace(",12001,", ",1.20E+04,"), encoding="utf-8")
+    for read in (listing, lambda sheet: canvas.grade_sheet(sheet, FFN)):
+        with pytest.raises(
+            UserError, match=r"line 5: the ID '1.20E\+04' is none of Canvas's.*download the gradebook again"
+        ):
+            read(Sheet.read(path))
+
+
+def test_a_worksheet_that_was_saved_by_another_program_says_what_to_choose_in_moodle(tmp_path: Path) -> None:
+    text = worksheet(tmp_path / "w.csv", CLASS[:1]).read_text(encoding="utf-8-sig")
+    for delimiter, encoding, said in (
+        (",", "utf-8", ""),
+        (";", "utf-8", "choose the separator “;” when"),
+        ("\t", "utf-16", "choose the separator “Tab” and the encoding UTF-16LE when"),
+        (";", "cp1252", "choose the separator “;” and the encoding WINDOWS-1252 when"),
+    ):
+        data = "\n".join(delimiter.join(row).replace(", ", " ") for row in csv.reader(text.splitlines())).encode(
+            encoding
+        )
+        advice = moodle.grade_sheet(Sheet.of(data, "w.csv")).advice
+        assert said in advice and ("This sheet was saved" in advice) == bool(said)

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 
 from autograder.desk import gradebook
+from autograder.desk.directory import Directory
 from autograder.desk.marks import Mark, Marks
 from autograder.desk.policy import FILE, Grade, Policy
 from autograder.desk.policy_file import near
+from autograder.desk.roster import Roster, Student
 from autograder.house import Class, UserError, assignments
 
 MARKS = {
@@ -81,6 +83,10 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
         ('[[groups]]\nstudents = ["a"]\n[[groups]]\nstudents = ["a"]', "a is in groups number 1 and 2"),
         (f"assignments.{FFN}.weight = 2", "has a weight and 00_start_here has none"),
         ("x = ", "is not TOML"),
+        (f"weight = {'9' * 5_000}", "is not TOML: Exceeds the limit"),
+        (f"weight = 0x{'f' * 4_000}", "weight is a very large number; a number from 0 to 1,000,000 was expected"),
+        (f"notebooks = {'[' * 20_000}{']' * 20_000}", "is nested too deeply"),
+        ("weight = 1e300", "weight is 1e+300; a number from 0 to 1,000,000 was expected"),
     ],
 )
 def test_what_can_not_be_is_refused_in_one_line_that_says_where(text: str, said: str, tmp_path: Path) -> None:
@@ -111,7 +117,7 @@ def test_whatever_stands_there_is_taken_or_refused(value: object) -> None:
 def test_a_name_that_nobody_has_is_a_doubt_and_no_error() -> None:
     policy = rules(f'extensions.zoee.{FFN} = "2 days"\nextensions.yan.{FFN} = 2026-11-01')
     first, second = policy.doubts(["zoe", "yan"])
-    assert 'extensions.zoee names "zoee"' in first and 'did you mean "zoe"?' in first
+    assert 'extensions.zoee names "zoee"' in first and first.endswith("so it has no effect; did you mean zoe?")
     assert "before the due date" in second
 
 
@@ -160,6 +166,34 @@ def test_an_extension_never_costs_anybody(
     for student in ("zoe", "yan"):
         assert grade(with_it, marks, student, seconds=s).points >= grade(rules(late), marks, student, seconds=s).points
     assert grade(with_it, marks, "ada", seconds=s) == grade(rules(late), marks, "ada", seconds=s)
+
+
+AROUND_A_CHANGE_OF_THE_CLOCK = {  # due in Berlin, the extension: its end in UTC
+    ("2026-03-29T01:30:00", "2 hours"): datetime(2026, 3, 29, 2, 30),
+    ("2026-10-25T01:30:00", "2 hours"): datetime(2026, 10, 25, 1, 30),
+    ("2026-10-25T01:30:00", "90 minutes"): datetime(2026, 10, 25, 1, 0),
+    ("2026-10-24T12:00:00", "24 hours"): datetime(2026, 10, 25, 10, 0),
+    ("2026-10-24T12:00:00", "1 day"): datetime(2026, 10, 25, 11, 0),
+    ("2026-10-24T02:30:00", "1 day"): datetime(2026, 10, 25, 1, 30),  # an hour that is there twice: the later one
+    ("2026-10-25T02:30:00", "0 days"): datetime(2026, 10, 25, 1, 30),
+    ("2026-03-29T02:30:00", "0 days"): datetime(2026, 3, 29, 1, 30),  # an hour that is not there: 03:30
+}
+
+
+@pytest.mark.parametrize(("case", "end"), AROUND_A_CHANGE_OF_THE_CLOCK.items(), ids=str)
+def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
+    case: tuple[str, str], end: datetime, tmp_path: Path
+) -> None:
+    due, extension = case
+    policy = rules(f'late.percent_a_day = 10\nextensions.zoe.{FFN} = "{extension}"', due)
+    assert not policy.grade(FFN, MARKS, end, "zoe").days_late
+    assert policy.grade(FFN, MARKS, end + timedelta(seconds=1), "zoe").days_late == 1
+    school = fabricate(tmp_path, {"zoe": [Handed()]})
+    with gradebook.Book(school) as book:
+        policy.enter_dates(book, FFN)
+    with Gradebook(school.db_url) as book:
+        submission = book.find_submission(FFN, "zoe")
+        assert submission.duedate == end, "nbgrader adds them up in UTC"
 
 
 @given(LATE, SCORES, SCORES, SECONDS)
@@ -228,7 +262,7 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
     late = 'late.percent_a_day = 40\nattempts = "best"'
     with gradebook.Book(school) as book:
         attempts = [attempt for attempt, _ in book.attempts(FFN, "zoe")]
-        marks = book.marks(FFN, "zoe")["zoe"]
+        marks = book.marks(FFN, ["zoe"])["zoe"]
         best = rules(late).counting(FFN, attempts, marks, "zoe")
         latest = rules(late.replace("best", "latest")).counting(FFN, attempts, marks, "zoe")
         free = Policy.read('attempts = "best"').counting(FFN, attempts, marks, "zoe")
@@ -280,3 +314,40 @@ def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
 def test_where_two_names_are_equally_near_both_are_asked_about() -> None:
     assert near("S0003", ["S00003", "S00053", "S00100"]) == '; did you mean "S00003" or "S00053"?'
     assert near("ada", ["zoe"]) == ""
+
+
+def test_a_student_is_found_by_whatever_a_person_types() -> None:
+    roster = Roster()
+    for student, first, last, username in (
+        ("01048211", "Ana María", "Ruiz", "aruiz"),
+        ("zhang-1", "Wei", "Zhang", "wzhang1"),
+        ("zhang-2", "Wei", "Zhang", "wzhang2"),
+    ):
+        cells = {"first_name": first, "last_name": last, "username": username, "email": f"{username}@uni.example"}
+        roster._add(Student(student, cells))
+    directory = Directory(roster, {"ben": "Ben Bora", "01048211": ""})
+    for text in ("01048211", "Ana Maria Ruiz", "Ruiz, Ana María", "ARUIZ", "aruiz@uni.example"):
+        assert directory.find(text) == "01048211", text
+    assert directory.find("ben bora") == directory.find("ben") == "ben"
+    for text, said in (
+        ("Wei Zhang", "2 students are called 'Wei Zhang'; did you mean Wei Zhang (zhang-1) or Wei Zhang (zhang-2)?"),
+        ("Ruiz", "there is no student called 'Ruiz'; did you mean Ana María Ruiz (01048211)?"),
+        ("1048211", "there is no student called '1048211'; did you mean Ana María Ruiz (01048211)?"),
+        ("Unheard-of", "there is no student called 'Unheard-of'"),
+    ):
+        with pytest.raises(UserError) as raised:
+            directory.find(text)
+        assert str(raised.value) == said
+
+
+def test_two_names_of_one_student_are_one_clear_line(tmp_path: Path) -> None:
+    school = Class(tmp_path)
+    (tmp_path / "roster.csv").write_text("student,username\nS1,ada\nS2,ben\n", encoding="utf-8")
+    for rules_text, said in (
+        (f"extensions.ada.{FFN} = '1 day'\nextensions.S1.{FFN} = '2 days'", "are both about S1"),
+        ("[[groups]]\nstudents = ['ada', 'S2']\n[[groups]]\nstudents = ['S1']", "S1 is in groups number 1 and 2"),
+    ):
+        due = f"time_zone = 'UTC'\nassignments.{FFN}.due = 2026-11-19\n"
+        (tmp_path / "course.toml").write_text(due + rules_text, encoding="utf-8")
+        with pytest.raises(UserError, match=said):
+            Policy.of(school)

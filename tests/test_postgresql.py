@@ -6,13 +6,16 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from attacks import START
-from conftest import needs_bubblewrap
+from conftest import ROOT, needs_bubblewrap
+from nbgrader import api
 from test_survival import assert_graded_once, class_of, lines_of
 
 from autograder.authoring import stock
@@ -34,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The URL of an empty database."""
+    """The URL of an empty database, in the form that most hosts print."""
     folder = Path(tempfile.mkdtemp(prefix="gradebook-"))
     with socket.socket() as channel:
         channel.bind(("127.0.0.1", 0))
@@ -52,7 +55,7 @@ def server() -> Iterator[str]:
         run("initdb", "-D", str(folder / "data"), "-U", "grader", "-A", "trust")
         run("pg_ctl", "-D", str(folder / "data"), "-o", options, "-l", str(folder / "log"), "-w", "start")
         run("createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "grader", "gradebook")
-        yield f"postgresql://grader@127.0.0.1:{port}/gradebook"
+        yield f"postgres://grader@127.0.0.1:{port}/gradebook"
     finally:
         subprocess.run([*AS_POSTGRES, str(PROGRAMS[-1] / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "stop"],
                        cwd="/", check=False, capture_output=True)  # fmt: skip
@@ -82,5 +85,73 @@ def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path
     with Book(Class(tmp_path, server)) as book:
         book.know(START)
         book.enter("eve", Graded(START, verdicts, remarks=[said]), "0" * 64, None)
-        (kept,) = book.latest(START, "eve")
+        (kept,) = book.latest(START, ["eve"])
     assert kept.points == 0.0
+
+
+def test_a_gradebook_has_one_writer_whichever_folders_there_are(server: str, tmp_path: Path) -> None:
+    one, other = (Class(tmp_path / name, server) for name in ("one", "other"))
+    with Book(one, writing=True):
+        with pytest.raises(UserError, match=f"by autograder, process {os.getpid()} on {socket.gethostname()[:20]}"):
+            Book(other, writing=True)
+        with Book(other):  # a report reads meanwhile
+            pass
+    with Book(other, writing=True):
+        pass
+
+
+def test_a_gradebook_that_can_only_be_read_is_one_line_before_any_work(
+    server: str, team: pool.Team, tmp_path: Path
+) -> None:
+    school = class_of(tmp_path, 2)
+    classroom.grade(Class(school.folder, server), START, team)
+    engine = sa.create_engine(Class(tmp_path, server).db_url)
+    with engine.begin() as connection:
+        for words in ("CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"):
+            connection.execute(sa.text(words))
+    engine.dispose()
+    pages = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.html")}
+    for address, why in (
+        (server.replace("grader@", "reader@"), "may not write into its table"),
+        (f"{server}?options=-c%20default_transaction_read_only%3Don", "read-only, as a standby is"),
+    ):
+        with pytest.raises(UserError, match=why):
+            classroom.grade(Class(school.folder, address), START, team, classroom.Asked(force=True))
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.html")} == pages
+
+
+def test_making_a_gradebook_is_one_step_and_one_that_was_broken_off_is_finished(server: str, tmp_path: Path) -> None:
+    url = sa.make_url(Class(tmp_path, server).db_url)
+    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text("CREATE DATABASE half"))
+    admin.dispose()
+    half = url.set(database="half")
+    address = half.render_as_string(hide_password=False)
+    script = (
+        "import os, sqlalchemy as sa; from pathlib import Path; from autograder.desk import gradebook; from autograder.house import Class\n"
+        "seen = []\n"
+        "@sa.event.listens_for(sa.Engine, 'before_cursor_execute')\n"
+        "def _(connection, cursor, statement, *_):\n"
+        "    seen.append(statement)\n"
+        "    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
+        f"gradebook.Book(Class(Path({str(tmp_path)!r}), {address!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == -9
+    engine = sa.create_engine(half)
+    assert sa.inspect(engine).get_table_names() == []
+    api.Base.metadata.create_all(engine)  # as a kill left it: all tables, and no version
+    engine.dispose()
+    with Book(Class(tmp_path, address), writing=True) as book:
+        assert book.assignments() == []
+
+
+def test_a_connection_that_the_server_has_ended_is_opened_again(server: str, tmp_path: Path) -> None:
+    with Book(Class(tmp_path, server)) as book:
+        book.know(START)
+        other = sa.create_engine(Class(tmp_path, server).db_url)
+        with other.begin() as connection:
+            end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'gradebook'"
+            assert connection.execute(sa.text(end)).rowcount >= 1
+        other.dispose()
+        assert "ada" not in book.settled(START)

@@ -1,59 +1,116 @@
-"""`nbgrader release_feedback` with the pages of our engine: who can fetch a page gets it, and nobody is in the way of the others."""
+"""nbgrader's exchange on the instructor's side: who can fetch a page gets it, nobody is in the way of the others, and an open exchange is refused."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeError
 from nbgrader.utils import notebook_hash
+from traitlets.config import Config
 
-from autograder.house import Class, keep
+from autograder.desk.released import Collect, ReleaseAssignment, ReleaseFeedback
+from autograder.files import keep
+from autograder.house import Class
 
 NOTEBOOK = "00_start_here"
 OLD, NEW = "2026-10-01 10:00:00.000000 UTC", "2026-10-02 10:00:00.000000 UTC"
 
 
+def nbgrader(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of nbgrader's in a project, with the exchange in it."""
+    options = ("--course", "ffn", f"--Exchange.root={folder / 'exchange'}")
+    return subprocess.run(
+        [sys.executable, "-m", "nbgrader", *command, *options], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def page_of(student: str, data: bytes) -> str:
+    return f'<meta name="submission" content="{hashlib.sha256(data).hexdigest()}"><p>for {student}</p>'
+
+
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The exchange's pages, and what the command said. ada came through the exchange, ben did not, cleo has submitted again since she was graded."""
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("class")
     for name in ("course", "solutions"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "nbgrader_config.py", folder)
-    exchange = folder / "exchange"
+    return folder
+
+
+@pytest.fixture(scope="module")
+def released(project: Path) -> tuple[Path, str]:
+    """The exchange's pages, and what the command said. ada came through the exchange, ben did not, cleo has submitted again since she was graded."""
+    folder, exchange = project, project / "exchange"
     exchange.mkdir()
-    exchange.chmod(0o777)
+    exchange.chmod(0o1777)
     school = Class(folder / "grading")
     for student, secret, submitted in (("ada", "a" * 128, OLD), ("ben", "", OLD), ("cleo", "c" * 128, NEW)):
-        keep(school.feedback / student / NOTEBOOK / f"{NOTEBOOK}.html", f"<p>for {student}</p>")
+        data = f"the notebook of {student}".encode()
+        keep(school.feedback / student / NOTEBOOK / f"{NOTEBOOK}.html", page_of(student, data))
         keep(school.autograded / student / NOTEBOOK / "timestamp.txt", OLD)
         keep(school.submitted / student / NOTEBOOK / "timestamp.txt", submitted)
+        keep(school.submitted / student / NOTEBOOK / f"{NOTEBOOK}.ipynb", data)
         if secret:
             keep(school.submitted / student / NOTEBOOK / "submission_secret.txt", secret)
+    # What lies in submitted/ is not what dora's page is of.
+    shutil.copytree(school.submitted / "ada", school.submitted / "dora")
+    shutil.copytree(school.autograded / "ada", school.autograded / "dora")
+    keep(school.feedback / "dora" / NOTEBOOK / f"{NOTEBOOK}.html", page_of("dora", b"another"))
     # An earlier release has left the secret of another submission beside the page.
     keep(school.feedback / "ada" / NOTEBOOK / "submission_secret.txt", "b" * 128)
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "release_feedback", NOTEBOOK, "--course", "ffn", f"--Exchange.root={exchange}"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = nbgrader(folder, "release_feedback", NOTEBOOK)
     assert done.returncode == 0, done.stderr
     return exchange / "ffn" / "feedback", done.stderr
 
 
 def test_a_page_lies_where_its_students_nbgrader_looks_for_it(released: tuple[Path, str]) -> None:
     page = released[0] / f"{notebook_hash(secret='a' * 128, notebook_id=NOTEBOOK)}.html"
-    assert page.read_text(encoding="utf-8") == "<p>for ada</p>"
+    assert page.read_text(encoding="utf-8").endswith("<p>for ada</p>")
 
 
 def test_other_accounts_can_read_it_there(released: tuple[Path, str]) -> None:
     assert [page.stat().st_mode & 0o777 for page in released[0].iterdir()] == [0o644]
 
 
-@pytest.mark.parametrize(("student", "why"), [("ben", "not collected from the exchange"), ("cleo", "newer submission")])
+@pytest.mark.parametrize(
+    ("student", "why"),
+    [
+        ("ben", "not collected from the exchange"),
+        ("cleo", "newer submission"),
+        ("dora", "earlier submission, whose secret"),
+    ],
+)
 def test_who_is_left_out_is_named_with_the_reason(student: str, why: str, released: tuple[Path, str]) -> None:
     (line,) = [line for line in released[1].splitlines() if f"{student} is left out" in line]
     assert why in line
+
+
+@pytest.mark.parametrize("operation", [ReleaseAssignment, Collect, ReleaseFeedback])
+def test_nothing_is_done_in_an_exchange_that_others_can_take_over(operation: Any, tmp_path: Path) -> None:
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    config = Config(CourseDirectory={"root": str(tmp_path), "course_id": "ffn"}, Exchange={"root": str(exchange)})
+    with pytest.raises(ExchangeError, match=f"chmod 1777 {exchange}"):
+        operation(coursedir=CourseDirectory(config=config), config=config).start()
+    assert list(exchange.iterdir()) == []
+
+
+def test_a_submission_without_a_notebook_is_named(project: Path, released: tuple[Path, str]) -> None:
+    folder = project / "exchange" / "ffn" / "inbound" / f"dora+{NOTEBOOK}+{NEW}+x"
+    folder.mkdir(parents=True)
+    (folder / "timestamp.txt").write_text(NEW, encoding="utf-8")
+    done = nbgrader(project, "collect", NOTEBOOK)
+    assert done.returncode == 0 and f"dora has no notebook in {folder.name}" in done.stderr, done.stderr
+
+
+def test_the_class_is_closed_to_others_when_nbgrader_has_run(project: Path, released: tuple[Path, str]) -> None:
+    assert (project / "grading").stat().st_mode & 0o777 == 0o700

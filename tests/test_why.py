@@ -18,7 +18,7 @@ from test_marks import give
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.desk import gradebook, why
+from autograder.desk import class_folder, gradebook, why
 from autograder.desk.policy import FILE, Policy
 from autograder.engine import rebuild
 from autograder.engine.grade import grade_submission
@@ -116,7 +116,7 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["zoee", NAME], "knows no student called 'zoee'; did you mean 'zoe'?"),
+        (["zoee", NAME], "there is no student called 'zoee'; did you mean zoe?"),
         (["zoe", "ffn_foward"], "no exercise or question called 'ffn_foward'; did you mean 'ffn_forward'?"),
         (["zoe", "M1"], "nothing that zoe handed in for 01_attention has been graded"),
         (["zoe", NAME, "--attempt", "3"], "zoe has handed in 02_feed_forward 2 times: there is no attempt 3"),
@@ -170,7 +170,7 @@ def test_the_script_gives_the_same_verdict_alone(
     assert graded.verdicts[NAME].mistake == "b1_missing"
     with gradebook.Book(school) as book:
         book.know(FFN)
-        book.enter("zoe", graded, gradebook.digest(data), None)
+        book.enter("zoe", graded, class_folder.digest(data), None)
     if there:
         (school.submitted / "zoe" / FFN).mkdir(parents=True)
         (school.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)

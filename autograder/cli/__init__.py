@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import sys
 import traceback
@@ -19,14 +18,11 @@ from autograder.cli import (
 )  # each adds its commands, in the order of `--help`
 
 # isort: on
+from autograder import files
 from autograder.cli.shared import app, shown
 from autograder.house import UserError
 
 __all__ = ["app", "authors", "exchanging", "exporting", "grading", "main", "reading", "serving"]
-
-OF_THE_FILE_SYSTEM = {
-    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO,
-}  # fmt: skip
 
 
 def main() -> None:
@@ -52,10 +48,15 @@ def _mendable(error: Exception) -> str:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename):
             return f"{shown(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
-    if isinstance(error, OSError) and error.errno in OF_THE_FILE_SYSTEM and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    if type(error).__name__ == "OperationalError":  # SQLAlchemy's, whom not every command has imported
-        return "the gradebook can't be written: " + str(getattr(error, "orig", error)).splitlines()[0]
+    if isinstance(error, OSError) and (line := files.explain(error)):
+        return line
+    if "sqlalchemy" in sys.modules:  # not every command imports it
+        from sqlalchemy.exc import DBAPIError
+
+        if isinstance(error, DBAPIError):
+            from autograder.desk import database
+
+            return database.explain(error)
     from autograder.jail.sandbox import JailBroken
     from autograder.keys.problem import KeyProblem
 

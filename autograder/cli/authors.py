@@ -11,8 +11,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from autograder.cli.shared import Grading, app, bar, class_of, console_of, notebook_of, shown
-from autograder.house import Class, UserError, alone, assignments, importing, known, root
+from autograder.cli.shared import Grading, alone, app, bar, class_of, console_of, notebook_of, shown
+from autograder.house import Class, UserError, assignments, importing, known, root
 
 
 @app.command()

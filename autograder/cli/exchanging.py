@@ -16,8 +16,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograder.cli.shared import GradebookUrl, Grading, app, bar, book_of, class_of, console_of, shown
-from autograder.house import UserError, alone, known
+from autograder.cli.shared import (
+    GradebookUrl,
+    Grading,
+    alone,
+    app,
+    bar,
+    book_of,
+    class_of,
+    console_of,
+    say_doubts,
+    shown,
+)
+from autograder.house import UserError, known
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:
@@ -111,6 +122,7 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
         console.print(table)
     if len(found.rows) > MOST:
         console.print(f"… and {len(found.rows) - MOST:,} more files", style="dim")
+    _lines(console, [one.line(MOST_ASKED) for one in found.missing], "bold")
     _lines(console, found.doubts, "bold red", MOST_ASKED)
     known = f", {found.known:,} here already" if found.known else ""
     placed = "" if dry_run else f", {found.placed:,} put into submitted/"
@@ -143,7 +155,7 @@ def _parts(text: str) -> list[str]:
 
 def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST) -> None:
     for line in lines[:most]:
-        console.print(Text(in_a_line(line, 600)), style=style, soft_wrap=True)
+        console.print(Text(in_a_line(line, 1_000)), style=style, soft_wrap=True)
     if len(lines) > most:
         console.print(f"… and {len(lines) - most:,} more", style=style)
 
@@ -165,7 +177,7 @@ def give_back(
     ] = "",
     with_unread: Annotated[
         bool,
-        typer.Option("--with-unread", help="Also for those of whom a person has still to read something."),
+        typer.Option("--with-unread", help="Include students with unread answers."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show whose grade changes from what to what, and write nothing.")
@@ -178,6 +190,7 @@ def give_back(
     For gradescope: an autograder that gives back what was found here. For nbgrader: what its release_feedback needs beside the pages.
     """
     from autograder.desk import give_back as giving
+    from autograder.desk import missing
     from autograder.desk.classroom import not_yet_graded
     from autograder.desk.policy import Policy
 
@@ -185,13 +198,16 @@ def give_back(
     with nullcontext() if dry_run else alone(school):
         with book_of(school) as book:
             policy = Policy.of(school)
-            if missing := not_yet_graded(school, known(assignment), policy, book):
-                raise UserError(missing)
+            unclear = say_doubts(console, policy, book)
+            if waits := not_yet_graded(school, known(assignment), policy, book):
+                raise UserError(waits)
             counted = policy.read_book(book, assignment)
         worth = {student: one.grade.points for student, one in counted.items()}
         done = giving.give_back(
             school, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, counted
         )
+        late = policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})
+        done.doubts += filter(None, [late, missing.ungraded_line(school, policy, assignment, counted)])
     table = Table(title=f"{done.title}: {done.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for title in ("student", "name", "from", "to", ""):
         table.add_column(title, overflow="fold")
@@ -210,5 +226,5 @@ def give_back(
     said += f", {done.unchanged:,} as they were" if done.unchanged else ""
     said += f", {left:,} left out" if left else ""
     console.print(Text(said + (f": {shown(done.file)}" if done.file else ".")), soft_wrap=True)
-    if left or done.doubts:
+    if left or done.doubts or unclear:
         raise typer.Exit(2)

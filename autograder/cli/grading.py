@@ -6,10 +6,11 @@ import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -18,22 +19,25 @@ from rich.text import Text
 from autograder.cli.shared import (
     GradebookUrl,
     Grading,
+    alone,
     app,
     bar,
     class_of,
     class_or_sample,
     console_of,
     notebook_of,
+    say_doubts,
     shown,
     source_of,
+    student_of,
 )
-from autograder.house import Class, UserError, alone, importing, known, root
+from autograder.house import Class, UserError, importing, known, root
 from autograder.jail.limits import Limits
 from ffnlab import exercises
 
 if TYPE_CHECKING:
     from autograder.desk import classroom
-    from autograder.engine import pool
+    from autograder.desk.shards import Reader
     from autograder.jail.sandbox import Mode
 
 FINISHING = "finishing what is under way; Ctrl-C once more breaks it off"
@@ -79,15 +83,35 @@ def grade(
             "--forget-manual", help="Take back scores, extra credit and comments given by hand; they stay otherwise."
         ),
     ] = False,
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="Draw the hidden inputs and grade nothing: what shards need once.")
+    ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N", help="Grade part K of N, from 0/N on, into files: on any machine, without a gradebook."
+        ),
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="The folder for a shard's files.")] = None,
+    from_: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="Enter what shards have graded into this folder. May be given again."),
+    ] = None,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
     from autograder.engine import forkserver
 
-    if not scheduler:
+    if shard and not to:
+        raise UserError("--shard needs --to FOLDER, for its files")
+    if sum(map(bool, (shard, from_, scheduler, prepare))) > 1:
+        raise UserError("--shard, --from, --prepare and --scheduler are four ways: give one of them")
+    if not (scheduler or from_ or prepare):
         forkserver.start()
     with importing():
-        from autograder.desk import classroom
+        from autograder.cli import sharding
+        from autograder.desk import class_folder, classroom
         from autograder.engine import pool
+        from autograder.jail import resources
         from autograder.jail.sandbox import Mode
 
     console = console_of()
@@ -113,11 +137,13 @@ def grade(
             )
         else:
             console.print(
-                "grading/submitted/ is empty: grading the sample class in grading/sample/ "
+                f"grading/submitted/ is empty: grading the sample class in grading/sample/, {class_folder.students(school):,} students "
                 "(`autograder sample NUMBER` makes a new one).",
                 style="dim",
             )
-    names = assignment or classroom.submitted_assignments(school)
+    if student:
+        student = student_of(school, student)
+    names = assignment or class_folder.submitted_assignments(school)
     if exercise:
         names = [notebook_of(exercise)]
         if assignment and assignment != names:
@@ -128,20 +154,54 @@ def grade(
             raise UserError(f"no submission by {student} in {school.submitted}")
     if not names:
         raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
-    with alone(school):
+    if prepare:
+        sharding.prepare(console, school, names)
+        return
+    whole = True
+    with nullcontext() if shard else alone(school):
+        reader: Reader | None = None
+        opened: AbstractContextManager[classroom.Grader]
+        late = [module for name in names for module in exercises.LATE.get(name, ())]
         if scheduler:
-            opened = pool.on_cluster(scheduler, limits, mode)
+            from autograder.engine import cluster
+
+            say = partial(console.print, style="dim", soft_wrap=True, markup=False)
+            opened = cluster.on_cluster(scheduler, limits, mode, (school.folder,), late, say, dry_run)
+        elif from_:
+            from autograder.desk.shards import Reader
+
+            reader = Reader(from_, limits)
+            opened = nullcontext(reader)
         else:
-            most = 1 if student else max(1, classroom.students(school))
-            late = [module for name in names for module in exercises.LATE.get(name, ())]
+            most = 1 if student else max(1, class_folder.students(school))
             side_by_side = min(workers or os.cpu_count() or 1, most)
+            if advice := resources.advice(limits, side_by_side):
+                console.print(Text(advice), style="dim", soft_wrap=True)
             opened = pool.on_this_machine(side_by_side, limits, mode, (school.folder,), late)
         with opened as team:
+            if shard and to:
+                sharding.grade_shard(console, school, names, shard, to, team)
+                return
             for name in names:
                 asked = classroom.Asked(student, exercise, force or dry_run, start_anew, dry_run)
-                _grade(console, school, name, team, asked, forget_manual)
-    for stray in () if student or exercise else classroom.strays(school):
+                whole = _grade(console, school, name, team, asked, forget_manual) and whole
+                if reader and sharding.say_what_is_missing(console, name, reader):
+                    whole = False
+    from autograder.desk.gradebook import Book
+    from autograder.desk.policy import Policy
+
+    with Book(school) as book:
+        whole = not say_doubts(console, Policy.of(school), book) and whole
+    for stray in () if student or exercise else class_folder.strays(school):
         console.print(Text(f"Not looked at in {shown(school.submitted)}: {stray}", style="bold red"), soft_wrap=True)
+    if not whole:
+        raise typer.Exit(2)
+
+
+def interrupted(saved: str, again: str) -> NoReturn:
+    """End after Ctrl-C. saved: what became of the work; again: what the same command does next."""
+    sys.stderr.write(f"autograder: interrupted; {saved}. The same command {again}.\n")
+    raise typer.Exit(130) from None
 
 
 def _mode(name: str) -> Mode:
@@ -176,10 +236,11 @@ def _grade(
     console: Console,
     school: Class,
     assignment: str,
-    team: pool.Team,
+    team: classroom.Grader,
     asked: classroom.Asked,
     forget_manual: bool,
-) -> None:
+) -> bool:
+    """Whether all of it could be graded."""
     from autograder.desk import classroom
 
     changes: list[classroom.Change] = []
@@ -197,25 +258,26 @@ def _grade(
         except KeyboardInterrupt:
             progress.stop()
             again = "begins anew" if asked.force else "grades the rest"
-            saved = "nothing was written" if asked.dry else "what was graded is saved"
-            sys.stderr.write(f"autograder: interrupted; {saved}. The same command {again}.\n")
-            raise typer.Exit(130) from None
-    from autograder.desk import feedback, gradebook, log, report
+            interrupted("nothing was written" if asked.dry else "what was graded is saved", again)
+    from autograder.desk import feedback, gradebook, log, missing, report
     from autograder.desk.policy import Policy
 
     policy = Policy.of(school)
+    if summary.note:
+        console.print(Text(summary.note, style="bold"), soft_wrap=True)
     if asked.dry:
         report.of_changes(console, assignment, changes, partial(policy.counts, assignment))
         console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
-        return
-    with gradebook.Book(school) as book:
+        _say_what_is_missing(console, assignment, summary)
+        return not summary.needs_somebody
+    with gradebook.Book(school, writing=True) as book:
         if forget_manual:
             count = book.forget_manual(assignment, asked.student)
             console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
         policy.enter_dates(book, assignment)
         counted = policy.read_book(book, assignment, asked.student)
         if forget_manual:
-            feedback.write_again(school, assignment, book, asked.student, counted=counted)
+            feedback.write_again(school, assignment, book, asked.student and [asked.student], counted=counted)
         counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
         attempts = (replace(one.attempt, student=who) for who, one in counted.items())
         marks = {who: one.marks for who, one in counted.items()}
@@ -223,17 +285,25 @@ def _grade(
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
-    if summary.not_graded:
-        said += f", {summary.not_graded} of them not in full: look for “not graded” in the log"
+    if summary.dated:
+        said += f", {summary.dated} of them with another time of submission"
     said += (
         f".\nFeedback pages: {shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html"
         f"\nLog: {shown(school.folder / log.FILE)}\n"
     )
     console.print(Text(said), soft_wrap=True)
-    for folders in summary.passed_over:
-        console.print(
-            Text(f"Not looked at in {shown(school.submitted)}: {folders}\n", style="bold red"), soft_wrap=True
-        )
+    _say_what_is_missing(console, assignment, summary)
+    doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})]
+    if not asked.student:
+        doubts.append(missing.ungraded_line(school, policy, assignment, counted))
+    for doubt in filter(None, doubts):
+        console.print(Text(doubt), style="bold red", soft_wrap=True)
+    return not (summary.needs_somebody or any(doubts))
+
+
+def _say_what_is_missing(console: Console, assignment: str, summary: classroom.Summary) -> None:
+    for line in summary.problems():
+        console.print(Text(f"{assignment}: {line}", style="bold red"), soft_wrap=True)
 
 
 @app.command()
@@ -253,6 +323,8 @@ def feedback(
     school, console = class_or_sample(grading, db_url), console_of()
     policy = Policy.of(school)
     with alone(school), gradebook.Book(school) as book:
+        unclear = say_doubts(console, policy, book)
+        student = student and student_of(school, student, book.students())
         names = [known(name) for name in assignment or []] or book.assignments()
         if not names:
             raise UserError(f"nothing has been graded in {school.folder}")
@@ -262,7 +334,8 @@ def feedback(
             with bar(console) as progress:
                 task = progress.add_task(name, total=None, rate="")
                 counted = policy.read_book(book, name, student)
-                done = pages.write_again(school, name, book, student, partial(progress.advance, task), counted)
+                students = student and [student]
+                done = pages.write_again(school, name, book, students, partial(progress.advance, task), counted)
             console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
             if done.left:
                 console.print(
@@ -271,6 +344,8 @@ def feedback(
                     ),
                     soft_wrap=True,
                 )
+    if unclear:
+        raise typer.Exit(2)
 
 
 Secret = Annotated[

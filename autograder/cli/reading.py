@@ -11,8 +11,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from autograder.cli.shared import GradebookUrl, Grading, app, book_of, class_or_sample, console_of, shown
-from autograder.house import Class, UserError, importing, keep, known
+from autograder.cli.shared import (
+    GradebookUrl,
+    Grading,
+    app,
+    book_of,
+    class_or_sample,
+    console_of,
+    say_doubts,
+    shown,
+    student_of,
+)
+from autograder.files import keep
+from autograder.house import Class, UserError, importing, known
 from ffnlab.cleaning import clean, in_a_line
 
 if TYPE_CHECKING:
@@ -21,6 +32,8 @@ if TYPE_CHECKING:
     from autograder.desk.policy import Policy
     from autograder.desk.why import Grading as OneGrading
     from autograder.desk.why import Why
+
+MOST_MISSING = 12  # in a line
 
 
 @app.command()
@@ -35,7 +48,12 @@ def report(
     to: Annotated[
         Path | None, typer.Option(help="Where the page goes. [default: report.html in the class's folder]")
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Also write the rows that it was counted from as CSV.")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the rows that it was counted from as CSV, and FILE-students.csv for mail merge: a line a student, with name and e-mail."
+        ),
+    ] = None,
     notebook: Annotated[
         Path | None, typer.Option(help="Also write a notebook to go on with, and the CSV that it reads.")
     ] = None,
@@ -70,14 +88,24 @@ def report(
             page = report_page.page(found)
     keep(to, page)
     console.print(Text(f"{shown(to)} ({len(page.encode()) / 1000:,.0f} kB): {_in_short(found)}"), soft_wrap=True)
+    for one in found.assignments:
+        if one.missing:
+            console.print(Text(one.missing.line(0 if hide_names else MOST_MISSING)), soft_wrap=True)
     if csv:
         keep(csv, tables.as_csv(found.rows))
         console.print(Text(f"{shown(csv)}: {len(found.rows):,} rows"), soft_wrap=True)
+    if csv and not hide_names:
+        mail = csv.with_name(f"{csv.stem}-students.csv")
+        keep(mail, tables.for_mail(found.people))
+        console.print(
+            Text(f"{shown(mail)}: a line for each student, with name and e-mail, for mail merge"), soft_wrap=True
+        )
     if csv and notebook:
         keep(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
         console.print(Text(f"{shown(notebook)}: reads it"), soft_wrap=True)
     waits = list(found.doubts)
     for one in found.assignments:
+        waits += filter(None, [one.late_not_counted, one.ungraded])
         if one.not_graded:
             count = f"{one.not_graded:,} submission{'s' * (one.not_graded > 1)}"
             waits.append(
@@ -115,7 +143,9 @@ def _in_short(found: class_report.Report) -> str:
 
 @app.command()
 def why(
-    student: Annotated[str, typer.Argument(help="The student, as the folder in submitted/ is called.")],
+    student: Annotated[
+        str, typer.Argument(help="The student: the folder in submitted/, a name, an e-mail address or an id.")
+    ],
     exercise: Annotated[str, typer.Argument(help="The exercise or question, e.g. ffn_forward or M2.")],
     attempt: Annotated[
         int | None, typer.Option(min=1, help="Only this hand-in; the first is 1. [default: all]")
@@ -137,7 +167,9 @@ def why(
     school, console = class_or_sample(grading, db_url), console_of()
     policy = Policy.of(school)
     with book_of(school) as book:
-        found = whys.find(book, policy, student, exercise)
+        unclear = say_doubts(console, policy, book)
+        names = dict.fromkeys(policy.in_groups(), "") | book.students()
+        found = whys.find(book, policy, student_of(school, student, names), exercise)
     chosen = [found.last_of(attempt)] if attempt else found.gradings
     if script:
         keep(script, whys.script(school, found, attempt))
@@ -148,7 +180,7 @@ def why(
     if script:
         said = f"{shown(script)}: run it with Python to have this verdict again. It holds hidden inputs: for you only."
         console.print(Text(f"\n{said}"), soft_wrap=True)
-    if found.mark and found.mark.waits:
+    if unclear or (found.mark and found.mark.waits):
         raise typer.Exit(2)
 
 
@@ -164,6 +196,9 @@ def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy)
         *(["this one counts"] if counts else []),
     ]
     console.print(Text("\n" + ", ".join(said), style="bold" if counts else ""), soft_wrap=True)
+    if one.attempt.host:
+        where = f"  on {one.attempt.host}: {one.attempt.build}"
+        console.print(Text(where, style="dim"), soft_wrap=True)
     if one.attempt.remarks:
         console.print(Text("  about the file: " + in_a_line("; ".join(one.attempt.remarks), 600)), soft_wrap=True)
     if one.state:

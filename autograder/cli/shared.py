@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +21,14 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
+from autograder import house
 from autograder.house import Class, UserError, root
 
 if TYPE_CHECKING:
     from autograder.desk.gradebook import Book
+    from autograder.desk.policy import Policy
 
 app = typer.Typer(
     help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
@@ -52,7 +59,23 @@ def console_of() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
 
 
+@contextlib.contextmanager
+def alone(school: Class) -> Iterator[None]:
+    """Work on a class while no other command does. Raises as `house.alone` does."""
+    with house.alone(school, _tell_once):
+        yield
+
+
+@cache
+def _tell_once(text: str) -> None:
+    console_of().print(Text(text, style="dim"), soft_wrap=True)
+
+
 def class_of(folder: Path | None, db_url: str | None) -> Class:
+    if folder is not None and not folder.exists():
+        raise UserError(
+            f"there is no folder {folder}: for a new class, make it with `mkdir {shlex.quote(str(folder))}` first"
+        )
     if folder is not None and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
     return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"), db_url)
@@ -80,6 +103,24 @@ def book_of(school: Class) -> Book:
     from autograder.desk import gradebook
 
     return gradebook.Book(school)
+
+
+def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
+    """Say which names in course.toml are nobody's, and whether there are any: then the command ends with status 2."""
+    doubts = policy.doubts(book.students())
+    for line in doubts:
+        console.print(Text(line), style="bold red", soft_wrap=True)
+    return bool(doubts)
+
+
+def student_of(school: Class, text: str, names: Mapping[str, str] | None = None) -> str:
+    """The folder of a student whom a person called by it, by an id, a login, an e-mail address or a name.
+
+    names: of those who may be meant beside the roster's and those in submitted/, by folder. Raises UserError: it is not clear who that is.
+    """
+    from autograder.desk.directory import Directory
+
+    return Directory.of(school, names).find(text)
 
 
 def source_of(file: Path) -> str:

@@ -1,8 +1,9 @@
-"""Answers that are nearly the same: pairs for a person to look at, never a verdict. Called by class_report.
+"""Answers that are the same or nearly: groups and pairs for a person to look at, never a verdict. Called by class_report.
 
 Winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003) over Python's own tokens. White space,
 comments and docstrings are left out, and all names that a student is free to choose are one name. What the handout or the marking guide has, and what many
 in the class have, says nothing about two of them: it is taken out before answers are compared. An inverted index of fingerprints finds the pairs.
+That excuses passages and no whole answers: those that are the same from the first token to the last are grouped before, however many have them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ COMMON = 0.05  # what more than this share of the class has, or more than MOST_C
 LEAST_COMMON, MOST_COMMON = 4, 20
 PRIME, BASE, SPREAD = 2**61 - 1, 1_000_003, 0x9E3779B97F4A7C15
 LAST = pow(BASE, GRAM - 1, PRIME)
+MOST = 64_000  # characters of an answer that are compared; the longest of the marking guide has a tenth of it
 MIN_COMMENT = 12  # characters of a comment that two write by chance no more
 
 LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.TYPE_COMMENT}
@@ -53,28 +55,45 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """An answer as it is compared: fingerprints, the names its author chose, its longer comments."""
+class Group:
+    """Students, three or more, whose answers are the same token by token. names, comments: as in Pair, of all of them."""
 
+    exercise: str
+    students: tuple[str, ...]
+    names: bool
+    comments: int
+
+    def rank(self) -> tuple[object, ...]:
+        """By which those come first that are least likely to happen by chance."""
+        return (-self.comments, -self.names, -len(self.students), self.exercise, self.students)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An answer as it is compared: its tokens as one number, fingerprints, the names its author chose, its longer comments."""
+
+    tokens: int
     prints: frozenset[int]
     names: frozenset[str]
     comments: frozenset[str]
 
 
-def pairs(exercise: str, answers: Mapping[str, str], known: Iterable[str]) -> list[Pair]:
-    """The pairs of students with nearly the same answer to an exercise, those that share most first.
+def compare(exercise: str, answers: Mapping[str, str], known: Iterable[str]) -> tuple[list[Group], list[Pair]]:
+    """The groups of students with the same answer to an exercise, and the pairs with nearly the same, those that share most first.
 
     answers: what each wrote, by student. known: the handout's cell and every answer of the marking guide, which are nobody's own.
     """
-    read: dict[str, _Answer] = {}
-    for source in answers.values():
-        if source not in read:
-            read[source] = _read(source)
+    read = {source: _read(source) for source in set(answers.values())}
+    theirs = {student: read[source] for student, source in answers.items()}
     given = [_read(source) for source in known]
+    return _groups(exercise, theirs, given), _pairs(exercise, theirs, given)
+
+
+def _pairs(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answer]) -> list[Pair]:
     boilerplate = frozenset().union(*(one.prints for one in given))
     holders: dict[int, list[str]] = defaultdict(list)
-    for student, source in answers.items():
-        for found in read[source].prints - boilerplate:
+    for student, answer in answers.items():
+        for found in answer.prints - boilerplate:
             holders[found].append(student)
     most = min(MOST_COMMON, max(LEAST_COMMON, int(COMMON * len(answers))))
     rare = {found: students for found, students in holders.items() if len(students) <= most}
@@ -88,19 +107,36 @@ def pairs(exercise: str, answers: Mapping[str, str], known: Iterable[str]) -> li
     for (one, other), count in shared.items():
         share = count / (own[one] + own[other] - count)
         if share >= ALIKE:
-            mine, theirs = read[answers[one]], read[answers[other]]
+            mine, theirs = answers[one], answers[other]
             comments = len((mine.comments & theirs.comments) - said_by_all)
             found_pairs.append(Pair(exercise, one, other, share, mine.names == theirs.names, comments))
     return sorted(found_pairs, key=Pair.rank)
 
 
+def _groups(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answer]) -> list[Group]:
+    boilerplate = frozenset().union(*(one.prints for one in given))
+    shapes = {one.tokens for one in given}
+    same: dict[int, list[str]] = defaultdict(list)
+    for student, answer in answers.items():
+        if answer.tokens not in shapes and len(answer.prints - boilerplate) >= MIN_PRINTS:
+            same[answer.tokens].append(student)
+    said_by_all = frozenset().union(*(one.comments for one in given))
+    found = []
+    for students in same.values():
+        theirs = [answers[student] for student in students]
+        comments = frozenset.intersection(*(one.comments for one in theirs)) - said_by_all
+        names = len({one.names for one in theirs}) == 1
+        found.append(Group(exercise, tuple(sorted(students)), names, len(comments)))
+    return sorted((group for group in found if len(group.students) > 2), key=Group.rank)
+
+
 def _read(source: str) -> _Answer:
-    """What is compared of a source, as far as it can be read as Python."""
+    """What is compared of a source, as far as it can be read as Python, and of a long one its beginning."""
     tokens: list[str] = []
     names: set[str] = set()
     comments: set[str] = set()
     before = ""
-    for kind, text in _tokens(source):
+    for kind, text in _tokens(source[:MOST]):
         if kind == tokenize.COMMENT:
             words = " ".join(text.strip("# \t").split())
             if len(words) >= MIN_COMMENT:
@@ -118,7 +154,7 @@ def _read(source: str) -> _Answer:
         elif kind not in LEFT_OUT:
             tokens.append(text)
         before = text
-    return _Answer(_prints(tokens), frozenset(names), frozenset(comments))
+    return _Answer(hash(tuple(tokens)), _prints(tokens), frozenset(names), frozenset(comments))
 
 
 def _tokens(source: str) -> Iterable[tuple[int, str]]:

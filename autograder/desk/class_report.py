@@ -22,9 +22,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from autograder.desk import alike
+from autograder.desk import alike, manifest, missing
 from autograder.desk.marks import Mark
+from autograder.desk.missing import Missing
 from autograder.desk.policy import Counted, Grade, Policy, Term, hand_ins
+from autograder.desk.roster import Roster
 from autograder.engine.rebuild import Kind, template
 from autograder.house import Class, UserError, release, solution
 from autograder.marking import outline
@@ -105,6 +107,22 @@ class Alike:
 
 
 @dataclass(frozen=True)
+class AlikeGroup:
+    """The same answer of three students or more, as the first of them typed it."""
+
+    group: alike.Group
+    labels: Sequence[str]
+    source: str
+
+    @property
+    def said(self) -> str:
+        """In what they agree, in words."""
+        comments = f"{self.group.comments} comment{'s' * (self.group.comments > 1)}, word for word"
+        more = ["the names they chose"] * self.group.names + [comments] * bool(self.group.comments)
+        return f"the same from beginning to end{', also ' * bool(more)}{' and '.join(more)}"
+
+
+@dataclass(frozen=True)
 class Student:
     """A line of the table: what one student has. marks: by the exercise's or question's name. outcomes: how an exercise ended, likewise."""
 
@@ -140,7 +158,11 @@ class Row:
 
 @dataclass
 class Assignment:
-    """All that a report says about one assignment."""
+    """All that a report says about one assignment.
+
+    missing: who has not handed in, where a list of the class is known. late_not_counted: a line on those who may be late, of whom no time is
+    known. ungraded: a line on those who have handed in something and have no grade.
+    """
 
     name: str
     rules: Sequence[str]
@@ -149,6 +171,7 @@ class Assignment:
     mistakes: list[Mistake] = field(default_factory=list)
     alike: list[Alike] = field(default_factory=list)
     pairs: int = 0
+    alike_groups: list[AlikeGroup] = field(default_factory=list)
     to_look_at: list[tuple[str, str]] = field(default_factory=list)
     not_graded: int = 0
     unread: int = 0
@@ -162,10 +185,22 @@ class Assignment:
     times_known: bool = True
     due: datetime | None = None
     without: list[str] = field(default_factory=list)
+    missing: Missing | None = None
+    late_not_counted: str = ""
+    ungraded: str = ""
 
     @property
     def points(self) -> list[float]:
         return [student.grade.points for student in self.students]
+
+    @property
+    def lateness(self) -> str:
+        """How many are late, as far as is known."""
+        unknown = sum(student.grade.submitted_at is None for student in self.students)
+        late = sum(student.grade.days_late > 0 for student in self.students)
+        if not unknown:
+            return f"{late:,}"
+        return "not known" if unknown == len(self.students) else f"{late:,}, not known of {unknown:,}"
 
     @property
     def whole(self) -> float:
@@ -181,9 +216,23 @@ class InTerm:
     term: Term
 
 
+@dataclass(frozen=True)
+class Person:
+    """A student as a mail merge takes them, with a grade for each assignment: None where nothing of theirs was graded. not_handed_in: assignments."""
+
+    student: str
+    name: str
+    email: str
+    grades: Mapping[str, Grade | None]
+    not_handed_in: Sequence[str]
+
+
 @dataclass
 class Report:
-    """A report. labels: how each student is called in it, which is for us alone. doubts: what in course.toml should be looked at."""
+    """A report. labels: how each student is called in it, which is for us alone. doubts: what in course.toml should be looked at.
+
+    people: a line a student, for mail; none with hidden names.
+    """
 
     title: str
     made_at: datetime
@@ -193,6 +242,7 @@ class Report:
     doubts: list[str] = field(default_factory=list)
     terms: list[InTerm] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+    people: list[Person] = field(default_factory=list)
 
 
 def of_class(
@@ -217,6 +267,7 @@ def of_class(
     labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **known}, hide_names)
     found, counted = [], {}
     rows: list[Row] = []
+    roster = Roster.load(school)
     for name in assignments:
         tell(name)
         gathering = _Gathering(name, book, policy, labels, hide_names)
@@ -226,11 +277,42 @@ def of_class(
         tell(f"{name}: looking for answers that are alike")
         found.append(gathering.found())
         counted[name] = gathering.shared
+        there = missing.submitters(school, name) | gathering.shared.keys()
+        found[-1].missing = missing.find(roster, policy, name, there)
+        grades = {labels[student]: one.grade for student, one in gathering.shared.items()}
+        found[-1].late_not_counted = policy.lateness_not_counted(name, grades)
+        found[-1].ungraded = "" if hide_names else missing.ungraded_line(school, policy, name, gathering.shared)
     report = Report(_title(found), now, hide_names, found, labels, rows=rows)
     report.doubts = [] if hide_names else policy.doubts(known)
     if len(found) > 1:
         report.terms = _terms(policy, counted, labels, now)
+    if not hide_names:
+        report.people = _people(roster, known, found, counted)
     return report
+
+
+def _people(
+    roster: Roster,
+    known: Mapping[str, str],
+    assignments: Sequence[Assignment],
+    counted: Mapping[str, Mapping[str, Counted]],
+) -> list[Person]:
+    """Everybody of whom something was graded, or who is on a list of the class."""
+    missing_in: dict[str, list[str]] = defaultdict(list)
+    for one in assignments:
+        for student in one.missing.students if one.missing else ():
+            missing_in[student.id].append(one.name)
+    everybody = dict.fromkeys(
+        [*(one.id for one in missing.listed(roster)), *(who for shared in counted.values() for who in shared)]
+    )
+    found = []
+    for who in sorted(everybody):
+        listed = roster.students.get(who)
+        grades = {name: shared[who].grade if who in shared else None for name, shared in counted.items()}
+        email = listed.cells.get("email", "") if listed else ""
+        name = (listed.name if listed else "") or known.get(who, "")
+        found.append(Person(who, name, email, grades, missing_in.get(who, [])))
+    return found
 
 
 def _title(found: Sequence[Assignment]) -> str:
@@ -284,6 +366,7 @@ class _Gathering:
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
         self._days: dict[date, tuple[int, int]] = {}
         self._report = Assignment(name, policy.in_words(name), due=policy.due(name))
+        self._marked_late = manifest.marked_late(book.school, name)
 
     def read(self, rows: list[Row] | None) -> None:
         """Read every attempt, student by student."""
@@ -307,7 +390,7 @@ class _Gathering:
         rows: list[Row] | None,
     ) -> None:
         attempts = [attempt for attempt, _ in handed_in]
-        counted = self._policy.counting(self.name, attempts, marks, student, submitted)
+        counted = self._policy.counting(self.name, attempts, marks, student, submitted, self._marked_late)
         newest, written = handed_in[-1]
         readable = written is None or bool(written)
         ended = {
@@ -328,8 +411,8 @@ class _Gathering:
                 self._of_attempt(student, attempt, cells, last)
         for cell in written or ():
             if cell.kind == Kind.SOLUTION.value and not cell.missing and not cell.untouched:
-                self._sources[cell.name][student] = cell.source
-        self._look_at(student, newest, readable)
+                self._sources[cell.name][student] = cell.source[: alike.MOST]
+        self._look_at(student, newest, readable, written or ())
         if rows is not None:
             rows += self._rows(student, handed_in, counted, submitted, marks)
 
@@ -350,9 +433,9 @@ class _Gathering:
             (seen.now if last else seen.before).add(student)
             source = sources.get(name, "")
             if source and (seen.example is None or (len(source), student) < seen.example[:2]):
-                seen.example = (len(source), student, source)
+                seen.example = (len(source), student, source[: alike.MOST])
 
-    def _look_at(self, student: str, newest: Attempt, readable: bool) -> None:
+    def _look_at(self, student: str, newest: Attempt, readable: bool, written: Sequence[Written]) -> None:
         label = self._labels[student]
         broken = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
         said = [self._anonymous(in_a_line(remark), remark=True) for remark in newest.remarks]
@@ -366,6 +449,11 @@ class _Gathering:
             said.insert(0, f"{names}, by no fault of the student's; grade it again, or by hand")
         elif not readable:
             said.insert(0, "could not be read")
+        said += [
+            f"{cell.name} is of unusual length, {len(cell.source) / 1e6:.1f} million characters: only its beginning is compared with others'"
+            for cell in written
+            if len(cell.source) > alike.MOST
+        ]
         if said:
             self._report.to_look_at.append((label, "; ".join(said)))
 
@@ -384,7 +472,8 @@ class _Gathering:
                     report.waiting.setdefault(mark.name, []).append(student.label)
         report.mistakes = [self._mistake(*which, seen) for which, seen in self._mistakes.items()]
         report.mistakes.sort(key=lambda one: (-one.students, -one.now, one.exercise, one.name))
-        pairs = self._pairs()
+        groups, pairs = self._compared()
+        report.alike_groups = [self._alike_group(group) for group in groups[:MOST_PAIRS]]
         report.pairs, report.alike = len(pairs), [self._alike(pair) for pair in pairs[:MOST_PAIRS]]
         report.to_look_at.sort()
         return report
@@ -465,15 +554,33 @@ class _Gathering:
                 found[_folded(first[0])].append(name)
         return found
 
-    def _pairs(self) -> list[alike.Pair]:
-        """Pairs of students who did not hand in together, those that agree in most first."""
+    def _compared(self) -> tuple[list[alike.Group], list[alike.Pair]]:
+        """Groups and pairs of students who did not hand in together, those that agree in most first. What a group says is no pair as well."""
         kept = _kept_answers(self.name)
-        found: list[alike.Pair] = []
+        groups: list[alike.Group] = []
+        pairs: list[alike.Pair] = []
         for name, sources in self._sources.items():
-            if not name.startswith("quiz_"):
-                found += alike.pairs(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
-        apart = [pair for pair in found if pair.other not in self._policy.group(self.name, pair.one)]
-        return sorted(apart, key=alike.Pair.rank)
+            if name.startswith("quiz_"):
+                continue
+            same, near = alike.compare(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
+            same = [one for one in same if not set(one.students) <= self._partners(one.students[0])]
+            grouped = {student: one for one in same for student in one.students}
+            groups += same
+            pairs += [
+                pair
+                for pair in near
+                if pair.other not in self._partners(pair.one)
+                and not (pair.one in grouped and grouped[pair.one] is grouped.get(pair.other))
+            ]
+        return sorted(groups, key=alike.Group.rank), sorted(pairs, key=alike.Pair.rank)
+
+    def _partners(self, student: str) -> set[str]:
+        """Who hands in together with a student, themselves among them."""
+        return set(self._policy.group(self.name, student))
+
+    def _alike_group(self, group: alike.Group) -> AlikeGroup:
+        labels = [self._labels[student] for student in group.students]
+        return AlikeGroup(group, labels, self._shown(self._sources[group.exercise][group.students[0]]))
 
     def _alike(self, pair: alike.Pair) -> Alike:
         one, other = self._sources[pair.exercise][pair.one], self._sources[pair.exercise][pair.other]

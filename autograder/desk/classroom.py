@@ -5,47 +5,29 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
-from autograder.desk import feedback, handed_in, ledger, log
+from autograder.desk import class_folder, feedback, handed_in, ledger, log, secrets
+from autograder.desk.class_folder import Submission
 from autograder.desk.manifest import Manifest
 from autograder.desk.policy import Policy
-from autograder.desk.policy_file import near
 from autograder.engine import pool
 from autograder.engine.graded import Graded
-from autograder.house import NAME, Class, UserError, assignments, importing, known
+from autograder.files import keep
+from autograder.house import Class, UserError, importing
 from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
 from autograder.marking import draws, markings, outline
-from ffnlab.cleaning import in_a_line
-from ffnlab.verdict import Outcome, Verdict, not_earned
+from ffnlab.verdict import Outcome, not_earned
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.desk.entries import Time
     from autograder.desk.gradebook import Attempt, Book
 
 
-@dataclass(frozen=True)
-class Submission:
-    """One student's submission of one assignment: where it lies. `path` is None where there is no notebook.
-
-    earlier: not the one that stands in submitted/, but an attempt before it, handed in `at`.
-    """
-
-    student: str
-    assignment: str
-    folder: Path
-    path: Path | None
-    remark: str = ""
-    earlier: bool = False
-    at: datetime | None = None
-
-    @property
-    def submitted(self) -> datetime | None:
-        """When it was handed in, in UTC without a zone, as nbgrader's gradebook wants it."""
-        return self.at.astimezone(UTC).replace(tzinfo=None) if self.at else handed_in.timestamp(self.folder)
+MOST_LINES = 40  # about single students
 
 
 @dataclass(frozen=True)
@@ -65,11 +47,15 @@ class Change:
 
 @dataclass
 class Done:
-    """What became of one submission. graded: None where it was graded before and nothing has changed. before: its attempt until now."""
+    """What became of one submission. graded: None where it was graded before and nothing has changed. before: its attempt until now.
+
+    unreadable: why the machine could not read it; then nothing of its student's was changed.
+    """
 
     submission: Submission
-    graded: Graded | None
+    graded: Graded | None = None
     before: Attempt | None = None
+    unreadable: str = ""
 
     def change(self) -> Change | None:
         """How its points differ from those before, if they do."""
@@ -83,114 +69,49 @@ class Done:
 
 @dataclass
 class Summary:
-    """How many submissions were graded, how many had not changed since last time, how many a person has to look at."""
+    """How many submissions were graded, how many had not changed since last time, how many of these have another time now, how many a person has to look at.
+
+    passed_over: folders in submitted/ that can be nobody's, with the reason. unreadable: submissions that the machine can't read, with the reason.
+    note: what was mended before.
+    """
 
     graded: int = 0
     unchanged: int = 0
+    dated: int = 0
     not_graded: int = 0
-    passed_over: tuple[str, ...] = ()  # folders in submitted/ that can be nobody's, with the reason
+    passed_over: tuple[str, ...] = ()
+    unreadable: list[str] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def needs_somebody(self) -> bool:
+        """Whether something that decides a grade could not be done."""
+        return bool(self.not_graded or self.unreadable)
+
+    def problems(self) -> list[str]:
+        """What decides a grade and could not be done, a line each."""
+        lines = [f"not looked at in submitted/, {folders}" for folders in self.passed_over]
+        if self.not_graded:
+            lines.append(
+                f"{_submissions(self.not_graded)} could not be graded in full, by no fault of theirs: the same command tries again"
+            )
+        if self.unreadable:
+            lines.append(
+                f"{_submissions(len(self.unreadable))} can't be read, and nothing of theirs was changed: the same command tries again"
+            )
+            lines += self.unreadable[:MOST_LINES]
+            if len(self.unreadable) > MOST_LINES:
+                lines.append(f"and {len(self.unreadable) - MOST_LINES:,} more")
+        return lines
 
     def count(self, done: Done) -> None:
-        if done.graded is None:
+        if done.unreadable:
+            self.unreadable.append(f"{done.submission.student}: {done.unreadable}")
+        elif done.graded is None:
             self.unchanged += 1
         else:
             self.graded += 1
             self.not_graded += any(v.outcome is Outcome.NOT_GRADED for v in done.graded.verdicts.values())
-
-
-def find(school: Class, assignment: str, student: str | None = None) -> list[Submission]:
-    """The submissions of an assignment, by student; folders that can be nobody's are left out, and `passed_over` lists them.
-
-    Raises:
-        UserError: nothing is there, or that student has not submitted.
-    """
-    known(assignment)
-    if not school.submitted.is_dir():
-        raise UserError(f"there is no folder {school.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/")
-    homes = sorted(
-        home for home in school.submitted.iterdir() if NAME.fullmatch(home.name) and handed_in.is_folder(home)
-    )
-    found = [
-        _submission(home.name, assignment, home / assignment)
-        for home in homes
-        if student in (None, home.name) and handed_in.is_folder(home / assignment)
-    ]
-    if not found:
-        who = f"by {student} " if student else ""
-        also = "; ".join(("", *passed_over(school, assignment)))
-        raise UserError(f"no submission {who}of {assignment} in {school.submitted}{also}")
-    return found
-
-
-def passed_over(school: Class, assignment: str) -> tuple[str, ...]:
-    """What lies in submitted/ and can be nobody's submission of an assignment, all of it, each with the reason."""
-    named: list[str] = []
-    linked: list[str] = []
-    for home in sorted(school.submitted.iterdir()):
-        if home.is_symlink() or (handed_in.is_folder(home) and (home / assignment).is_symlink()):
-            linked.append(home.name)
-        elif not NAME.fullmatch(home.name) and handed_in.is_folder(home / assignment):
-            named.append(home.name)
-    why = (("a name with other than the letters a to z, digits and _ . @ + -", named), ("a link", linked))
-    return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
-
-
-def strays(school: Class) -> tuple[str, ...]:
-    """What lies in submitted/ and belongs to no assignment at all, so that no command would ever speak of it: one line each."""
-    known_ones, found = assignments(), []
-    for home in sorted(school.submitted.iterdir()) if school.submitted.is_dir() else ():
-        if not handed_in.is_folder(home):
-            found.append(f"{in_a_line(home.name, 80)}: not a student's folder")
-            continue
-        try:
-            inside = sorted(path for path in home.iterdir() if not path.name.startswith("."))
-        except OSError as error:
-            found.append(f"{in_a_line(home.name, 80)}: can't be read ({error.strerror})")
-            continue
-        if not inside:
-            found.append(f"{in_a_line(home.name, 80)}: empty")
-        for path in inside:
-            if path.name not in known_ones:
-                found.append(
-                    f"{in_a_line(home.name, 80)}/{in_a_line(path.name, 80)}: no notebook of the course is called so"
-                    + near(path.name, known_ones, str)
-                )
-    return tuple(found)
-
-
-def students(school: Class) -> int:
-    """How many have a folder in submitted/."""
-    return sum(1 for _ in school.submitted.iterdir()) if school.submitted.is_dir() else 0
-
-
-def submitted_assignments(school: Class) -> list[str]:
-    """The assignments that somebody has submitted."""
-    if not school.submitted.is_dir():
-        return []
-    return [name for name in assignments() if any(school.submitted.glob(f"*/{name}"))]
-
-
-def _submission(student: str, assignment: str, folder: Path) -> Submission:
-    expected = folder / f"{assignment}.ipynb"
-    try:
-        notebooks = sorted(folder.glob("*.ipynb"))
-    except OSError as error:
-        return Submission(student, assignment, folder, None, f"a folder that can't be read ({error.strerror})")
-    others = [path for path in notebooks if path != expected and handed_in.is_file(path)]
-    if handed_in.is_file(expected):
-        beside = in_a_line(", ".join(path.name for path in others), 200)
-        return Submission(
-            student, assignment, folder, expected, f"not looked at: {beside}, beside it" if beside else ""
-        )
-    if len(others) == 1:
-        return Submission(
-            student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"
-        )
-    if expected in notebooks:
-        found = f"a {expected.name} that is not a regular file"
-    else:
-        found = "no notebook" if not others else f"{len(others)} notebooks, none called {expected.name}"
-    return Submission(student, assignment, folder, None, found)
 
 
 @dataclass(frozen=True)
@@ -212,10 +133,23 @@ class Asked:
 EVERYTHING = Asked()
 
 
+class Grader(Protocol):
+    """Who grades: a team of workers, or files in which grades are already. limits: of what is read. mode: of the jail."""
+
+    limits: Limits
+    mode: Mode
+
+    def start(self) -> None: ...
+
+    def graded_together(
+        self, jobs: Iterable[tuple[tuple[Submission, str], pool.Job]], stop: threading.Event | None = None
+    ) -> Iterator[list[tuple[tuple[Submission, str], Graded]]]: ...
+
+
 def grade(
     school: Class,
     assignment: str,
-    team: pool.Team,
+    team: Grader,
     asked: Asked = EVERYTHING,
     tell: Callable[[Done, int], None] = lambda done, total: None,
     stop: threading.Event | None = None,
@@ -230,65 +164,157 @@ def grade(
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
     policy = Policy.of(school)
-    submissions = find(school, assignment, asked.student)
+    latest = class_folder.find(school, assignment, asked.student)
     if asked.exercise is not None and asked.exercise not in {e.name for e in outline.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {asked.exercise!r}")
-    summary = Summary(passed_over=() if asked.student else passed_over(school, assignment))
     ledger.look(school, asked.anew)
-    ledger.look_for_secret(school, assignment, draws.has_secret(assignment, school.draws), asked.anew)
+    ledger.look_whether_it_can_be_written(school)
+    summary = Summary(note=secrets.look(school, assignment, asked.anew))
+    if not asked.student:
+        summary.passed_over = class_folder.passed_over(school, assignment)
     team.start()  # becomes warm while this process draws and imports
     seeds = draws.hidden(assignment, school.draws)
-    marked = markings.kept(school, assignment, seeds)
+    reference = markings.kept(school, assignment, seeds)
     with importing():
         from autograder.desk import gradebook  # nbgrader takes seconds; the workers start meanwhile
+        from autograder.desk.writer import Result, Writer
+
+    collected = Manifest.load(school, assignment)
+    earlier = list(_earlier(school, policy, collected, asked.student))
+    stop = stop or threading.Event()
 
     def finish(done: Done) -> None:
         summary.count(done)
-        tell(done, len(submissions) + len(earlier))
+        tell(done, len(latest) + len(earlier))
 
-    earlier: list[Submission] = []
-    stop = stop or threading.Event()
-    with gradebook.Book(school, asked.anew) as book, _ctrl_c_sets(stop, stopping), log.of(school) as line:
+    with (
+        gradebook.Book(school, asked.anew, writing=not asked.dry) as book,
+        ctrl_c_sets(stop, stopping),
+        log.of(school) as write_lines,
+    ):
         if not asked.dry:
+            book.keep_secret(assignment, draws.entries(school.draws)[assignment])
             book.know(assignment)
-        version, key = gradebook.version(assignment), draws.key_version(assignment)
-        settled = book.settled(assignment)
-        desk = _Desk(school, assignment, book, line, policy, asked.dry)
-        if policy.attempts(assignment) == "best":
-            earlier += _earlier(school, assignment, asked.student)
-        seen = book.digests(assignment, version)
-        behind = {
-            one.student
-            for one in earlier
-            if (one.student, gradebook.digest(_read(one, team.limits.notebook)[0])) not in seen
-        }
+        writer = Writer(school, assignment, book, write_lines, policy, asked.dry)
+        if not asked.dry:
+            writer.complete_log()
+        plan = _Plan(school, assignment, collected, asked, book, team.limits.notebook)
+        behind = plan.behind(earlier)
+        key = draws.key_version(assignment)
 
-        def jobs(submissions: Sequence[Submission]) -> Iterator[tuple[_Paper, pool.Job]]:
-            for submission in submissions:
-                data, trouble = _read(submission, team.limits.notebook)
-                paper = _Paper(submission, gradebook.digest(data))
-                unchanged = settled.get(submission.student) == (paper.digest, version)
-                if submission.earlier:
-                    unchanged = (submission.student, paper.digest) in seen
-                elif submission.student in behind:  # the one that stands there is graded after those before it
+        def save(results: Sequence[Result]) -> None:
+            writer.save(results)
+            for result in results:
+                finish(Done(result.submission, result.graded, result.before))
+
+        def jobs(some: Sequence[Submission]) -> Iterator[tuple[tuple[Submission, str], pool.Job]]:
+            for one in some:
+                try:
+                    submission, data, trouble = plan.read(one)
+                except OSError as error:
+                    finish(Done(one, unreadable=handed_in.why(error)))
+                    continue
+                digest = class_folder.digest(data)
+                unchanged = plan.is_unchanged(submission, digest)
+                if not submission.earlier and submission.student in behind:  # graded after those before it
                     unchanged = False
                 if unchanged and not asked.force and not asked.exercise:
-                    finish(Done(submission, None))
+                    plan.look_at_its_time(submission, digest)
+                    finish(Done(submission))
                 elif trouble:
-                    finish(desk.save(paper, _nothing_there(submission, trouble)))
+                    save([Result(submission, digest, _nothing_there(submission, trouble))])
                 else:
                     only = (asked.exercise,) if asked.exercise and unchanged else ()
-                    yield paper, pool.Job(assignment, data, seeds, team.limits, key, marked, only, team.mode)
+                    job = pool.Job(assignment, data, seeds, team.limits, key, reference, only, team.mode)
+                    yield (submission, digest), job
 
-        for some in (earlier, submissions):
-            for paper, graded in pool.graded(jobs(some), team, stop):
-                finish(desk.save(paper, graded))
+        for some in (earlier, latest):
+            for landed in team.graded_together(jobs(some), stop):
+                save([Result(submission, digest, graded) for (submission, digest), graded in landed])
+        summary.dated = len(plan.times)
+        writer.set_times(plan.times)
         if stop.is_set():
             raise KeyboardInterrupt
-        if earlier and not asked.dry:  # which attempt counts is known now
+        if (earlier or plan.times) and not asked.dry:  # which attempt counts, and how late it is, is known now
             counted = policy.read_book(book, assignment, asked.student)
-            feedback.write_again(school, assignment, book, asked.student, counted=counted)
+            students = plan.students_with_another_time(policy) if not earlier else asked.student and [asked.student]
+            feedback.write_again(school, assignment, book, students, counted=counted)
     return summary
+
+
+class _Plan:
+    """What of a class is to be graded, and which times have come or changed since it was. times: by submission, what the gradebook is to be told."""
+
+    def __init__(
+        self, school: Class, assignment: str, collected: Manifest, asked: Asked, book: Book, most: int
+    ) -> None:
+        from autograder.desk import gradebook
+
+        self._school, self._assignment, self._collected, self._dry, self._most = (
+            school,
+            assignment,
+            collected,
+            asked.dry,
+            most,
+        )
+        version = gradebook.version(assignment)
+        self._settled = {who: digest for who, (digest, its) in book.settled(assignment).items() if its == version}
+        self._graded = book.digests(assignment, version)
+        self._known, self._latest = book.times(assignment), book.submitted(assignment)
+        self.times: dict[Submission, Time] = {}
+
+    def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
+        """As `class_folder.with_time` and `read`; what a power cut has emptied is restored from what was collected, if that is whole."""
+        submission = class_folder.with_time(submission)
+        try:
+            return submission, *class_folder.read(submission, self._most)
+        except class_folder.Empty:
+            data = self._collected.copy(self._school, submission.student)
+            if not data or submission.earlier or submission.path is None:
+                raise
+            if not self._dry:
+                keep(submission.path, data)
+            return submission, data[: self._most + 1], ""
+
+    def behind(self, earlier: Sequence[Submission]) -> set[str]:
+        """The students of whom an earlier attempt has not been graded yet."""
+        return {one.student for one in earlier if not self._is_graded(one)}
+
+    def _is_graded(self, submission: Submission) -> bool:
+        try:
+            return (submission.student, class_folder.digest(self.read(submission)[1])) in self._graded
+        except OSError:
+            return True  # there is nothing to wait for
+
+    def is_unchanged(self, submission: Submission, digest: str) -> bool:
+        """Whether it was graded, by this version, and what was made of it is there."""
+        if submission.earlier:
+            return (submission.student, digest) in self._graded
+        whole = feedback.are_whole(self._school, submission.student, self._assignment)
+        return whole and self._settled.get(submission.student) == digest
+
+    def look_at_its_time(self, submission: Submission, digest: str) -> None:
+        """Note the time of a submission that was graded with none, or with another."""
+        from autograder.desk.entries import Time
+
+        at, student = submission.submitted, submission.student
+        if at is None:
+            return
+        known = self._known.get((student, digest), set())
+        latest = self._latest.get(student)
+        if at in known and (submission.earlier or (latest and latest.replace(tzinfo=None) == at)):
+            return
+        records = self._collected.records.get(student, ())
+        others = {one.when.replace(tzinfo=None) for one in records if one.attempt and one.sha256 == digest and one.when}
+        self.times[submission] = Time(student, digest, at, frozenset(others - {at}), submission.earlier)
+
+    def students_with_another_time(self, policy: Policy) -> set[str]:
+        """Those whose pages say another lateness now, with their groups."""
+        return {who for one in self.times for who in policy.group(self._assignment, one.student)}
+
+
+def _submissions(count: int) -> str:
+    return f"{count:,} submission{'s' * (count > 1)}"
 
 
 def not_yet_graded(school: Class, assignment: str, policy: Policy, book: Book) -> str:
@@ -307,66 +333,22 @@ def not_yet_graded(school: Class, assignment: str, policy: Policy, book: Book) -
     )
 
 
-def _earlier(school: Class, assignment: str, student: str | None) -> Iterator[Submission]:
-    """The attempts that were collected before those in submitted/, oldest first."""
-    collected = Manifest.load(school, assignment)
+def submissions(school: Class, assignment: str) -> list[Submission]:
+    """All submissions of an assignment that may count: where the best attempt does, also those before the ones in submitted/. Raises as `class_folder.find`."""
+    earlier = _earlier(school, Policy.of(school), Manifest.load(school, assignment), None)
+    return [*earlier, *class_folder.find(school, assignment)]
+
+
+def _earlier(school: Class, policy: Policy, collected: Manifest, student: str | None) -> Iterator[Submission]:
+    """Where the best attempt counts, those that were collected before the one in submitted/, oldest first."""
+    if policy.attempts(collected.assignment) != "best":
+        return
     for who, records in sorted(collected.records.items()):
         latest = collected.latest(who)
         for record in records:
             if record.attempt and record is not latest and student in (None, who):
                 path = collected.path(school, record)
-                yield Submission(who, assignment, path.parent, path, earlier=True, at=record.when)
-
-
-@dataclass(frozen=True)
-class _Desk:
-    """Where graded papers of an assignment are put: the gradebook, the pages, the log. dry: nothing is written anywhere."""
-
-    school: Class
-    assignment: str
-    book: Book
-    line: Callable[[str, Graded], None]
-    policy: Policy
-    dry: bool
-
-    def save(self, paper: _Paper, graded: Graded) -> Done:
-        """Save a graded paper; what can't be saved of its texts is left out of it."""
-        submission = paper.submission
-        before = next(iter(self.book.latest(self.assignment, submission.student)), None)
-        missing = [e.name for e in outline.of_notebook(self.assignment) if e.name not in graded.verdicts]
-        if missing and before:
-            graded.verdicts |= {name: before.verdict(name) for name in missing}
-        if submission.path is not None and submission.remark:
-            graded.remarks.insert(0, submission.remark)
-        if not self.dry:
-            try:
-                self._keep(paper, graded)
-            except Exception as error:
-                from autograder.desk import gradebook
-
-                if not gradebook.is_of_one_paper(error):
-                    raise
-                graded = _without_words(graded, error)
-                self._keep(paper, graded)
-        return Done(submission, graded, before)
-
-    def _keep(self, paper: _Paper, graded: Graded) -> None:
-        student, submitted = paper.submission.student, paper.submission.submitted
-        if not paper.submission.earlier:
-            given = self.book.marks(self.assignment, student).get(student, {})
-            at = submitted.replace(tzinfo=UTC) if submitted else None
-            grade = self.policy.grade(self.assignment, feedback.marks_of(graded, given), at, student)
-            feedback.write(self.school, student, graded, submitted, given, grade)
-        self.book.enter(student, graded, paper.digest, submitted, history_only=paper.submission.earlier)
-        self.line(student, graded)
-
-
-@dataclass(frozen=True)
-class _Paper:
-    """A submission with the hash of what was read of it."""
-
-    submission: Submission
-    digest: str
+                yield Submission(who, collected.assignment, path.parent, path, earlier=True, at=record.when)
 
 
 def _nothing_there(submission: Submission, trouble: str) -> Graded:
@@ -375,21 +357,8 @@ def _nothing_there(submission: Submission, trouble: str) -> Graded:
     return Graded(submission.assignment, verdicts, remarks=[trouble])
 
 
-def _without_words(graded: Graded, error: Exception) -> Graded:
-    """The points of a paper of which something can't be saved, without anything that came from it: it costs nobody else anything, and itself no point."""
-    said = f"What was seen can't be shown: it could not be saved ({type(error).__name__})."
-
-    def wordless(verdict: Verdict) -> Verdict:
-        aspects = tuple(replace(aspect, seen=said if aspect.seen else "") for aspect in verdict.aspects)
-        return replace(verdict, aspects=aspects)
-
-    verdicts = {name: wordless(verdict) for name, verdict in graded.verdicts.items()}
-    remark = f"its texts could not be saved ({type(error).__name__}): look at the file"
-    return Graded(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)
-
-
 @contextlib.contextmanager
-def _ctrl_c_sets(stop: threading.Event, tell: Callable[[], None]) -> Iterator[None]:
+def ctrl_c_sets(stop: threading.Event, tell: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C sets the event instead of breaking off whatever is being written; a second Ctrl-C breaks off."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -405,13 +374,3 @@ def _ctrl_c_sets(stop: threading.Event, tell: Callable[[], None]) -> Iterator[No
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _read(submission: Submission, most: int) -> tuple[bytes, str]:
-    """What was handed in, up to one byte more than `most`; or what there is instead."""
-    if submission.path is None:
-        return b"", submission.remark
-    try:
-        return handed_in.read(submission.path, most), ""
-    except OSError as error:
-        return b"", f"a file that can't be read ({error.strerror})"

@@ -13,21 +13,28 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from autograder.desk import handed_in, ledger, lms, manifest
-from autograder.desk.lms import archive, blackboard, brightspace, moodle
-from autograder.desk.lms.archive import Refused
+from autograder.desk import handed_in, ledger, lms, manifest, missing
+from autograder.desk.lms import archive, blackboard, brightspace, canvas, moodle
+from autograder.desk.lms.archive import Refused, same
 from autograder.desk.lms.exchange import SECRET
-from autograder.desk.lms.handin import HandIn
+from autograder.desk.lms.handin import HandIn, is_to_come, letters
 from autograder.desk.lms.sheets import Sheet
 from autograder.desk.manifest import Manifest, Record
-from autograder.desk.roster import Roster, Student
+from autograder.desk.missing import Missing
+from autograder.desk.policy import Policy, marked_late
+from autograder.desk.policy_file import near
+from autograder.desk.roster import FILE as ROSTER
+from autograder.desk.roster import Roster, Student, named
 from autograder.desk.settle import FILE as SETTLE
 from autograder.desk.settle import Matter, Settled
 from autograder.desk.submissions import Asked, File, Submission, choose, together, votes_of
-from autograder.desk.whose import Finder
-from autograder.house import Class, UserError, assignments, importing, keep, known, root
+from autograder.desk.whose import Finder, by_roster
+from autograder.files import Batch, make_folder
+from autograder.house import Class, UserError, assignments, importing, known, root
 from ffnlab.cleaning import in_a_line
 
+EMPTIED = hashlib.sha256().hexdigest()  # of a notebook that a power cut has emptied
+TOGETHER = 100  # files that are written at a time
 OF_ONE = 0.9  # of an export's notebooks, so many must be of one assignment for it to be an export of that
 
 
@@ -52,7 +59,10 @@ class Row:
 
 @dataclass
 class Collected:
-    """What was collected, or would be. notes: for information. doubts: what a person should look at. open: what a person can settle, in the file `settle`."""
+    """What was collected, or would be. notes: for information. doubts: what a person should look at. open: what a person can settle, in the file `settle`.
+
+    missing: by assignment, who has not handed in, where a list of the class is known.
+    """
 
     title: str
     archive: str
@@ -61,6 +71,7 @@ class Collected:
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     open: list[Matter] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
     new: int = 0
     known: int = 0
     placed: int = 0
@@ -96,13 +107,38 @@ def collect(
     ledger.look(school)
     with archive.opened(source) as opened:
         export = lms.read(opened, zone)
+        damages = [] if dry_run else _set_aside_what_is_empty(school)
         plan = _Plan(school, opened, export, zone)
+        plan.found.doubts += damages
         plan.take_lists(rosters, zone)
         plan.read(assignment, zone)
         plan.file(match_names)
+        plan.look_at_the_class(Policy.of(school))
         if not dry_run:
             plan.carry_out(tell)
     return plan.found
+
+
+def _set_aside_what_is_empty(school: Class) -> list[str]:
+    """Make way for what a power cut has emptied and an export can bring again: the roster, and the manifests with their files. Returns a line for each."""
+    found = []
+    if _is_empty(school.folder / ROSTER):
+        (school.folder / ROSTER).unlink()
+        found.append(f"{ROSTER} was empty, as after a power cut: name the lists of the class with --roster once more")
+    for name in manifest.assignments(school):
+        folder = school.folder / manifest.FOLDER / name
+        if not _is_empty(folder / manifest.FILE):
+            continue
+        number, aside = 1, school.folder / "damaged"
+        make_folder(aside)
+        while (aside / f"{name}-{number}").exists():
+            number += 1
+        folder.rename(aside / f"{name}-{number}")
+        found.append(
+            f"the manifest of {name} was empty, as after a power cut: what had been collected is in damaged/{name}-{number} now; "
+            "collect each earlier export of it once more, the oldest first"
+        )
+    return found
 
 
 class _Plan:
@@ -114,6 +150,7 @@ class _Plan:
         self.found = Collected(export.title, opened.name, school.folder / manifest.FOLDER / SETTLE)
         self.submissions: list[Submission] = []
         self.asked: set[str] = set()
+        self.unread: list[str] = []  # lines about worksheets whose times can't be read
         self.label = ""  # the export's, in the file of what is to be settled
         self.manifests = {name: Manifest.load(school, name) for name in manifest.assignments(school)}
         self.writing: list[tuple[Manifest, Record, Callable[[], bytes]]] = []
@@ -127,21 +164,68 @@ class _Plan:
             title, number, doubts = self.roster.extend(sheet)
             self.found.notes.append(f"{file.name}: {title}, {number} {'person' if number == 1 else 'people'}")
             self.found.doubts += doubts
+            if nameless := sum(one.startswith(f"{moodle.NAME}-") for one in self.roster.students):
+                self.found.notes.append(
+                    f"{nameless:,} students have no ID number, login or address on a list: they are known by Moodle's number, "
+                    "which is another one for each assignment"
+                )
             times |= moodle.times(sheet, zone)
+            if unread := moodle.unread_time(sheet):
+                self.unread.append(
+                    f"{file.name}: its times can't be read ({in_a_line(unread, 60)}): {moodle.IN_ENGLISH}"
+                )
         if self.export.system == moodle.NAME:
             hand_ins = moodle.with_times(self.export.hand_ins, times)
             self.export = replace(self.export, hand_ins=hand_ins)
-            if any(one.at for one in hand_ins):
+            without = {one.who for one in hand_ins if not one.at}
+            if len(without) < len({one.who for one in hand_ins}):
                 self.found.notes.append(f"its times are the worksheet's, read as {_clock(zone)}")
-            else:
-                self.found.notes.append("Moodle exports no times: they stand on the grading worksheet, for --roster")
+                if without:
+                    self.unread.append(
+                        f"{len(without):,} of those who handed in have no time on a worksheet, so none of them is late"
+                    )
+            elif not self.unread:
+                self.unread.append("Moodle exports no times: they stand on the grading worksheet, for --roster")
+        self.export = replace(self.export, hand_ins=tuple(map(self._with_doubt, self.export.hand_ins)))
+        self._look_at_the_export()
+
+    def _look_at_the_export(self) -> None:
+        """Note what the export does not say, or does not say in a way that can be read."""
+        remarks = {
+            one.attempt: one.remark for one in self.export.hand_ins if not one.at and one.remark.startswith("its time")
+        }
+        if remarks:
+            first = in_a_line(next(iter(remarks.values())), 120)
+            self.unread.append(
+                f"{len(remarks):,} times can't be read ({first}), so nobody is late by them: "
+                f"if they are in another language, set {self.export.title} to English and download it again"
+            )
+        anonymous = {
+            one.who for one in self.export.hand_ins if one.system == canvas.NAME and canvas.is_anonymous(one.who)
+        }
+        if anonymous:
+            said = f"Canvas exported it anonymously: {len(anonymous):,} names are anon_…, which no gradebook has, so no grade can be given back."
+            cure = "Switch off anonymous grading or show the names, and download it again"
+            (self.found.doubts if self.roster.is_listed else self.found.notes).append(f"{said} {cure}")
+        claims = {one.attempt for one in self.export.hand_ins if not one.is_owned and not one.doubt}
+        if claims:
+            self.found.notes.append(
+                f"{len(claims):,} of its folders belong to no student's account, as in a zip or a copy: who handed in, and when, is what the folders say"
+            )
+
+    def _with_doubt(self, one: HandIn) -> HandIn:
+        """A hand-in as the roster bears it out; without its time where that is still to come, with a question."""
+        one = by_roster(one, self.roster)
+        if not one.at or not is_to_come(one.at):
+            return one
+        return replace(one, at=None, doubtful_time=f"its time, {self._at(one.at)}, is still to come")
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
         self.found.doubts += [f"{name}: refused, {reason}" for name, reason in self.opened.refused]
         self.found.doubts += [f"{in_a_line(name, 200)}: not understood" for name in self.export.unknown]
         wanted = [one for one in self.export.hand_ins if not assignment or one.assignment in ("", assignment)]
-        self.submissions = together(wanted, self.assignments)
+        self.submissions = together(wanted, self.assignments, self.settled.files)
         expected = assignment or ""
         if not expected and not any(one.first.assignment for one in self.submissions):
             votes = votes_of(self.submissions)
@@ -167,7 +251,9 @@ class _Plan:
             self._ask(submission, asked)
             if submission.students:
                 self._ask(submission, choose(submission, self._said(submission), self.assignments))
+                self._ask_about_its_time(submission)
         self._ask_which_is_the_latest()
+        self._look_at_answers()
         for submission in sorted(self.submissions, key=lambda one: str(one.first.at or "")):
             for student in submission.students if submission.assignment else ():
                 self._number(submission, student)
@@ -193,7 +279,7 @@ class _Plan:
             self.asked.add(hand_in.entry)
 
     def _line(self, hand_in: HandIn, student: str, notebook: str, attempt: str, what: str, asks: bool = False) -> None:
-        at = f"{hand_in.at.astimezone(self.zone):%Y-%m-%d %H:%M}" if hand_in.at else ""
+        at = self._at(hand_in.at) if hand_in.at else ""
         known_as = self.roster.students[student].name if student in self.roster.students else ""
         name = in_a_line(known_as or hand_in.name, 80)
         self.found.rows.append(Row(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks, name))
@@ -203,13 +289,39 @@ class _Plan:
         found = {}
         for file in submission.notebooks:
             hand_in = file.hand_in
-            name = self.settled.assignment(hand_in.system, hand_in.who, hand_in.entry)
-            if name in self.assignments:
+            settled = self.settled.assignment(hand_in.system, hand_in.who, hand_in.entry)
+            if settled and (name := _assignment(settled.assignment, self.assignments)):
                 found[hand_in.entry] = name
-            elif name:
-                trouble = f"in {SETTLE}: there is no assignment called {in_a_line(name, 80)}"
-                self._ask(submission, [Asked(hand_in, trouble)])
         return found
+
+    def _look_at_answers(self) -> None:
+        """Note what stands in settle.csv and can't be used."""
+        notebooks = {same(file.hand_in.entry) for one in self.submissions for file in one.notebooks}
+        entries = {same(one.entry) for one in self.export.hand_ins}
+        for matter in self.settled.filled:
+            where = f"in {SETTLE}, line {matter.line}: "
+            if matter.system not in lms.SYSTEMS:
+                systems = ", ".join(lms.SYSTEMS)
+                self.found.doubts.append(
+                    f"{where}there is no system called {in_a_line(matter.system, 60)!r}; there are: {systems}"
+                )
+            if matter.assignment and not _assignment(matter.assignment, self.assignments):
+                close = near(matter.assignment, self.assignments, str) or f"; there are: {', '.join(self.assignments)}"
+                self.found.doubts.append(
+                    f"{where}there is no assignment called {in_a_line(matter.assignment, 60)!r}{close}"
+                )
+            elif matter.assignment and same(matter.file) in entries - notebooks:
+                self.found.doubts.append(f"{where}{in_a_line(matter.file, 200)} is no notebook, so it can't count")
+            elif matter.assignment and matter.archive == self.label and same(matter.file) not in notebooks:
+                self.found.notes.append(f"{where}{in_a_line(matter.file, 200)} is not in this export")
+
+    def _ask_about_its_time(self, submission: Submission) -> None:
+        """What has a time that can't be right does not count until somebody has said that it is the notebook."""
+        file = submission.chosen
+        if file and file.hand_in.doubtful_time and file.hand_in.entry not in self._said(submission):
+            asked = Asked(file.hand_in, f"{file.hand_in.doubtful_time}: does it count?", submission.assignment)
+            self._ask(submission, [asked])
+            submission.chosen = None
 
     def _ask_which_is_the_latest(self) -> None:
         """Where a student has several submissions of an assignment, and not all say when, somebody says which one counts."""
@@ -228,6 +340,32 @@ class _Plan:
                     self._ask(submission, [Asked(file.hand_in, trouble, submission.assignment)])
                     submission.chosen = None
 
+    def look_at_the_class(self, policy: Policy) -> None:
+        """Note who has not handed in, and whom the LMS calls late without saying when."""
+        for name in self.assignments:
+            here = [one for one in self.submissions if name in (one.assignment, one.expected)]
+            if not here:
+                continue
+            there = missing.submitters(self.school, name) | {who.id for one in here for who in one.students}
+            if found := missing.find(self.roster, policy, name, there):
+                self.found.missing.append(found)
+            if self.unread:
+                (self.found.doubts if policy.deducts(name) else self.found.notes).extend(self.unread)
+                self.unread = []
+            late = dict.fromkeys(who.id for one in here for who in one.students if self._is_marked_late(one, who.id))
+            if late:
+                said = marked_late(name, [next(named([self.roster.students[who]])) for who in late])
+                if policy.deducts(name):
+                    self.found.doubts.append(f"{said} `autograder report` says what to do")
+                else:
+                    self.found.notes.append(said)
+
+    def _is_marked_late(self, submission: Submission, student: str) -> bool:
+        file = submission.chosen
+        if file is None or not file.hand_in.late or file.hand_in.at:
+            return False
+        return handed_in.timestamp(self.school.submitted / student / submission.assignment) is None
+
     # Numbering
 
     def _number(self, submission: Submission, student: Student) -> None:
@@ -243,19 +381,15 @@ class _Plan:
             if is_new:
                 self._write(kept, record, file.hand_in.read)
             if file.hand_in.entry not in self.asked:
-                why = f"{file.trouble}; " if file.trouble else ""
+                untouched = f"{file.assignment} as it was handed out" if file.is_untouched else ""
+                why = f"{file.trouble or untouched}; " if file.trouble or untouched else ""
                 self._line(file.hand_in, student.id, "", "", why + ("kept beside it" if is_new else "here already"))
 
     def _number_attempt(self, kept: Manifest, submission: Submission, student: Student, file: File) -> None:
         known_ones = {record.key: record for record in kept.records.get(student.id, ()) if record.attempt}
         record = self._record(kept, submission, student, file, is_attempt=True)
         if before := known_ones.get(record.key):
-            if record.when and not before.when:  # its worksheet came later than its zip
-                kept.date(before, record.at)
-            latest = kept.latest(student.id)
-            what = "here already" + (f"; attempt {latest.attempt} counts" if latest and latest != before else "")
-            self._line(file.hand_in, student.id, kept.assignment, str(before.attempt), what)
-            self.found.known += 1
+            self._number_again(kept, student, file, before, record)
             return
         there = self._put_there_by_hand(kept, student, file)
         record = self._record(kept, submission, student, file, is_attempt=True)
@@ -268,8 +402,36 @@ class _Plan:
             what = "new, kept: a later one counts"
         called = "" if file.called == f"{kept.assignment}.ipynb" else f"called {file.called}"
         notes = [file.hand_in.remark, "late" if file.hand_in.late else "", called, there]
+        if file.hand_in.claimed and file.hand_in.at:
+            self.found.doubts.append(
+                f"{in_a_line(file.hand_in.attempt, 200)}: written at {self._at(file.hand_in.at)}, later than its name says; the later time counts. Had "
+                "the whole exchange been copied, the names would be right: then collect a zip of it"
+            )
         what = "; ".join(note for note in (what, *notes) if note)
         self._line(file.hand_in, student.id, kept.assignment, str(record.attempt), what)
+
+    def _number_again(self, kept: Manifest, student: Student, file: File, before: Record, record: Record) -> None:
+        """An attempt that is here already: its time may have come or changed since, and a power cut may have emptied its files."""
+        what = "here already"
+        if record.when and record.when != before.when:
+            if before.when:
+                what += f"; handed in at {self._at(record.when)}, not at {self._at(before.when)} as read before"
+            kept.date(before, record.at)
+        latest = kept.latest(student.id)
+        if latest and latest.number != before.number:
+            what += f"; attempt {latest.attempt} counts"
+        if not kept.is_whole(self.school, before):
+            what += "; its file was damaged, and is written again"
+            self.writing.append((kept, before, file.hand_in.read))
+        folder = self.school.submitted / student.id / kept.assignment
+        files = (f"{kept.assignment}.ipynb", handed_in.TIMESTAMP, SECRET)
+        if latest and latest.number == before.number and any(_is_empty(folder / name) for name in files):
+            kept.placing[student.id] = before.number
+        self._line(file.hand_in, student.id, kept.assignment, str(before.attempt), what)
+        self.found.known += 1
+
+    def _at(self, when: datetime) -> str:
+        return f"{when.astimezone(self.zone):%Y-%m-%d %H:%M}"
 
     def _put_there_by_hand(self, kept: Manifest, student: Student, file: File) -> str:
         """Keep what somebody has put into submitted/ where a new attempt is to lie. Returns a note on it."""
@@ -343,18 +505,20 @@ class _Plan:
     # Writing
 
     def carry_out(self, tell: Callable[[int, int], None]) -> None:
-        """Write all of it, in an order that can be broken off anywhere."""
+        """Write all of it, in an order that can be broken off anywhere: what a later step refers to is on the disk before."""
         total = len(self.writing) + sum(len(kept.placing) for kept in self.manifests.values())
-        for done, (kept, record, get) in enumerate(self.writing, 1):
-            keep(kept.path(self.school, record), self._bytes(record, get))
-            tell(done, total)
+        with Batch(TOGETHER) as files:
+            for done, (kept, record, get) in enumerate(self.writing, 1):
+                files.write(kept.path(self.school, record), self._bytes(record, get))
+                tell(done, total)
         self.roster.save(self.school)
         for kept in self.manifests.values():
             kept.save(self.school)
-        for kept in self.manifests.values():
-            for student, number in kept.placing.items():
-                self._place(kept, student, number)
-                tell(len(self.writing) + self.found.placed, total)
+        with Batch(TOGETHER) as files:
+            for kept in self.manifests.values():
+                for student, number in kept.placing.items():
+                    self._place(files, kept, student, number)
+                    tell(len(self.writing) + self.found.placed, total)
         self._introduce()
         for kept in self.manifests.values():
             kept.placing = {}
@@ -370,7 +534,7 @@ class _Plan:
             raise UserError(f"{record.entry} has changed while it was collected: the same command goes on from here")
         return data
 
-    def _place(self, kept: Manifest, student: str, number: int) -> None:
+    def _place(self, files: Batch, kept: Manifest, student: str, number: int) -> None:
         """Put an attempt where grading finds it, with its time and its secret, unless something else has come there meanwhile."""
         folder = self.school.submitted / student / kept.assignment
         path = folder / f"{kept.assignment}.ipynb"
@@ -382,16 +546,16 @@ class _Plan:
             self.found.doubts.append(f"{path} is a link, or not a regular file: nothing was put there")
             return
         there = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-        if there not in {"", *(one.sha256 for one in records.values())}:
+        if there not in {"", EMPTIED, *(one.sha256 for one in records.values())}:
             self.found.doubts.append(f"{path} was changed meanwhile: it is left as it is")
             return
         if there != record.sha256:
-            keep(path, kept.path(self.school, record).read_bytes())
+            files.write(path, kept.path(self.school, record).read_bytes())
         if record.when:
-            keep(folder / handed_in.TIMESTAMP, manifest.stamp(record.when))
+            files.write(folder / handed_in.TIMESTAMP, manifest.stamp(record.when))
         elif there != record.sha256:
-            (folder / handed_in.TIMESTAMP).unlink(missing_ok=True)
-        keep(folder / SECRET, record.back.get("secret", ""))
+            files.remove(folder / handed_in.TIMESTAMP)
+        files.write(folder / SECRET, record.back.get("secret", ""))
         self.found.placed += 1
 
     def _introduce(self) -> None:
@@ -402,8 +566,18 @@ class _Plan:
         with importing():
             from autograder.desk import gradebook
 
-        with gradebook.Book(self.school) as book:
+        with gradebook.Book(self.school, writing=True) as book:
             book.introduce({one: _known_as(self.roster.students[one]) for one in ids})
+
+
+def _is_empty(path: Path) -> bool:
+    return handed_in.is_file(path) and not path.stat().st_size
+
+
+def _assignment(text: str, assignments: Sequence[str]) -> str:
+    """The assignment that somebody means by its name, in whatever writing, or by its number; "" where it is none."""
+    named = [name for name in assignments if letters(text) in (letters(name), name.partition("_")[0])]
+    return named[0] if len(named) == 1 else ""
 
 
 def _clock(zone: tzinfo | None) -> str:

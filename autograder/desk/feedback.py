@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -16,7 +17,8 @@ from autograder.desk import handed_in, shown
 from autograder.desk.marks import Mark, Marks, total
 from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Cell, Kind, template
-from autograder.house import Class, keep, release
+from autograder.files import Batch
+from autograder.house import Class, release
 from autograder.marking import outline, panels
 from autograder.marking.withheld import withheld
 from ffnlab import panel
@@ -30,37 +32,52 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
 NO_MARKS: Marks = {}
 MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
 NOTHING_COUNTED: Mapping[str, Counted] = {}
+TOGETHER = 50  # pages that are written at a time
 
 
 def write(
+    files: Batch,
     school: Class,
     student: str,
     graded: Graded,
     submitted: datetime | None = None,
     marks: Marks = NO_MARKS,
     grade: Grade | None = None,
+    submission: str = "",
 ) -> None:
-    """Write the graded notebook and the feedback page, where nbgrader expects them.
+    """Write the graded notebook and the feedback page, where nbgrader expects them, in a batch with others.
 
     submitted: when, in UTC. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
+    submission: the SHA-256 of what was graded, by which the page finds its way back in nbgrader's exchange.
     """
-    notebook = school.autograded / student / graded.assignment / f"{graded.assignment}.ipynb"
     # Without an indent: with one, json takes its slow encoder.
-    keep(notebook, json.dumps(graded_notebook(graded), ensure_ascii=False))
-    write_page(school, student, graded, marks, grade)
-    stamp = notebook.parent / handed_in.TIMESTAMP
+    files.write(_notebook(school, student, graded.assignment), json.dumps(graded_notebook(graded), ensure_ascii=False))
+    files.write(_page(school, student, graded.assignment), feedback_page(student, graded, marks, grade, submission))
     if submitted:
-        keep(stamp, f"{submitted:%Y-%m-%d %H:%M:%S.%f} UTC")
+        write_time(files, school, student, graded.assignment, submitted)
     else:
-        stamp.unlink(missing_ok=True)
+        files.remove(_notebook(school, student, graded.assignment).with_name(handed_in.TIMESTAMP))
 
 
-def write_page(
-    school: Class, student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None
-) -> None:
-    """Write the feedback page alone."""
-    page = school.feedback / student / graded.assignment / f"{graded.assignment}.html"
-    keep(page, feedback_page(student, graded, marks, grade))
+def write_time(files: Batch, school: Class, student: str, assignment: str, at: datetime) -> None:
+    """Write when a graded notebook was handed in, in UTC, where nbgrader expects it."""
+    files.write(_notebook(school, student, assignment).with_name(handed_in.TIMESTAMP), f"{at:%Y-%m-%d %H:%M:%S.%f} UTC")
+
+
+def are_whole(school: Class, student: str, assignment: str) -> bool:
+    """Whether a student's graded notebook and page are there, and not empty as a power cut may leave them."""
+    return all(
+        path.is_file() and path.stat().st_size
+        for path in (_notebook(school, student, assignment), _page(school, student, assignment))
+    )
+
+
+def _notebook(school: Class, student: str, assignment: str) -> Path:
+    return school.autograded / student / assignment / f"{assignment}.ipynb"
+
+
+def _page(school: Class, student: str, assignment: str) -> Path:
+    return school.feedback / student / assignment / f"{assignment}.html"
 
 
 def graded_notebook(graded: Graded) -> dict[str, Any]:
@@ -117,30 +134,33 @@ def write_again(
     school: Class,
     assignment: str,
     book: Book,
-    student: str | None = None,
+    students: Collection[str] | None = None,
     tell: Callable[[], None] = lambda: None,
     counted: Mapping[str, Counted] = NOTHING_COUNTED,
 ) -> Again:
-    """Write the pages of an assignment again, with what a person has given since. `tell` is called after each.
+    """Write the pages of an assignment again, with what a person has given since; all, or these students'. `tell` is called after each.
 
     counted: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others, and by default, the
     latest is shown.
     """
-    marks, done = book.marks(assignment, student), Again()
+    marks, done = book.marks(assignment, students), Again()
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
-    for latest in book.latest(assignment, student):
-        one = counted.get(latest.student)
-        attempt = replace(one.attempt, student=latest.student) if one else latest
-        given = one.marks if one else marks.get(latest.student, {})
-        written = book.written(attempt.number)
-        if written is None:
-            done.left.append(attempt.student)
-        else:
-            verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
-            graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
-            write_page(school, attempt.student, graded, given, one.grade if one else None)
-            done.written += 1
-        tell()
+    with Batch(TOGETHER) as files:
+        for latest in book.latest(assignment, students):
+            one = counted.get(latest.student)
+            attempt = replace(one.attempt, student=latest.student) if one else latest
+            given = one.marks if one else marks.get(latest.student, {})
+            written = book.written(attempt.number)
+            if written is None:
+                done.left.append(attempt.student)
+            else:
+                verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
+                graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
+                own = attempt if one is None or one.by == latest.student else latest  # in a group, another's may count
+                page = feedback_page(attempt.student, graded, given, one.grade if one else None, own.submission)
+                files.write(_page(school, attempt.student, assignment), page)
+                done.written += 1
+            tell()
     return done
 
 
@@ -174,13 +194,16 @@ def marks_of(graded: Graded, marks: Marks = NO_MARKS) -> Marks:
     return {row.name: row.mark for row in (*_exercises(graded, marks), *_questions(graded, marks))}
 
 
-def feedback_page(student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None) -> str:
+def feedback_page(
+    student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None, submission: str = ""
+) -> str:
     """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
     rows = [*_exercises(graded, marks), *_questions(graded, marks)]
     first = withheld(next(iter(graded.verdicts.values())))
     once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
     return _template().render(
         student=student,
+        submission=submission,
         assignment=graded.assignment,
         total=grade or total({row.name: row.mark for row in rows}),
         grade=grade,

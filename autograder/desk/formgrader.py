@@ -1,5 +1,5 @@
 """What nbgrader's formgrader shows and does in this project beside its own: the rubric under each answer that a person reads, and buttons that call our
-engine. nbgrader_config.py calls `set_up`.
+engine. nbgrader_config.py calls `set_up`. Pages that are older than the answer are autograder.desk.formgrader_handlers'.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ def set_up(config: Any, folder: Path, sample: bool) -> None:
     config.HTMLExporter.filters = {**shown.FILTERS, "markdown2html": markdown2html}
 
     from nbgrader.apps.api import NbGraderAPI
+
+    from autograder.desk import formgrader_handlers  # as nbgrader: seconds to import
+
+    formgrader_handlers.install()
 
     def autograde(self: Any, assignment_id: str, student_id: str, force: bool = True, create: bool = True) -> Any:
         again = ("--force",) if force else ()

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import io
 import json
-import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.desk import feedback, handed_in, lms, manifest
+from autograder.desk import feedback, handed_in, lms, page_secret
 from autograder.desk.lms import blackboard, brightspace, canvas, exchange, gradescope, moodle
 from autograder.desk.lms.sheets import GradeSheet, Row, Sheet, like, number
 from autograder.desk.manifest import Manifest, Record
 from autograder.desk.marks import Mark, Marks, total
 from autograder.desk.roster import Doubtful, Roster, Student
-from autograder.house import Class, UserError, importing, keep, known
+from autograder.files import keep
+from autograder.house import Class, UserError, importing, known
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:
@@ -105,9 +104,10 @@ def give_back(
             raise UserError(f"nothing of {assignment} has been graded in {school.folder}")
         if not dry_run and (pages or system in (gradescope.NAME, exchange.NAME)):
             feedback.write_again(school, assignment, book, counted=counted)  # with what was given by hand since
-    marks |= {student: dict(one.marks) for student, one in counted.items() if student in marks}
+    marks |= {student: dict(one.marks) for student, one in counted.items()}
     grades = {student: one.grade for student, one in counted.items()}
-    work = _Work(school, system, assignment, marks, grades, with_unread, score, dry_run)
+    by = {student: one.by for student, one in counted.items()}
+    work = _Work(school, system, assignment, marks, grades, by, with_unread, score, dry_run)
     if system == exchange.NAME:
         work.prepare_release()
     elif system == gradescope.NAME:
@@ -129,11 +129,13 @@ class _Work:
         assignment: str,
         marks: Mapping[str, Marks],
         grades: Mapping[str, Grade],
+        by: Mapping[str, str],
         with_unread: bool,
         score: Score | None,
         dry_run: bool,
     ) -> None:
         self.school, self.system, self.assignment, self.marks, self.dry_run = school, system, assignment, marks, dry_run
+        self.by = by  # whose hand-in counts for a student, of a group
         self.score = score or (lambda student: total(marks[student]).points)
         self.worth = {
             grades[student].whole if student in grades else total(given).max_points + total(given).waiting
@@ -276,7 +278,8 @@ class _Work:
             self.done.changes.append(Change(student, self.name(student), "", name))
         if self.system == canvas.NAME:
             self.done.notes.append(
-                "Canvas shows each page under the name of the file that was handed in; it opens in a browser"
+                "Canvas gives each page the name of the notebook that was submitted, .ipynb and all, but it is a web page. "
+                "Tell your students to open it in a browser and not in Jupyter"
             )
             self.done.notes.append("each upload adds its comments again: upload this once")
         if self.system == blackboard.NAME:
@@ -288,8 +291,12 @@ class _Work:
         if not any(record.system == self.system for records in self.manifest.records.values() for record in records):
             raise UserError(f"nothing of {self.assignment} was collected from {self.done.title}")
         for student in self.marks:
-            record = self.manifest.latest(student, self.system)
-            page = self.school.feedback / student / self.assignment / f"{self.assignment}.html"
+            record, page = self.manifest.latest(student, self.system), self._page(student)
+            if not handed_in.is_file(page):  # of a group, whoever handed in has it
+                record, page = (
+                    self.manifest.latest(self.by.get(student, student), self.system),
+                    self._page(self.by.get(student, student)),
+                )
             if record is None:
                 self.leave(student, "", f"left out: not collected from {self.done.title}")
             elif record.handed_in_for != self.assignment:
@@ -299,48 +306,76 @@ class _Work:
             elif not self.is_unread(student):
                 yield student, record, page
 
+    def _page(self, student: str) -> Path:
+        return self.school.feedback / student / self.assignment / f"{self.assignment}.html"
+
     def _numbers(self, path: Path | None) -> dict[str, str]:
         """By student, the number of Moodle's participant in this assignment, from its worksheet."""
         if self.system != moodle.NAME or path is None:
             return {}
         sheet = Sheet.read(path)
-        numbers = [person.ids.get(moodle.NAME, "") for person in moodle.people(sheet) or ()]
-        if not any(numbers):
+        rows = [person.ids for person in moodle.people(sheet) or () if moodle.NAME in person.ids]
+        if not any(ids[moodle.NAME] for ids in rows):
             raise UserError(f"{path.name} is not a grading worksheet of Moodle: its columns are {sheet.titles}")
-        self._look_at_numbers(sheet, set(numbers))
-        found = {one: self.roster.find({moodle.NAME: one}) for one in numbers if one}
-        return {student.id: one for one, student in found.items() if student}
+        self._look_at_numbers(sheet, {ids[moodle.NAME] for ids in rows})
+        found = {}
+        for ids in rows:
+            try:
+                student = self.roster.find(ids)
+            except Doubtful as doubt:
+                self.done.doubts.append(f"{sheet.name}: {doubt}; no page goes there")
+                continue
+            if student and ids[moodle.NAME]:
+                found[student.id] = ids[moodle.NAME]
+        return found
 
     def _look_at_numbers(self, sheet: Sheet, numbers: set[str]) -> None:
-        """Moodle numbers everybody anew for each assignment, so that another one's worksheet can be told. Raises UserError: it is another one's."""
-        records = [record for those in self.manifest.records.values() for record in those]
-        known_here = {record.who for record in records if record.system == moodle.NAME and not record.members}
+        """Moodle numbers everybody anew for each assignment, so that another one's worksheet can be told.
+
+        Only by those whose own number came with the submission: a team's number, and that of a submission which a person has settled, is on no worksheet.
+
+        Raises:
+            UserError: it is another one's.
+        """
+        records = [
+            record for those in self.manifest.records.values() for record in those if record.system == moodle.NAME
+        ]
+        known_here = {record.who for record in records if record.who in self._own_ids(record.student)}
         if known_here and known_here.isdisjoint(numbers):
+            count = f"the {len(known_here)} students" if len(known_here) > 1 else "the student"
             raise UserError(
-                f"{sheet.name} is another assignment's worksheet: nobody who handed in {self.assignment} is on it by number"
+                f"{sheet.name} lists none of {count} who submitted {self.assignment}: is it the worksheet of another assignment?"
             )
+        if records and not known_here:
+            self.done.notes.append(
+                f"Teams have no number on a worksheet, so nothing shows whether {sheet.name} is the one of {self.assignment}: please look"
+            )
+
+    def _own_ids(self, student: str) -> list[str]:
+        """The numbers under which the system knows a student."""
+        return self.roster.students[student].ids(self.system) if student in self.roster.students else []
 
     def _page_name(self, student: str, record: Record, numbers: Mapping[str, str]) -> tuple[str, str]:
         """Where a page goes, and why it can't go there if it can't."""
         match self.system:
             case moodle.NAME:
-                own = self.roster.students[student].ids(moodle.NAME) if student in self.roster.students else []
-                participant = numbers.get(student) or (record.who if not numbers and record.who in own else "")
-                trouble = "" if participant else "its number is on no worksheet: give this assignment's with --sheet"
-                called = self.name(student) if record.members else record.name
+                is_own = record.who in self._own_ids(student) and record.student == student
+                participant = numbers.get(student) or (record.who if not numbers and is_own else "")
+                trouble = "" if participant else "not on the worksheet, by number or by id"
+                if not participant and not numbers:
+                    trouble = "the number on this assignment's worksheet is needed: give it with --sheet"
+                called = record.name if is_own and not record.members else self.name(student)
                 return moodle.page_name(participant, called or student, self.assignment), trouble
             case canvas.NAME:
-                mine = self.roster.students[student].ids(canvas.NAME) if student in self.roster.students else []
-                trouble = (
-                    "Canvas shows the group the page of whose number it is"
-                    if record.members and record.who not in mine
-                    else ""
-                )
+                is_shared = record.student != student or (record.members and record.who not in self._own_ids(student))
+                trouble = "Canvas shows the group the page of whose number it is" if is_shared else ""
                 return canvas.page_name(record.entry), trouble
             case brightspace.NAME:
-                return brightspace.page_name(record.back["folder"], self.assignment), ""
+                trouble = f"in a group with {record.student}, who gets the page" if record.student != student else ""
+                return brightspace.page_name(record.back["folder"], self.assignment), trouble
             case _:
-                return blackboard.page_name(student if record.members else record.who, self.assignment), ""
+                is_own = record.student == student and not record.members
+                return blackboard.page_name(record.who if is_own else student, self.assignment), ""
 
     # Gradescope
 
@@ -374,22 +409,18 @@ class _Work:
             student = page.parent.parent.name
             if self.is_unread(student):
                 excluded.append(student)
+                continue
+            trouble = (page_secret.why_not if self.dry_run else page_secret.put_beside)(
+                self.school, student, self.assignment
+            )
+            if trouble:
+                excluded.append(student)
+                self.leave(student, "", f"left out: {trouble}")
             else:
                 self.done.changes.append(Change(student, self.name(student), "", "ready"))
-            if not self.dry_run:
-                self._prepare(student, page.parent)
+                page.chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
         but = f" --CourseDirectory.student_id_exclude={','.join(excluded)}" if excluded else ""
         self.done.notes.append(f"now: nbgrader release_feedback {self.assignment} --course NAME{but}")
-
-    def _prepare(self, student: str, folder: Path) -> None:
-        submitted = self.school.submitted / student / self.assignment
-        record = self.manifest.latest(student)
-        at = handed_in.timestamp(submitted)
-        collected = record.collected if record else manifest.now()
-        keep(folder / handed_in.TIMESTAMP, manifest.stamp(at.replace(tzinfo=UTC)) if at else collected)
-        secret = exchange.secret(submitted) or (record.back.get("secret") if record else "") or secrets.token_hex(64)
-        keep(folder / exchange.SECRET, secret)
-        (folder / f"{self.assignment}.html").chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
 
 
 def _test(mark: Mark) -> dict[str, object]:

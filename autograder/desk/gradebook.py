@@ -6,12 +6,10 @@ What a person gave in formgrader (a score, extra credit, a comment) stays whatev
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-import logging
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,13 +36,14 @@ from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCell
 from sqlalchemy.orm import Session
 
 import autograder
-from autograder.desk import ledger, shown
+from autograder.desk import database, ledger, secrets
+from autograder.desk.entries import Cells, Entry, Time, enter, set_times
 from autograder.desk.marks import Mark
 from autograder.engine.graded import Graded
-from autograder.engine.rebuild import Cell, Kind, template
-from autograder.house import Class, UserError, make_folder, release, solution
+from autograder.engine.rebuild import Cell, Kind
+from autograder.files import make_folder
+from autograder.house import Class, UserError, solution
 from autograder.marking.draws import key_version
-from autograder.marking.withheld import withheld
 from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict, from_dict
 
@@ -64,6 +63,10 @@ ATTEMPTS = sa.Table(
     sa.Column("record", sa.Text, nullable=False),  # JSON: verdicts, remarks
     sa.Column("code", sa.LargeBinary),  # what the student wrote, packed; none in attempts of the first edition
     sa.Column("submitted_at", sa.String(40)),  # where it is known; none in attempts of the first edition
+    sa.Column(
+        "host", sa.String(200)
+    ),  # the machine that graded it, and by what; none in attempts of the second edition
+    sa.Column("build", sa.String(400)),
 )
 WITHOUT_CODE = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
 LONGEST_NAME = 128  # characters, of nbgrader's columns
@@ -104,7 +107,7 @@ def unpacked(data: bytes | None) -> tuple[Written, ...] | None:
 
 @dataclass(frozen=True)
 class Attempt:
-    """The grading of one submission, as kept. graded_at: in ISO 8601. submitted_at: in UTC, where it is known."""
+    """The grading of one submission, as kept. graded_at: in ISO 8601. submitted_at: in UTC, where it is known. host, build: the machine, and by what."""
 
     number: int
     student: str
@@ -117,6 +120,8 @@ class Attempt:
     verdicts: dict[str, dict[str, Any]]
     remarks: Sequence[str]
     submitted_at: datetime | None = None
+    host: str = ""
+    build: str = ""
 
     def verdict(self, exercise: str) -> Verdict:
         """The verdict on one exercise, as it was. Raises KeyError where there was none."""
@@ -128,43 +133,53 @@ def version(assignment: str) -> str:
     return f"{key_version(assignment)}/{autograder.__version__}"
 
 
-def digest(data: bytes) -> str:
-    """The identity of a submission."""
-    return hashlib.sha256(data).hexdigest()
-
-
 class Book:
     """The gradebook of one class, open for one writer. Use as a context manager.
 
-    anew: make it where one is gone.
+    anew: make it where one is gone. writing: as its one writer, which reports are not.
 
     Raises:
-        UserError: it can't be opened, or is none that can be written into.
+        UserError: it can't be opened, or is none that can be written into, or somebody else is writing.
     """
 
-    def __init__(self, school: Class, anew: bool = False) -> None:
+    def __init__(self, school: Class, anew: bool = False, writing: bool = False) -> None:
         self._school = school
+        self._cells: dict[str, Cells] = {}
+        self._opened = contextlib.ExitStack()
         ledger.look(school, anew)
+        if writing:
+            ledger.look_whether_it_can_be_written(school)
         make_folder(school.folder)
-        # A new gradebook is marked with its schema's version, for which nbgrader starts `alembic`, by name and for seconds.
-        nbgrader.api.get_alembic_version = ledger.head
-        logging.getLogger("alembic").setLevel(logging.WARNING)
+        nbgrader.api.create_engine = database.engine
         # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
         warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")
         try:
             _make_private(sa.make_url(school.db_url))
+            engine = database.engine(school.db_url)
+            self._opened.callback(engine.dispose)
+            if writing:
+                self._opened.enter_context(database.one_writer(engine))
+            database.make(engine, _metadata, secrets.metadata)
+            _complete(engine)
             self._gradebook = Gradebook(school.db_url)
-            self._names: dict[str, dict[str, str]] = {}
-            _metadata.create_all(self._gradebook.engine)
-            _complete(self._gradebook.engine)
+            self._opened.callback(self._gradebook.close)
         except (sa.exc.SQLAlchemyError, OSError) as error:
+            self._opened.close()
             raise ledger.refused(school, error) from None
+        except BaseException:
+            self._opened.close()
+            raise
 
     def __enter__(self) -> Book:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._gradebook.close()
+        self._opened.close()
+
+    @property
+    def school(self) -> Class:
+        """The class whose gradebook it is."""
+        return self._school
 
     def introduce(self, students: Mapping[str, Mapping[str, str]]) -> None:
         """Enter students, or what is new about them: by id, their first_name, last_name, email and lms_user_id. What is empty changes nothing."""
@@ -182,7 +197,7 @@ class Book:
         path = solution(assignment)
         if not path.is_file():
             raise UserError(f"{path} is missing: run `make build` first")
-        self._names.pop(assignment, None)
+        self._cells.pop(assignment, None)
         notebook = nbformat.read(path, as_version=4)
         with self._one_transaction() as session:
             self._gradebook.update_or_create_assignment(assignment)
@@ -245,27 +260,26 @@ class Book:
 
     def settled(self, assignment: str) -> dict[str, tuple[str, str]]:
         """By student: the hash and the version of the latest attempt. What was not graded, by our fault, is not settled: it is tried again."""
-        return {
-            attempt.student: (attempt.submission, attempt.version)
-            for attempt in self.latest(assignment)
-            if all(verdict.get("outcome") != Outcome.NOT_GRADED.value for verdict in attempt.verdicts.values())
-        }
-
-    def latest(self, assignment: str, student: str | None = None) -> Iterator[Attempt]:
-        """The latest attempt of each student, or of one, by student, one after the other: a class may be large."""
-        newest = (
-            sa.select(sa.func.max(ATTEMPTS.c.id))
-            .where(ATTEMPTS.c.assignment == assignment)
-            .group_by(ATTEMPTS.c.student)
+        query = (
+            sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.version)
+            .where(ATTEMPTS.c.id.in_(_newest(assignment)))
+            .where(ATTEMPTS.c.record.not_like(f'%"outcome": "{Outcome.NOT_GRADED.value}"%'))
         )
-        if student is not None:
-            newest = newest.where(ATTEMPTS.c.student == student)
-        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.id.in_(newest)).order_by(ATTEMPTS.c.student)
-        yield from map(_attempt, self._rows(query))
+        return {row["student"]: (row["submission"], row["version"]) for row in self._rows(query)}
+
+    def latest(self, assignment: str, students: Collection[str] | None = None) -> Iterator[Attempt]:
+        """The latest attempt of each student, or of these, by student, one after the other: a class may be large."""
+        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.id.in_(_newest(assignment, students)))
+        yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.student)))
 
     def history(self, assignment: str, student: str | None = None) -> Iterator[Attempt]:
         """Every attempt of a student, or of all by student, oldest first, one after the other."""
         yield from map(_attempt, self._rows(_every_attempt(assignment, student, WITHOUT_CODE)))
+
+    def graded_since(self, assignment: str, at: str) -> Iterator[Attempt]:
+        """The attempts that were graded at a time, in ISO 8601, or later, in their order."""
+        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.graded_at >= at)
+        yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.id)))
 
     def attempts(
         self, assignment: str, student: str | None = None
@@ -313,11 +327,11 @@ class Book:
             for submission in self._gradebook.assignment_submissions(assignment):
                 submission.extension = extensions.get(submission.student.id)
 
-    def marks(self, assignment: str, student: str | None = None) -> dict[str, dict[str, Mark]]:
-        """What stands in the gradebook of each student, or of one: by student, for each cell with points, by its name; a check's is its exercise's."""
+    def marks(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Mark]]:
+        """What stands in the gradebook of each student, or of these: by student, for each cell with points, by its name; a check's is its exercise's."""
         given: dict[tuple[str, str], str] = {
             (who, name): text or ""
-            for who, name, text in self._of_cells(Comment, assignment, student, Comment.manual_comment)
+            for who, name, text in self._of_cells(Comment, assignment, students, Comment.manual_comment)
         }
         found: dict[str, dict[str, Mark]] = {}
         columns = (
@@ -327,7 +341,7 @@ class Book:
             Grade.needs_manual_grade,
             GradeCell.__table__.c.max_score,
         )
-        for who, cell, auto, manual, extra, waits, most in self._of_cells(Grade, assignment, student, *columns):
+        for who, cell, auto, manual, extra, waits, most in self._of_cells(Grade, assignment, students, *columns):
             name = cell.removeprefix("check-")
             by_hand = manual is not None
             score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
@@ -336,7 +350,7 @@ class Book:
             )
         return found
 
-    def _of_cells(self, kind: Any, assignment: str, student: str | None, *columns: Any) -> Iterator[Any]:
+    def _of_cells(self, kind: Any, assignment: str, students: Collection[str] | None, *columns: Any) -> Iterator[Any]:
         """Of each cell's grade or comment: the student, the cell's name, and these columns."""
         query = (
             sa.select(SubmittedAssignment.student_id, BaseCell.__table__.c.name, *columns)
@@ -348,8 +362,8 @@ class Book:
         )
         if kind is Grade:
             query = query.join(GradeCell.__table__, GradeCell.__table__.c.id == kind.cell_id)
-        if student is not None:
-            query = query.where(SubmittedAssignment.student_id == student)
+        if students is not None:
+            query = query.where(SubmittedAssignment.student_id.in_(students))
         with self._gradebook.engine.connect() as connection:
             yield from connection.execute(query)
 
@@ -373,78 +387,78 @@ class Book:
     def enter(
         self, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool = False
     ) -> None:
-        """One submission's scores, comments and history, in one transaction. history_only: an attempt before the one whose scores stand there.
+        """One submission's scores, comments and history. Raises as `enter_all` does."""
+        self.enter_all([Entry(student, graded, submission, timestamp, history_only)])
+
+    def enter_all(self, entries: Sequence[Entry]) -> None:
+        """The scores, comments and history of submissions of one assignment, all in one transaction: each of them whole, or none.
 
         Raises:
             UserError: the gradebook knows other cells than the notebook has.
         """
-        read = self._answers(graded.assignment, student)
-        with self._one_transaction() as session:
-            if not history_only:
-                self._enter_scores(student, graded, timestamp, read)
-            self._record(session, student, graded, submission, timestamp, history_only)
+        if not entries:
+            return
+        assignment = entries[0].graded.assignment
+        cells, code = self._cells_of(assignment), [packed(entry.graded.cells) for entry in entries]
+        latest = [entry for entry in entries if not entry.history_only]
+        written = {
+            entry.student: {cell.name: cell.source for cell in unpacked(its) or ()}
+            for entry, its in zip(entries, code, strict=True)
+            if not entry.history_only
+        }
+        answers = self._answers(assignment, [entry.student for entry in latest])
+        with self._gradebook.engine.begin() as connection:
+            enter(connection, cells, latest, answers, written)
+            rows = [_row(entry, its) for entry, its in zip(entries, code, strict=True)]
+            connection.execute(ATTEMPTS.insert(), rows)
+        self._gradebook.db.expire_all()  # nbgrader's objects were read before
 
-    def _answers(self, assignment: str, student: str) -> dict[str, str]:
-        """What a person may have read and scored: by name, the student's cells in the attempt whose scores stand here."""
-        query = sa.select(ATTEMPTS.c.record, ATTEMPTS.c.code).where(
-            ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student
+    def _answers(self, assignment: str, students: Sequence[str]) -> dict[str, dict[str, str]]:
+        """What a person may have read and scored: by student and cell, what is in the last attempt that could be read and whose scores stand here."""
+        query = (
+            sa.select(ATTEMPTS.c.student, ATTEMPTS.c.record, ATTEMPTS.c.code)
+            .where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student.in_(students))
+            .order_by(ATTEMPTS.c.id.desc())
         )
-        with self._gradebook.engine.connect() as connection:
-            for record, code in connection.execute(query.order_by(ATTEMPTS.c.id.desc())):
-                if not json.loads(record).get("history_only"):
-                    return {cell.name: cell.source for cell in unpacked(code) or ()}
-        return {}
+        found: dict[str, dict[str, str]] = {}
+        for row in self._rows(query):
+            if row["student"] in found or json.loads(row["record"]).get("history_only"):
+                continue
+            if cells := unpacked(row["code"]):
+                found[row["student"]] = {cell.name: cell.source for cell in cells}
+        return found
 
-    def _enter_scores(self, student: str, graded: Graded, timestamp: datetime | None, read: Mapping[str, str]) -> None:
-        assignment = graded.assignment
-        names = self._cell_names(assignment)
-        self._gradebook.update_or_create_student(student)
-        moment = {} if timestamp is None else {"timestamp": timestamp}
-        entry = self._gradebook.update_or_create_submission(assignment, student, **moment)
-        (notebook,) = entry.notebooks
-        grades = {names[grade.cell_id]: grade for grade in notebook.grades}
-        comments = {names[comment.cell_id]: comment for comment in notebook.comments}
-        cells = graded.cells or template(release(assignment))
-        attempted = {cell.name: bool(graded.cells) and not cell.untouched for cell in cells if cell.kind is Kind.MANUAL}
-        theirs = {cell.name: cell.source for cell in unpacked(packed(graded.cells)) or ()}
-        same = {name for name, source in theirs.items() if read.get(name) == source}
-        waits = any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values())
-        try:
-            for name, verdict in graded.verdicts.items():
-                held = verdict.outcome is Outcome.NOT_GRADED
-                _score(grades[f"check-{name}"], None if held else verdict.points, name in same)
-                comments[name].auto_comment = (
-                    None if verdict.outcome is Outcome.EARNED else shown.markdown(withheld(verdict).message)
-                )
-            for name, answered in attempted.items():
-                answered = answered or (waits and not graded.cells)
-                _score(grades[name], None if answered else 0.0, name in same)
-                comments[name].auto_comment = None if answered else "No response."
-        except KeyError as missing:
-            raise UserError(
-                f"the gradebook does not know {assignment} as it is now ({missing} is missing): run `make build`"
-            ) from None
+    def times(self, assignment: str) -> dict[tuple[str, str], set[datetime | None]]:
+        """When submissions were handed in, as is known of their attempts: by student and the hash of the submission, in UTC without a zone."""
+        query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.submitted_at)
+        found: dict[tuple[str, str], set[datetime | None]] = {}
+        for row in self._rows(query.where(ATTEMPTS.c.assignment == assignment)):
+            at = row["submitted_at"]
+            moment = datetime.fromisoformat(at).replace(tzinfo=None) if at else None
+            found.setdefault((row["student"], row["submission"]), set()).add(moment)
+        return found
 
-    @staticmethod
-    def _record(
-        session: Session, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool
-    ) -> None:
-        verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}
-        session.execute(
-            ATTEMPTS.insert().values(
-                assignment=graded.assignment,
-                student=student,
-                submission=submission,
-                version=version(graded.assignment),
-                graded_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                seconds=graded.seconds,
-                points=graded.points,
-                max_points=graded.max_points,
-                record=json.dumps({"verdicts": verdicts, "remarks": graded.remarks, "history_only": history_only}),
-                code=packed(graded.cells),
-                submitted_at=None if timestamp is None else timestamp.replace(tzinfo=UTC).isoformat(),
+    def keep_secret(self, assignment: str, entry: dict[str, Any]) -> None:
+        """Keep the secret of an assignment's hidden draws, as the class's file holds it."""
+        with self._gradebook.engine.begin() as connection:
+            secrets.keep(connection, assignment, entry)
+
+    def set_times(self, assignment: str, times: Sequence[Time]) -> None:
+        """Write when submissions that have been entered were handed in, all in one transaction."""
+        with self._gradebook.engine.begin() as connection:
+            set_times(
+                connection, self._cells_of(assignment), {one.student: one.at for one in times if not one.history_only}
             )
-        )
+            for one in times:
+                same = (
+                    ATTEMPTS.c.assignment == assignment,
+                    ATTEMPTS.c.student == one.student,
+                    ATTEMPTS.c.submission == one.submission,
+                )
+                at = ATTEMPTS.c.submitted_at
+                unknown = sa.or_(at.is_(None), at.not_in([_iso(other) for other in one.others]))
+                connection.execute(ATTEMPTS.update().where(*same, unknown).values(submitted_at=_iso(one.at)))
+        self._gradebook.db.expire_all()
 
     def digests(self, assignment: str, version: str | None = None) -> set[tuple[str, str]]:
         """Whose submissions have been graded, by a version or by any: each student with the hash of a submission."""
@@ -454,15 +468,10 @@ class Book:
         with self._gradebook.engine.connect() as connection:
             return {(who, submission) for who, submission in connection.execute(query)}
 
-    def _cell_names(self, assignment: str) -> dict[str, str]:
-        """By their ids, the names of an assignment's cells."""
-        if assignment not in self._names:
-            self._names[assignment] = {
-                cell.id: cell.name
-                for notebook in self._gradebook.find_assignment(assignment).notebooks
-                for cell in (*notebook.grade_cells, *notebook.solution_cells)
-            }
-        return self._names[assignment]
+    def _cells_of(self, assignment: str) -> Cells:
+        if assignment not in self._cells:
+            self._cells[assignment] = Cells.of(self._gradebook.find_assignment(assignment))
+        return self._cells[assignment]
 
     @contextlib.contextmanager
     def _one_transaction(self) -> Iterator[Session]:
@@ -519,17 +528,46 @@ class _SaveCells(SaveCells):  # type: ignore[misc]
         return notebook, resources
 
 
-def is_of_one_paper(error: Exception) -> bool:
-    """Whether saving failed over what one paper holds; else it would fail over the next one too: the disk, the folder, the database, or our own code's user."""
-    ours = (UserError, OSError, sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.PendingRollbackError)
-    return not isinstance(error, ours)
+def is_of_one_submission(error: Exception) -> bool:
+    """Whether saving failed over what one submission holds; else it would fail over the next one too: the disk, the folder, the database."""
+    if isinstance(error, sa.exc.DBAPIError):
+        return isinstance(error, sa.exc.DataError)
+    ours = (UserError, OSError, MemoryError, sa.exc.SQLAlchemyError)
+    return isinstance(error, sa.exc.StatementError) or not isinstance(error, ours)
 
 
-def _score(grade: Grade, points: float | None, same: bool) -> None:
-    """Enter what the autograder gives. None waits for a person, and so does a score by hand, unless it was for the same answer."""
-    grade.auto_score = points
-    if not (same and grade.manual_score is not None):
-        grade.needs_manual_grade = points is None or grade.manual_score is not None
+def _row(entry: Entry, code: bytes) -> dict[str, Any]:
+    """An attempt, as a row of its table."""
+    graded = entry.graded
+    verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}
+    return {
+        "assignment": graded.assignment,
+        "student": entry.student,
+        "submission": entry.submission,
+        "version": version(graded.assignment),
+        "graded_at": entry.graded_at,
+        "seconds": graded.seconds,
+        "points": graded.points,
+        "max_points": graded.max_points,
+        "record": json.dumps({"verdicts": verdicts, "remarks": graded.remarks, "history_only": entry.history_only}),
+        "code": code,
+        "submitted_at": None if entry.submitted_at is None else _iso(entry.submitted_at),
+        "host": in_a_line(graded.host, 200) or None,
+        "build": in_a_line(graded.build, 400) or None,
+    }
+
+
+def _iso(at: datetime) -> str:
+    """A time in UTC without a zone, as it is kept with an attempt."""
+    return at.replace(tzinfo=UTC).isoformat()
+
+
+def _newest(assignment: str, students: Collection[str] | None = None) -> sa.Select[Any]:
+    """The ids of each student's latest attempt."""
+    query = sa.select(sa.func.max(ATTEMPTS.c.id)).where(ATTEMPTS.c.assignment == assignment)
+    if students is not None:
+        query = query.where(ATTEMPTS.c.student.in_(students))
+    return query.group_by(ATTEMPTS.c.student)
 
 
 def _every_attempt(assignment: str, student: str | None, columns: Iterable[sa.Column[Any]]) -> sa.Select[Any]:
@@ -553,4 +591,6 @@ def _attempt(row: sa.RowMapping) -> Attempt:
         record["verdicts"],
         record["remarks"],
         datetime.fromisoformat(at) if (at := row["submitted_at"]) else None,
+        row["host"] or "",
+        row["build"] or "",
     )

@@ -5,6 +5,7 @@ Called by classroom, and by nbgrader through our configuration.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -12,17 +13,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ffnlab.cleaning import in_a_line
+
 TIMESTAMP = "timestamp.txt"
 # As nbgrader writes it, "2026-10-01 10:00:00.000000 UTC", or ISO 8601: a number as the zone, but no name of one, which nbgrader would look up as a file.
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)(?: ?(UTC|Z|[+-]\d\d:?\d\d))?")
 YEARS = range(2000, 2100)  # beyond, somebody's conversion between time zones overflows
 
 
+# What a file can be by a student's own doing: a link that leads nowhere, a device, a socket, a folder. All else is the machine's.
+STUDENTS_OWN = {0, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR}
+EMPTY = "empty, as a power cut or a full disk may leave a file"
+
+
 def read(path: Path, most: int) -> bytes:
     """A file's bytes, one more than `most` of a longer one.
 
     Raises:
-        OSError: in what way it can't be read; a link, a device, a pipe or a folder among them.
+        OSError: in what way it can't be read; a link, a device, a pipe or a folder among them. `is_students_own` says whose doing that is.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
@@ -31,32 +39,68 @@ def read(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
+def is_students_own(error: OSError) -> bool:
+    """Whether a file can't be read for what a student has made of it; else the disk, the network or this machine is at fault, and that costs nobody a point."""
+    return (error.errno or 0) in STUDENTS_OWN
+
+
+def why(error: OSError) -> str:
+    """Why a file can't be read, in a line with its name."""
+    name = f"{Path(str(error.filename)).name}: " if error.filename else ""
+    return in_a_line(f"{name}{error.strerror or error}")
+
+
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file; a link to one is none."""
+    """Whether there is a regular file; a link to one is none. Raises OSError where the machine can't tell."""
     return _is(path, stat.S_ISREG)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder; a link to one is none."""
+    """Whether there is a folder; a link to one is none. Raises OSError where the machine can't tell."""
     return _is(path, stat.S_ISDIR)
 
 
 def _is(path: Path, kind: Any) -> bool:
     try:
         return bool(kind(os.lstat(path).st_mode))
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
+    except OSError as error:
+        if is_students_own(error) or error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
 
 
 def timestamp(folder: Path) -> datetime | None:
-    """When `timestamp.txt` says that it was handed in, in UTC without a zone, as nbgrader's gradebook wants it; None where it says nothing of use."""
+    """As `time_of`, and None where the machine can't read it."""
     try:
-        found = MOMENT.fullmatch(read(folder / TIMESTAMP, 60).decode("ascii").strip())
+        return time_of(folder)
+    except OSError:
+        return None
+
+
+def time_of(folder: Path) -> datetime | None:
+    """When `timestamp.txt` says that it was handed in, in UTC without a zone, as nbgrader's gradebook wants it; None where it says nothing of use.
+
+    Raises:
+        OSError: it is there and can't be read, or is empty.
+    """
+    path = folder / TIMESTAMP
+    try:
+        data = read(path, 60)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | NotADirectoryError) or is_students_own(error):
+            return None
+        raise
+    if not data:
+        raise OSError(errno.EIO, EMPTY, str(path))
+    try:
+        found = MOMENT.fullmatch(data.decode("ascii").strip())
         if not found:
             return None
         moment = datetime.fromisoformat(found[1])
         zone = datetime.strptime((found[2] or "UTC").replace("UTC", "Z"), "%z").tzinfo
-    except (OSError, ValueError):
+    except ValueError:
         return None
     return moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None) if moment.year in YEARS else None
 

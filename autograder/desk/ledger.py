@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +15,12 @@ from alembic.script import ScriptDirectory
 from autograder.desk import log
 from autograder.house import Class, UserError
 
-NBGRADERS = {"assignment", "notebook", "student", "submitted_assignment"}
+NBGRADERS = {"assignment", "notebook", "student", "submitted_assignment"}  # tables of every version of nbgrader
+ALL_OF_NBGRADERS = {
+    *NBGRADERS, "alembic_version", "base_cell", "comment", "course", "grade", "grade_cells", "solution_cells", "source_cell",
+    "submitted_notebook", "task_cells",
+}  # fmt: skip
+WRITTEN = ("student", "submitted_assignment", "submitted_notebook", "grade", "comment")
 ANEW = "--start-anew"
 
 
@@ -47,20 +55,16 @@ def refused(school: Class, error: Exception) -> UserError:
 
 
 def look(school: Class, anew: bool = False) -> None:
-    """Look whether the class's gradebook can be written into.
+    """Look whether there is a gradebook of the class, or may be a new one. An empty one that was never finished counts as none.
 
     anew: one that is gone may be made again.
 
     Raises:
         UserError: it is something else, of another version, can't be opened, or is gone.
     """
-    try:
-        tables, version = _inside(school.db_url)
-    except ImportError as error:
-        raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
-    except (sa.exc.SQLAlchemyError, OSError, ValueError) as error:
-        raise refused(school, error) from None
     where = named(school.db_url)
+    with _opened(school) as connection:
+        tables, version = _inside(connection) if connection else (set(), "")
     if not tables:
         if not anew and _has_results(school):
             raise UserError(
@@ -82,16 +86,66 @@ def look(school: Class, anew: bool = False) -> None:
         )
 
 
-def look_for_secret(school: Class, assignment: str, has_secret: bool, anew: bool = False) -> None:
-    """Look whether the secret of an assignment's hidden draws is missing where something was graded with it.
+def look_whether_it_can_be_written(school: Class) -> None:
+    """Look whether the class's gradebook can be written, before any work is done for it.
 
     Raises:
-        UserError: it is.
+        UserError: it can only be read.
     """
-    if has_secret or anew:
-        return
+    trouble = ""
+    with _opened(school) as connection:
+        if connection is None:
+            return
+        if connection.dialect.name == "sqlite":
+            file = str(connection.engine.url.database)
+            trouble = "" if os.access(file, os.W_OK) else f"{file} is read-only for you"
+        elif connection.dialect.name == "postgresql":
+            if connection.scalar(sa.text("SHOW transaction_read_only")) == "on":
+                trouble = "its server is read-only, as a standby is"
+            else:
+                there = set(sa.inspect(connection).get_table_names()) & set(WRITTEN)
+                may = "SELECT has_table_privilege(:table, 'INSERT') AND has_table_privilege(:table, 'UPDATE')"
+                refused_in = [one for one in sorted(there) if not connection.scalar(sa.text(may), {"table": one})]
+                trouble = f"this role may not write into its table {refused_in[0]}" if refused_in else ""
+    if trouble:
+        raise UserError(f"the gradebook {named(school.db_url)} can't be written: {trouble}; nothing was changed")
+
+
+@contextlib.contextmanager
+def _opened(school: Class) -> Iterator[sa.Connection | None]:
+    """As `reading`, with what goes wrong in one line."""
+    try:
+        with reading(school) as connection:
+            yield connection
+    except ImportError as error:
+        raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
+    except (sa.exc.SQLAlchemyError, OSError, ValueError) as error:
+        raise refused(school, error) from None
+
+
+def _inside(connection: sa.Connection) -> tuple[set[str], str]:
+    """The tables of a gradebook, and its schema's version; no tables where making it was broken off: then it has no version and no rows."""
+    tables = set(sa.inspect(connection).get_table_names())
+    versioned = "alembic_version" in tables and tables >= NBGRADERS
+    version = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() if versioned else ""
+    of_a_gradebook = all(name in ALL_OF_NBGRADERS or name.startswith("autograder_") for name in tables)
+    if version or not of_a_gradebook or any(_has_rows(connection, name) for name in tables):
+        return tables, str(version or "")
+    return set(), ""
+
+
+def _has_rows(connection: sa.Connection, table: str) -> bool:
+    return connection.execute(sa.text(f"SELECT 1 FROM {table} LIMIT 1")).first() is not None
+
+
+def refuse_without_secret(school: Class, assignment: str) -> None:
+    """Refuse to draw a new secret for an assignment's hidden draws where something was graded with another one.
+
+    Raises:
+        UserError: something was.
+    """
     of_ours = _has_results(school, assignment) and log.mentions(school, assignment)  # plain nbgrader's need no secret
-    if not of_ours and not _has_attempts(school.db_url, assignment):
+    if not of_ours and not _has_attempts(school, assignment):
         return
     raise UserError(
         f"{school.draws} does not hold the secret with which {assignment} was graded here: put the file back, "
@@ -105,18 +159,17 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(str(Path(next(iter(spec.submodule_search_locations))) / "alembic"))
 
 
-def _inside(address: str) -> tuple[set[str], str]:
-    """The tables of a database, and its schema's version; none where there is no file, which is not made."""
-    url = sa.make_url(address)
+@contextlib.contextmanager
+def reading(school: Class) -> Iterator[sa.Connection | None]:
+    """The class's gradebook, to read in; None where there is no file of SQLite's, which is not made."""
+    url = sa.make_url(school.db_url)
     if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).exists()):
-        return set(), ""
+        yield None
+        return
     engine = sa.create_engine(url)
     try:
         with engine.connect() as connection:
-            tables = set(sa.inspect(connection).get_table_names())
-            versioned = "alembic_version" in tables and tables >= NBGRADERS
-            found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() if versioned else ""
-            return tables, str(found or "")
+            yield connection
     finally:
         engine.dispose()
 
@@ -126,14 +179,9 @@ def _has_results(school: Class, assignment: str = "*") -> bool:
     return any(True for found in pages for _ in found)
 
 
-def _has_attempts(address: str, assignment: str) -> bool:
-    tables, _ = _inside(address)
-    if "autograder_attempt" not in tables:
-        return False
-    engine = sa.create_engine(address)
-    try:
-        with engine.connect() as connection:
-            query = sa.text("SELECT 1 FROM autograder_attempt WHERE assignment = :assignment LIMIT 1")
-            return connection.execute(query, {"assignment": assignment}).first() is not None
-    finally:
-        engine.dispose()
+def _has_attempts(school: Class, assignment: str) -> bool:
+    with reading(school) as connection:
+        if connection is None or "autograder_attempt" not in sa.inspect(connection).get_table_names():
+            return False
+        query = sa.text("SELECT 1 FROM autograder_attempt WHERE assignment = :assignment LIMIT 1")
+        return connection.execute(query, {"assignment": assignment}).first() is not None

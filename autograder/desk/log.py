@@ -3,46 +3,71 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from autograder.engine.graded import Graded
-from autograder.house import Class, appending
+from autograder.files import appending, errors_of
+from autograder.house import Class
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome
 
 FILE = "grading.log"
+SPACE = "  "  # between the parts of a line
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a submission's line tells. at: when it was graded, in ISO 8601."""
+
+    at: str
+    student: str
+    graded: Graded
+
+    def __str__(self) -> str:
+        """When, who, what, points, seconds, how the exercises ended, the named mistakes, remarks; nothing of the student's unescaped."""
+        graded = self.graded
+        counts = Counter(verdict.outcome for verdict in graded.verdicts.values())
+        ended = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+        named = ", ".join(f"{name}: {verdict.mistake}" for name, verdict in graded.verdicts.items() if verdict.mistake)
+        parts = [
+            self.at, self.student, graded.assignment, f"{graded.points:g}/{graded.max_points:g}", f"{graded.seconds:.2f} s", ended, named,
+            "; ".join(graded.remarks),
+        ]  # fmt: skip
+        return SPACE.join(in_a_line(part, 1000) for part in parts if part)
 
 
 @contextlib.contextmanager
-def of(school: Class) -> Iterator[Callable[[str, Graded], None]]:
-    """A function that appends a submission's line to the class's log."""
-    with appending(school.folder / FILE) as file:
+def of(school: Class) -> Iterator[Callable[[Iterable[Line]], None]]:
+    """A function that appends lines to the class's log; they are on the disk afterwards."""
+    path = school.folder / FILE
+    with appending(path) as file:
 
-        def write(student: str, graded: Graded) -> None:
-            file.write(line(student, graded) + "\n")
-            file.flush()
+        def write(lines: Iterable[Line]) -> None:
+            with errors_of(path):
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
 
         yield write
+
+
+def last(school: Class, assignment: str) -> tuple[str, set[tuple[str, str]]]:
+    """When the submission in the last line of an assignment was graded, or ""; and when whose were, of all its lines."""
+    try:
+        lines = (school.folder / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    parts = [parts for line in lines if (parts := line.split(SPACE))[2:3] == [assignment]]
+    return (parts[-1][0] if parts else ""), {(at, student) for at, student, *_ in parts}
 
 
 def mentions(school: Class, assignment: str) -> bool:
     """Whether a submission of an assignment was ever logged."""
     try:
         with open(school.folder / FILE, encoding="utf-8") as lines:
-            return any(line.split("  ")[2:3] == [assignment] for line in lines)
+            return any(line.split(SPACE)[2:3] == [assignment] for line in lines)
     except FileNotFoundError:
         return False
-
-
-def line(student: str, graded: Graded) -> str:
-    """When, who, what, points, seconds, how the exercises ended, the named mistakes, remarks; nothing of the student's unescaped."""
-    counts = Counter(verdict.outcome for verdict in graded.verdicts.values())
-    ended = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
-    named = ", ".join(f"{name}: {verdict.mistake}" for name, verdict in graded.verdicts.items() if verdict.mistake)
-    parts = [
-        datetime.now(UTC).isoformat(timespec="seconds"), student, graded.assignment,
-        f"{graded.points:g}/{graded.max_points:g}", f"{graded.seconds:.2f} s", ended, named, "; ".join(graded.remarks),
-    ]  # fmt: skip
-    return "  ".join(in_a_line(part, 1000) for part in parts if part)

@@ -5,18 +5,22 @@ Called by collect, which writes it, and by give_back.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+from pydantic import TypeAdapter
 
 from autograder.desk.handed_in import is_file
 from autograder.desk.lms.archive import same
 from autograder.desk.lms.handin import moment
-from autograder.house import Class, UserError, keep
+from autograder.files import keep
+from autograder.house import Class, UserError
 
 FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
 BY_HAND = "submitted"  # the system of what somebody had put into submitted/ themselves
@@ -83,15 +87,14 @@ class Manifest:
         if not path.exists():
             return found
         try:
-            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
-                raise ValueError(f"format {data['format']}")
-            for one in data["files"]:
-                found.add(Record(**(one | {"members": tuple(one["members"])})))
-            found.placing = {str(student): int(number) for student, number in data["placing"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            data = _STORED.validate_json(path.read_bytes(), strict=True)
+            for record in data.files:
+                found.add(record)
+            found.placing = data.placing
+        except (OSError, ValueError) as error:  # pydantic's ValidationError is one
             raise UserError(
-                f"{path} can't be read ({type(error).__name__}): put back a copy of it; without it nothing finds its way back to the LMS"
+                f"{path} can't be read ({type(error).__name__}): put back a copy of it, or remove {path.parent} and collect its exports once more. "
+                "Without it nothing finds its way back to the LMS"
             ) from None
         return found
 
@@ -108,7 +111,7 @@ class Manifest:
         self.records.setdefault(record.student, []).append(record)
 
     def date(self, record: Record, at: str) -> None:
-        """Write down when an attempt was handed in, which was not known before."""
+        """Write down when an attempt was handed in, as is known now."""
         listed = self.records[record.student]
         listed[listed.index(record)] = replace(record, at=at)
         if latest := self.latest(record.student):
@@ -131,15 +134,53 @@ class Manifest:
             best = record
         return best
 
+    def copy(self, school: Class, student: str) -> bytes | None:
+        """The attempt of a student that counts, byte for byte, if it is here and whole."""
+        record = self.latest(student)
+        try:
+            data = self.path(school, record).read_bytes() if record else b""
+        except OSError:
+            return None
+        return data if record and hashlib.sha256(data).hexdigest() == record.sha256 else None
+
+    def is_whole(self, school: Class, record: Record) -> bool:
+        """Whether a file that was collected is here in its length: a power cut empties files."""
+        path = self.path(school, record)
+        return is_file(path) and path.stat().st_size == record.bytes
+
     def path(self, school: Class, record: Record) -> Path:
         """Where a file is kept."""
         return _path(school, self.assignment).parent / record.kept
 
 
+@dataclass
+class _Stored:
+    """What the file holds."""
+
+    format: Literal[1]
+    assignment: str
+    placing: dict[str, int]
+    files: list[Record]
+
+
+_STORED = TypeAdapter(_Stored)
+
+
+def marked_late(school: Class, assignment: str) -> frozenset[tuple[str, str]]:
+    """The attempts that the LMS calls late without a time at which they came in: by student and SHA-256. Raises UserError: the manifest can't be read."""
+    path = _path(school, assignment)
+    if not path.is_file() or b'"late": true' not in path.read_bytes():  # to parse a large manifest takes a second
+        return frozenset()
+    records = (record for those in Manifest.load(school, assignment).records.values() for record in those)
+    return frozenset(
+        (record.student, record.sha256) for record in records if record.attempt and record.late and not record.at
+    )
+
+
 def place(student: str, number: int, file: str) -> str:
-    """Where a file of a student's is kept: by its number, with the extension that it had."""
+    """Where a file of a student's is kept, below the manifest's folder: by its number, with the extension that it had."""
     extension = Path(file).suffix
-    return f"{student}/{number:03d}{extension if EXTENSION.fullmatch(extension) else ''}"
+    return f"files/{student}/{number:03d}{extension if EXTENSION.fullmatch(extension) else ''}"
 
 
 def now() -> str:

@@ -7,7 +7,7 @@ no due dates, the latest attempt, and quizzes that do not count. docs/course.tom
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import fnmatchcase
@@ -15,16 +15,20 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from autograder.desk import policy_file
+from autograder.desk import manifest, policy_file
+from autograder.desk.directory import Directory
 from autograder.desk.marks import Mark, Marks
-from autograder.desk.policy_file import File, Late, Names, as_written, near, parts, quoted
+from autograder.desk.policy_file import Extension, File, Late, Names, as_written, parts, quoted
+from autograder.desk.roster import Roster
 from autograder.house import Class, UserError, assignments
+from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.desk.gradebook import Attempt, Book
 
 FILE = "course.toml"
+MOST_NAMES = 12  # in a line
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Grade:
     points: that count, after `penalty` has been taken off `earned`, which has `extra` in it, the points of extra credit. max_points: of what has been
     looked at. waiting: points of answers that a person still has to read. whole: the maximum when all has been read. All in points.
     days_late: days that have begun since the due date. percent: of what was earned that is taken off, None where points are. beyond: it is too late to
-    count. not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
+    count. marked_late: the LMS calls it late and gives no time, so nothing was taken off.
+    not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
     latest, or by another's of the group.
     """
 
@@ -49,6 +54,7 @@ class Grade:
     percent: float | None = None
     days_late: int = 0
     beyond: bool = False
+    marked_late: bool = False
     due: datetime | None = None  # in the class's time zone, with the extension
     extended: bool = False
     submitted_at: datetime | None = None
@@ -58,9 +64,9 @@ class Grade:
 
     @property
     def late(self) -> str:
-        """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time."""
+        """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time, as far as is known."""
         if not self.days_late:
-            return ""
+            return "marked late by the LMS, which gives no time: nothing was taken off" if self.marked_late else ""
         days = f"late by {self.days_late} day{'s' * (self.days_late > 1)}"
         if self.beyond:
             how = "too late to count, "
@@ -110,6 +116,24 @@ class Term:
     share: float | None
 
 
+def marked_late(assignment: str, students: Sequence[str]) -> str:
+    """What is to be said of those whom the LMS calls late without saying when they handed in."""
+    are = "students are" if len(students) > 1 else "student is"
+    return f"{assignment}: {len(students):,} {are} marked late ({in_short(students)}), and the LMS exports no times, so nothing is taken off for it."
+
+
+def without_time(assignment: str, students: Sequence[str]) -> str:
+    """What is to be said of those of whom nobody knows when they handed in."""
+    have = "students have" if len(students) > 1 else "student has"
+    return f"{assignment}: {len(students):,} {have} no time of submission ({in_short(students)}), so nothing is taken off should it have been late."
+
+
+def in_short(students: Sequence[str]) -> str:
+    """The first of these students, and how many more there are."""
+    first = ", ".join(in_a_line(one, 80) for one in students[:MOST_NAMES])
+    return first + (f" and {len(students) - MOST_NAMES:,} more" if len(students) > MOST_NAMES else "")
+
+
 def moment(at: datetime) -> str:
     """A moment for people: "2 Nov 2026, 23:59 CET"."""
     return f"{at.day} {at:%b %Y, %H:%M} {at.tzname() or ''}".strip()
@@ -121,6 +145,7 @@ class Policy:
 
     _file: File = field(default_factory=File)
     where: str = ""
+    _directory: Directory | None = None
 
     @classmethod
     def of(cls, school: Class) -> Policy:
@@ -135,12 +160,16 @@ class Policy:
                 raise UserError(f"{path} is not a regular file")
             return cls()
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = path.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError:
             raise UserError(f"{path} is not UTF-8 text") from None
         except OSError as error:
             raise UserError(f"{path} can't be read: {error.strerror}") from None
-        return cls.read(text, str(path))
+        policy = cls.read(text, str(path))
+        if not (policy._file.extensions or policy._file.groups):
+            return policy
+        directory = Directory.of(school)
+        return cls(policy_file.by_folder(policy._file, directory.matches, str(path)), str(path), directory)
 
     @classmethod
     def read(cls, text: str, where: str = FILE) -> Policy:
@@ -153,6 +182,9 @@ class Policy:
         They are no errors: somebody may have an extension who has handed in nothing yet.
         """
         known, found = set(students), []
+        directory = self._directory or Directory(Roster(), dict.fromkeys(known, ""))
+        known |= directory.folders()
+        who = "nobody in the class is" if directory.roster.is_listed else "nobody who has handed in anything yet is"
         named = [(f"extensions.{quoted(student)}", student) for student in self._file.extensions]
         named += [
             (f"groups, number {n}", one) for n, group in enumerate(self._file.groups, 1) for one in group.students
@@ -160,8 +192,8 @@ class Policy:
         for key, student in named:
             if student not in known:
                 found.append(
-                    f"{self.where}: {key} names {as_written(student)}, and nobody of that name has handed in anything yet"
-                    f"{near(student, known)}"
+                    f"{self.where}: {key} names {as_written(student)}, and {who} called so, so it has no effect"
+                    f"{directory.near(student)}"
                 )
         for student, granted in self._file.extensions.items():
             for name, until in granted.items():
@@ -203,7 +235,7 @@ class Policy:
         for one in self.group(assignment, student):
             for name, until in self._file.extensions.get(one, {}).items():
                 if fnmatchcase(assignment, name):
-                    ends.append(due + until if isinstance(until, timedelta) else self._here(until))
+                    ends.append(self._here(until) if isinstance(until, datetime) else _extend(due, until))
         return max(ends, key=lambda end: end.astimezone(UTC))
 
     def group(self, assignment: str, student: str) -> Names:
@@ -235,7 +267,9 @@ class Policy:
 
     def _here(self, at: datetime) -> datetime:
         """A moment of the file: without an offset it is a time of the class's zone."""
-        return at.replace(tzinfo=self.zone) if at.tzinfo is None else at.astimezone(self._file.time_zone or at.tzinfo)
+        if at.tzinfo is None:
+            return _later(at.replace(tzinfo=self.zone))
+        return at.astimezone(self._file.time_zone or at.tzinfo)
 
     def _due(self, assignment: str) -> datetime | None:
         due = self._file.rules(assignment).due
@@ -269,12 +303,49 @@ class Policy:
     def _late(self, assignment: str) -> Late | None:
         return self._file.rules(assignment).late or self._file.late
 
+    def deducts(self, assignment: str) -> bool:
+        """Whether being late costs anything."""
+        rules = self._late(assignment)
+        costs = rules and (rules.percent_a_day or rules.points_a_day or rules.last_day is not None)
+        return self._due(assignment) is not None and bool(costs)
+
+    def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
+        """A line on those whom the LMS calls late without a time, or of whom alone none is known, where being late costs something; else empty.
+
+        It says what was not done, and what to do.
+        """
+        if not self.deducts(assignment):
+            return ""
+        untimed = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
+        late = [student for student, grade in untimed.items() if grade.marked_late]
+        others = (
+            list(untimed) if len(untimed) < len(grades) else []
+        )  # some systems export no times at all, and say who is late
+        said = marked_late(assignment, late) if late else without_time(assignment, others) if others else ""
+        lms = (
+            f"Either let the LMS take points off and set no penalty for {assignment} in {FILE}, or write"
+            if late
+            else "Write"
+        )
+        return said and (
+            f"{said} {lms} when it came in into submitted/STUDENT/{assignment}/timestamp.txt, "
+            f"such as 2026-11-21 18:30:00 UTC, and run `autograder grade {assignment}`"
+        )
+
     # What a submission is worth.
 
-    def grade(self, assignment: str, marks: Marks, submitted_at: datetime | None, student: str) -> Grade:
+    def grade(
+        self,
+        assignment: str,
+        marks: Marks,
+        submitted_at: datetime | None,
+        student: str,
+        marked_late: bool = False,
+    ) -> Grade:
         """What a submission is worth.
 
         marks: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
+        marked_late: whether the LMS calls it late.
         """
         counted = {name: mark for name, mark in marks.items() if self.counts(assignment, name)}
         on_top = {name for name in counted if self.is_extra(assignment, name)}
@@ -297,6 +368,7 @@ class Policy:
             percent=percent,
             days_late=days,
             beyond=beyond,
+            marked_late=marked_late and due is not None and at is None,
             due=due,
             extended=due != self._due(assignment),
             submitted_at=at,
@@ -312,9 +384,9 @@ class Policy:
         if at <= end:
             return 0
         days = max(1, (at - due.astimezone(UTC)).days)
-        while (due + timedelta(days=days)).astimezone(UTC) < at:
+        while _later(due + timedelta(days=days)).astimezone(UTC) < at:
             days += 1
-        while days > 1 and (due + timedelta(days=days - 1)).astimezone(UTC) >= at:
+        while days > 1 and _later(due + timedelta(days=days - 1)).astimezone(UTC) >= at:
             days -= 1
         return days
 
@@ -339,11 +411,12 @@ class Policy:
         marks: Marks,
         student: str,
         submitted_at: datetime | None = None,
+        marked_late: Collection[tuple[str, str]] = (),
     ) -> Counted:
         """Which of a student's attempts counts, and what it is worth.
 
         attempts: oldest first, at least one. marks: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
-        submitted_at: when the latest was handed in, where the attempt itself does not know.
+        submitted_at: when the latest was handed in, where the attempt itself does not know. marked_late: as manifest.marked_late.
         """
         attempts = hand_ins(attempts)
 
@@ -351,7 +424,8 @@ class Policy:
             newest = attempt is attempts[-1]
             its = marks if newest and marks else of_attempt(attempt, marks)
             at = attempt.submitted_at or (submitted_at if newest else None)
-            return Counted(attempt, its, self.grade(assignment, its, at, student), student)
+            is_late = (student, attempt.submission) in marked_late
+            return Counted(attempt, its, self.grade(assignment, its, at, student, is_late), student)
 
         if self.attempts(assignment) == "latest":
             return counted(attempts[-1])
@@ -380,10 +454,11 @@ class Policy:
     def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, Counted]:
         """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
         times, found = book.submitted(assignment), {}
+        late = manifest.marked_late(book.school, assignment)
         for one in (None,) if student is None else self.group(assignment, student):
-            marks = book.marks(assignment, one)
+            marks = book.marks(assignment, one and [one])
             for who, attempts in groupby(book.history(assignment, one), key=lambda attempt: attempt.student):
-                found[who] = self.counting(assignment, list(attempts), marks.get(who, {}), who, times.get(who))
+                found[who] = self.counting(assignment, list(attempts), marks.get(who, {}), who, times.get(who), late)
         return self.shared(assignment, found)
 
     def grades(self, book: Book, assignment: str) -> dict[str, Grade]:
@@ -430,9 +505,22 @@ class Policy:
         lengths = {}
         for student in {*self._file.extensions, *self.in_groups()}:
             end = self.due(assignment, student)
-            if end and end > due:
-                lengths[student] = end - due
+            length = end.astimezone(UTC) - due.astimezone(UTC) if end else timedelta(0)
+            if length:
+                lengths[student] = length
         book.set_dates(assignment, due, lengths)
+
+
+def _later(at: datetime) -> datetime:
+    """A time of day as the later of the moments that it can mean: one that is there twice, or not at all, when clocks change."""
+    return max(at.replace(fold=0), at.replace(fold=1), key=lambda one: one.astimezone(UTC))
+
+
+def _extend(due: datetime, extension: Extension) -> datetime:
+    """The end of an extension."""
+    if extension.in_days:
+        return _later(due + extension.length)
+    return (due.astimezone(UTC) + extension.length).astimezone(due.tzinfo)
 
 
 def _preferred(one: Counted, best: bool) -> tuple[float, datetime, int]:

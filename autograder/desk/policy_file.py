@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
@@ -23,6 +24,8 @@ from ffnlab.cleaning import in_a_line
 NOT_COUNTED = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
 DURATION = re.compile(r"(\d{1,4}) ?(minute|hour|day|week)s?")
 LONGEST = timedelta(days=366)
+LONGEST_NUMBER = 1000  # bits; Python writes none with more than 4,300 digits
+MOST = 1_000_000  # with larger numbers sums are no numbers any more
 
 
 def read(text: str, where: str) -> File:
@@ -33,7 +36,9 @@ def read(text: str, where: str) -> File:
     """
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise UserError(f"{where} is nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError is one; a number of very many digits raises another
         raise UserError(f"{where} is not TOML: {in_a_line(str(error))}") from None
     try:
         file = File.model_validate(table)
@@ -42,6 +47,36 @@ def read(text: str, where: str) -> File:
     for trouble in _troubles(file):
         raise UserError(f"{where}: {trouble}")
     return file
+
+
+def by_folder(file: File, matches: Callable[[str], Sequence[str]], where: str) -> File:
+    """The rules with each student's folder for what the file calls them. A name that may be several students', or nobody's, stays.
+
+    matches: the folders of those who may be meant.
+
+    Raises:
+        UserError: two tables, or two groups, are about the same student.
+    """
+
+    def folder(name: str) -> str:
+        found = matches(name)
+        return found[0] if len(found) == 1 else name
+
+    extensions: dict[str, Any] = {}
+    for name, granted in file.extensions.items():
+        if folder(name) in extensions:
+            raise UserError(
+                f"{where}: extensions.{quoted(name)} and another table of extensions are both about {folder(name)}"
+            )
+        extensions[folder(name)] = granted
+    groups = tuple(
+        group.model_copy(update={"students": tuple(dict.fromkeys(map(folder, group.students)))})
+        for group in file.groups
+    )
+    found = file.model_copy(update={"extensions": extensions, "groups": groups})
+    for trouble in _of_groups(found, assignments()):
+        raise UserError(f"{where}: {trouble}")
+    return found
 
 
 # Its tables. A field's description is what an error message says was expected.
@@ -64,8 +99,18 @@ def _moment(value: object) -> datetime:
     return value
 
 
-def _until(value: object) -> datetime | timedelta:
-    return _duration(value) if isinstance(value, str) else _moment(value)
+@dataclass(frozen=True)
+class Extension:
+    """How much longer a student has. in_days: the same time of day some days later, however long a day in which clocks change is."""
+
+    length: timedelta
+    in_days: bool
+
+
+def _until(value: object) -> datetime | Extension:
+    if isinstance(value, str):
+        return Extension(_duration(value), in_days="day" in value or "week" in value)
+    return _moment(value)
 
 
 def _zone(value: object) -> ZoneInfo:
@@ -76,7 +121,7 @@ def _zone(value: object) -> ZoneInfo:
 
 
 LENGTH = 'a text such as "15 minutes", "2 hours" or "1 day"'
-NOT_NEGATIVE = "a number that is not negative"
+UP_TO_MOST = f"a number from 0 to {MOST:,}"
 DATE = "a date such as 2026-11-02, or with a time 2026-11-02T18:00:00"
 Names = tuple[str, ...]
 Duration = Annotated[timedelta, PlainValidator(_duration)]
@@ -88,11 +133,11 @@ class _Table(BaseModel):
 
 class Late(_Table):
     percent_a_day: float | None = Field(default=None, ge=0, le=100, strict=True, description="a number from 0 to 100")
-    points_a_day: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False, description=NOT_NEGATIVE)
+    points_a_day: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
     floor: float = Field(
         default=0.0, ge=0, le=100, strict=True, description="a number from 0 to 100 (percent of what was earned)"
     )
-    last_day: int | None = Field(default=None, ge=0, strict=True, description="a whole number of days")
+    last_day: int | None = Field(default=None, ge=0, le=MOST, strict=True, description="a whole number of days")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -108,7 +153,7 @@ class Assignment(_Table):
     grace: Duration | None = Field(default=None, description=LENGTH)
     late: Late | None = Field(default=None, description="a table")
     attempts: Literal["latest", "best"] | None = Field(default=None, description='"latest" or "best"')
-    weight: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False, description=NOT_NEGATIVE)
+    weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
 
 
 class Group(_Table):
@@ -130,9 +175,9 @@ class File(_Table):
     grace: Duration = Field(default=timedelta(0), description=LENGTH)
     late: Late | None = Field(default=None, description="a table")
     attempts: Literal["latest", "best"] = Field(default="latest", description='"latest" or "best"')
-    weight: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False, description=NOT_NEGATIVE)
+    weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
     assignments: dict[str, Assignment] = Field(default={}, description="a table for each notebook")
-    extensions: dict[str, dict[str, Annotated[datetime | timedelta, PlainValidator(_until)]]] = Field(
+    extensions: dict[str, dict[str, Annotated[datetime | Extension, PlainValidator(_until)]]] = Field(
         default={}, description=f'{DATE}, or a text such as "3 days"'
     )
     groups: tuple[Group, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
@@ -188,7 +233,7 @@ def _lacks_zone(file: File, at: datetime) -> bool:
     return at.tzinfo is None and file.time_zone is None
 
 
-def _of_extension(file: File, key: str, name: str, until: datetime | timedelta, every: Sequence[str]) -> Iterator[str]:
+def _of_extension(file: File, key: str, name: str, until: datetime | Extension, every: Sequence[str]) -> Iterator[str]:
     if "*" not in name:
         yield from _unknown(key, name, every)
         if file.rules(name).due is None:
@@ -252,7 +297,7 @@ def _told(error: Any) -> str:
         return f"{_key(place)}: {error['ctx']['error']}"
     if error["type"] == "missing":
         return f"{_key(place)} is missing; {_at(place)[1]} was expected"
-    meant = _near_zone(error["input"]) if place == ("time_zone",) else ""
+    meant = _near_zone(error["input"]) if place == ("time_zone",) and isinstance(error["input"], str) else ""
     return f"{_key(place)} is {as_written(error['input'])}; {_at(place)[1]} was expected{meant}"
 
 
@@ -291,6 +336,8 @@ def as_written(value: object) -> str:
     """A value as it stands in the file, not longer than a line."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+        return "a very large number"
     if isinstance(value, str):
         return json.dumps(in_a_line(value, 60), ensure_ascii=False)
     if isinstance(value, datetime) and value.time() == time.max:
@@ -310,9 +357,9 @@ def near(name: str, known: Iterable[str], written: Callable[[str], str] = as_wri
     return f"; did you mean {' or '.join(sorted(nearest))}?" if nearest else ""
 
 
-def _near_zone(value: object) -> str:
+def _near_zone(value: str) -> str:
     """A time zone by its city or something near."""
     cities = {zone.rpartition("/")[2].lower(): zone for zone in sorted(available_timezones()) if "/" in zone}
-    wanted = str(value).rpartition("/")[2].strip().lower().replace(" ", "_")
+    wanted = value.rpartition("/")[2].strip().lower().replace(" ", "_")
     close = difflib.get_close_matches(wanted, cities, n=1, cutoff=0.6)
     return f"; did you mean {as_written(cities[close[0]])}?" if close else ""

@@ -1,29 +1,54 @@
-"""nbgrader's `release_feedback`, for pages of ours: beside them lies nothing of what it reads, and only their owner may read them.
+"""nbgrader's exchange on the instructor's side: it refuses an exchange that another account can take over, and releases our pages, beside which lies nothing
+of what nbgrader reads there.
 
-nbgrader_config.py names it.
+nbgrader_config.py names these classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from nbgrader.exchange.default import ExchangeReleaseFeedback
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
 
-from autograder.desk import handed_in
-from autograder.desk.lms import exchange
-from autograder.house import keep
+from autograder.desk import page_secret
+from autograder.engine import permissions
+from autograder.house import Class
 
 READABLE = 0o644  # in the exchange a page has a name that only its student can guess, in a folder that nobody can list
 
 
-class ReleaseFeedback(ExchangeReleaseFeedback):  # type: ignore[misc]  # nbgrader has no types
-    """Puts beside each page when its submission was handed in and its secret, as they lie in submitted/; who has none is left out, and named."""
+class _Guarded:
+    """Part of a class of nbgrader's exchange: with an exchange that is open, it does nothing and says so."""
+
+    def ensure_root(self: Any) -> None:
+        super().ensure_root()  # type: ignore[misc]  # nbgrader has no types
+        for opening in permissions.takeovers(Path(self.root), self.coursedir.course_id):
+            self.fail(f"Nothing was done: {opening.seen}. {opening.command}")
+
+
+class ReleaseAssignment(_Guarded, ExchangeReleaseAssignment):  # type: ignore[misc]
+    """Hands out a notebook."""
+
+
+class Collect(_Guarded, ExchangeCollect):  # type: ignore[misc]
+    """Collects everybody's latest submission, and names those without a notebook."""
+
+    def copy_files(self) -> None:
+        super().copy_files()
+        for record in self.src_records:
+            if not any(Path(self.inbound_path, record["filename"]).glob("*.ipynb")):
+                self.log.warning("%s has no notebook in %s", record["username"], record["filename"])
+
+
+class ReleaseFeedback(_Guarded, ExchangeReleaseFeedback):  # type: ignore[misc]
+    """Puts beside each page the time and the secret of the submission that it is of; who has none is left out, and named."""
 
     def copy_files(self) -> None:
         course, left = self.coursedir, [name for name in self.coursedir.student_id_exclude.split(",") if name]
         for student, page in self._pages():
-            trouble = self._prepare(student, page.parent)
+            trouble = page_secret.put_beside(self._class(), student, page.parent.name)
             if trouble:
                 self.log.warning("%s is left out: %s", student, trouble)
                 left.append(student)
@@ -33,6 +58,10 @@ class ReleaseFeedback(ExchangeReleaseFeedback):  # type: ignore[misc]  # nbgrade
         finally:
             course.student_id_exclude = before
 
+    def _class(self) -> Class:
+        course = self.coursedir
+        return Class(Path(course.format_path(course.submitted_directory, "student", course.assignment_id)).parents[2])
+
     def _pages(self) -> Iterator[tuple[str, Path]]:
         course, one = self.coursedir, self.coursedir.student_id or "*"
         pattern = Path(course.format_path(course.feedback_directory, one, course.assignment_id))
@@ -41,20 +70,5 @@ class ReleaseFeedback(ExchangeReleaseFeedback):  # type: ignore[misc]  # nbgrade
                 page.chmod(READABLE)  # nbgrader copies the mode with the page; the folder keeps others out here
                 yield folder.parent.name, page
 
-    def _prepare(self, student: str, folder: Path) -> str:
-        """Put the two files there; or why they can't be."""
-        steps = (self.coursedir.submitted_directory, self.coursedir.autograded_directory)
-        submitted, graded = (
-            Path(self.coursedir.format_path(step, student, self.coursedir.assignment_id)) for step in steps
-        )
-        secret, at = exchange.secret(submitted), handed_in.timestamp(submitted)
-        if not secret or not at:
-            return "this was not collected from the exchange, so nobody could fetch it there"
-        if handed_in.timestamp(graded) != at:
-            return "there is a newer submission than the one that was graded: `autograder grade` first"
-        keep(folder / exchange.SECRET, secret)
-        keep(folder / handed_in.TIMESTAMP, f"{at:%Y-%m-%d %H:%M:%S.%f} UTC")
-        return ""
 
-
-__all__ = ["ReleaseFeedback"]
+__all__ = ["Collect", "ReleaseAssignment", "ReleaseFeedback"]

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from autograder.desk import plots
 from autograder.desk.class_report import Assignment, Exercise, Report, Student, quartiles
 from autograder.desk.marks import Mark
+from autograder.desk.missing import address
 from autograder.desk.policy import moment
 from ffnlab.verdict import Outcome
 
@@ -38,7 +39,7 @@ def page(report: Report) -> str:
 def _template() -> jinja2.Template:
     text = resources.files("autograder.desk").joinpath("templates/report.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    filters = (of, some, percent, points, moment, quartiles, cell, number, words, breaks)
+    filters = (of, some, address, percent, points, moment, quartiles, cell, number, words, breaks)
     environment.filters |= {filter.__name__: filter for filter in filters}
     return environment.from_string(text)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from autograder.desk.lms import SYSTEMS
 from autograder.desk.lms.handin import Person, letters, words
 from autograder.desk.lms.sheets import Sheet, bare, table
-from autograder.house import NAME, Class, UserError, keep
+from autograder.files import keep
+from autograder.house import NAME, RESERVED, Class, UserError
 from ffnlab.cleaning import in_a_line
 
 FILE = "roster.csv"
@@ -35,6 +36,11 @@ class Student:
     @property
     def name(self) -> str:
         return " ".join(part for part in (self.cells.get("first_name"), self.cells.get("last_name")) if part)
+
+    @property
+    def sortable(self) -> str:
+        """The name as lists are sorted: "Doe, Jane"."""
+        return ", ".join(part for part in (self.cells.get("last_name"), self.cells.get("first_name")) if part)
 
     def ids(self, key: str) -> list[str]:
         """The ids of one kind, as they stand there."""
@@ -98,6 +104,8 @@ class Roster:
 
     def not_free(self, student: str) -> str:
         """Why nobody new can have this id; "" where somebody can."""
+        if student.casefold() in RESERVED:
+            return f"{student!r} can't be a student's folder: a file or folder of the autograder has that name"
         if not NAME.fullmatch(student) or len(student) > LONGEST:
             return f"{in_a_line(student, 60)!r} can't be a folder: letters a to z, digits and _ . @ + - only, at most {LONGEST}"
         return f"there are two students {student}" if self.with_id(student) else ""
@@ -128,6 +136,11 @@ class Roster:
     def with_id(self, student: str) -> Student | None:
         """The student with this folder, whatever the case of its letters."""
         found = self._index.get(("student", student.casefold()))
+        return self.students[found] if found else None
+
+    def owner(self, key: str, text: str) -> Student | None:
+        """The student with this id of one kind."""
+        found = self._index.get((key, _plain(key, text)))
         return self.students[found] if found else None
 
     def called(self, name: str) -> list[Student]:
@@ -190,7 +203,7 @@ class Roster:
         """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
         ids = person.ids
         wanted = [ids.get("sis_id"), ids.get("username"), *(f"{key}-{ids[key]}" for key in STABLE if ids.get(key))]
-        wanted += [ids.get("email"), f"moodle-{ids.get('moodle')}"]
+        wanted += [ids.get("email"), f"moodle-{ids['moodle']}" if ids.get("moodle") else ""]
         return next((one for one in wanted if one and not self.not_free(one)), "")
 
     def extend(self, sheet: Sheet) -> tuple[str, int, list[str]]:
@@ -200,8 +213,36 @@ class Roster:
             UserError: it is no list that is known here.
         """
         title, people = listing(sheet)
-        doubts = [doubt for _, doubt in (self.take(person, listed=True) for person in people) if doubt]
+        doubts, rows = [], dict[str, Person]()
+        for person in people:
+            student, doubt = self._of_two_rows(person, rows), ""
+            if student:
+                doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster: has a spreadsheet program changed it?"
+            else:
+                one, doubt = self.take(person, listed=True)
+                if one:
+                    rows[one.id] = person
+            if doubt:
+                doubts.append(doubt)
         return title, len(people), [f"{sheet.name}: {doubt}" for doubt in doubts]
+
+    def _of_two_rows(self, person: Person, rows: Mapping[str, Person]) -> str:
+        """The student of an earlier row of a list with whom this one shares an id and not all; "" where there is none.
+
+        An id may be "N/A" in all rows, or 1.2E+11.
+        """
+        for key, text in person.ids.items():
+            owner = self._index.get((key, _plain(key, text)))
+            other = rows.get(owner or "")
+            if (
+                owner
+                and other
+                and any(
+                    _plain(one, other.ids[one]) != _plain(one, person.ids[one]) for one in {*other.ids} & {*person.ids}
+                )
+            ):
+                return owner
+        return ""
 
 
 def listing(sheet: Sheet) -> tuple[str, list[Person]]:
@@ -215,7 +256,8 @@ def listing(sheet: Sheet) -> tuple[str, list[Person]]:
         if people is not None:
             return str(SYSTEMS[name].TITLE), people
     raise UserError(
-        f"{sheet.name} is no list of participants, worksheet or gradebook that is known here: its columns are {sheet.titles}"
+        f"{sheet.name} is no list of participants, worksheet or gradebook that is known here: its columns are {sheet.titles}. "
+        "If the LMS made it in another language, set the LMS to English and download it again"
     )
 
 

@@ -13,13 +13,15 @@ from pathlib import Path
 from autograder.desk import manifest
 from autograder.desk.lms.archive import same
 from autograder.desk.lms.sheets import Sheet, bare, table
-from autograder.house import Class, UserError, keep
+from autograder.files import keep
+from autograder.house import Class, UserError
 
 FILE = "settle.csv"
 COLUMNS = (
     "archive", "system", "who", "name", "file", "trouble", "suggestion", "student", "assignment", "leave",
 )  # fmt: skip
 ANSWERS = ("student", "assignment", "leave")
+NO = {"no", "n", "nein", "non", "false", "0", "-"}  # in the column leave, where anything else means yes
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Matter:
     student: str = ""
     assignment: str = ""
     leave: str = ""
+    line: int = field(default=0, compare=False)  # in the file
 
     @property
     def is_filled(self) -> bool:
@@ -44,11 +47,6 @@ class Matter:
     @property
     def place(self) -> tuple[str, str, str]:
         return self.system, self.who, same(self.file)
-
-    @property
-    def students(self) -> list[str]:
-        """The ids that somebody wrote in the column student, between spaces, commas or semicolons."""
-        return self.student.replace(";", " ").replace(",", " ").split()
 
 
 @dataclass
@@ -69,10 +67,11 @@ class Settled:
         if missing := [title for title in COLUMNS if title not in titles]:
             raise UserError(f"{path} lacks the column {missing[0]}: its columns are {sheet.titles}")
         for row in sheet.rows:
-            cells = (bare(row[titles.index(title)]) for title in COLUMNS)
-            matter = Matter(
-                *(text.strip() if title in ANSWERS else text for title, text in zip(COLUMNS, cells, strict=True))
-            )
+            cells = {title: bare(row[titles.index(title)]) for title in COLUMNS}
+            cells |= {title: cells[title].strip() for title in ANSWERS}
+            if cells["leave"].casefold() in NO:
+                cells["leave"] = ""
+            matter = Matter(**cells, line=row.line)
             (found.filled if matter.is_filled else found.unfilled).append(matter)
         return found
 
@@ -88,15 +87,20 @@ class Settled:
             keep(path, data)
         return path
 
-    def students(self, system: str, who: str) -> list[str]:
-        """Whom somebody named for this token, for all its files."""
-        named = [m.students for m in self.filled if (m.system, m.who) == (system, who) and m.student]
-        return named[-1] if named else []
+    @property
+    def files(self) -> set[str]:
+        """The files that somebody called a notebook of an assignment."""
+        return {same(matter.file) for matter in self.filled if matter.assignment}
 
-    def assignment(self, system: str, who: str, file: str) -> str:
-        """Of which assignment somebody said this file is the notebook."""
-        said = [m.assignment for m in self.filled if m.place == (system, who, same(file)) and m.assignment]
-        return said[-1] if said else ""
+    def student(self, system: str, who: str) -> Matter | None:
+        """The line in which somebody wrote whose all files of this token are."""
+        named = [m for m in self.filled if (m.system, m.who) == (system, who) and m.student]
+        return named[-1] if named else None
+
+    def assignment(self, system: str, who: str, file: str) -> Matter | None:
+        """The line in which somebody wrote of which assignment this file is the notebook."""
+        said = [m for m in self.filled if m.place == (system, who, same(file)) and m.assignment]
+        return said[-1] if said else None
 
     def is_left(self, system: str, who: str, file: str) -> bool:
         """Whether somebody said that this may stay as it is."""

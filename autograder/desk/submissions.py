@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from autograder.desk.lms import archive
-from autograder.desk.lms.archive import Entry, Refused
+from autograder.desk.lms.archive import Entry, Refused, same
 from autograder.desk.lms.handin import HandIn
 from autograder.desk.roster import Student
 from autograder.engine import rebuild
@@ -18,12 +18,19 @@ from autograder.jail.limits import Limits
 from ffnlab.cleaning import in_a_line
 
 FEWEST = 2  # cells of ours that make a notebook one of ours
+MOST = 20  # notebooks of one submission that are looked at, and
+MOST_BYTES = 2 * Limits().notebook  # all together
+AT_MOST = f"at most {MOST} of a submission are, with {MOST_BYTES / 2**20:.0f} MiB in all"
+LINES = 3  # that a person gets for one submission, each about a file; more become one
 RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that was handed in. assignment: whose cells it has, if it is a notebook of ours. trouble: what it is instead, if it should be one."""
+    """A file that was handed in. assignment: whose cells it has, if it is a notebook of ours. trouble: what it is instead, if it should be one.
+
+    is_untouched: whether it is a notebook of ours without an answer in it.
+    """
 
     hand_in: HandIn
     digest: str
@@ -31,6 +38,7 @@ class File:
     assignment: str = ""
     trouble: str = ""
     is_broken: bool = False
+    is_untouched: bool = False
 
     @property
     def called(self) -> str:
@@ -56,24 +64,53 @@ class Submission:
     refused: list[tuple[HandIn, str]] = field(default_factory=list)
     students: list[Student] = field(default_factory=list)
     expected: str = ""
+    looked_at: int = 0  # notebooks, and their bytes
+    looked_at_bytes: int = 0
     chosen: File | None = None
     assignment: str = ""  # under which it is kept
 
+    def may_look_at(self, size: int) -> bool:
+        """Whether one more notebook of so many bytes is looked at; it is counted then."""
+        if self.looked_at == MOST or (self.looked_at and self.looked_at_bytes + size > MOST_BYTES):
+            return False
+        self.looked_at, self.looked_at_bytes = self.looked_at + 1, self.looked_at_bytes + size
+        return True
 
-def together(hand_ins: Sequence[HandIn], assignments: Sequence[str]) -> list[Submission]:
-    """The submissions, with every file read once."""
+
+class _LastZip:
+    """The zip of a student's that was read from last. It is kept open, as its files come one after another; and it alone, as each is in memory."""
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self.wanted = wanted
+        self._of: HandIn | None = None
+        self._zip = archive.Archive("")
+
+    def open(self, outer: HandIn) -> archive.Archive:
+        """What lies in it. Raises Refused: it can't be read."""
+        if self._of is not outer:
+            self._of, self._zip = None, archive.Archive("")
+            self._zip = archive.inside(Entry(outer.entry, 0, outer.read))
+            self._of = outer
+        return self._zip
+
+    def read(self, outer: HandIn, name: str) -> bytes:
+        """A file in it. Raises Refused."""
+        return next(entry for entry in self.open(outer).entries if entry.name == name).read()
+
+
+def together(hand_ins: Sequence[HandIn], assignments: Sequence[str], wanted: Collection[str] = ()) -> list[Submission]:
+    """The submissions, with every file read once. wanted: names in the archive of files that are looked at, however many there are."""
     found: dict[tuple[str, str], Submission] = {}
+    zips = _LastZip(wanted)
     for hand_in in hand_ins:
         submission = found.setdefault((hand_in.who, hand_in.attempt), Submission(hand_in))
-        for file in _files(submission, hand_in, assignments):
+        for file in _files(submission, hand_in, assignments, zips):
             is_notebook = file.assignment or (file.trouble and not file.called.casefold().endswith(".json"))
             (submission.notebooks if is_notebook else submission.others).append(file)
     return list(found.values())
 
 
-def _files(
-    submission: Submission, hand_in: HandIn, assignments: Sequence[str], is_inner: bool = False
-) -> Iterator[File]:
+def _files(submission: Submission, hand_in: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[File]:
     """A file, and where it is a zip the notebooks in it: one level."""
     if not hand_in.file:
         return
@@ -81,24 +118,42 @@ def _files(
         data = hand_in.read()
         name = hand_in.file.rpartition("/")[2].casefold()
         file = File(hand_in, hashlib.sha256(data).hexdigest(), len(data))
-        yield _looked_at(file, data, assignments) if ".ipynb" in name or name.endswith(".json") else file
-        if not name.endswith(".zip") or is_inner:
-            return
-        inner = archive.inside(Entry(hand_in.entry, len(data), lambda: data))
+        if ".ipynb" not in name and not name.endswith(".json"):
+            yield file
+        elif same(hand_in.entry) in zips.wanted or submission.may_look_at(len(data)):
+            yield _looked_at(file, data, assignments)
+        else:
+            yield replace(file, trouble=f"not looked at: {AT_MOST}", is_broken=True)
+        if name.endswith(".zip"):
+            yield from _in_zip(submission, hand_in, assignments, zips)
     except Refused as reason:
         submission.refused.append((hand_in, str(reason)))
-        return
-    submission.refused += [(hand_in, f"{name} in it, {reason}") for name, reason in inner.refused]
-    for entry in inner.entries:
-        if not entry.is_folder and ".ipynb" in entry.name.casefold():
-            read = partial(_inner, hand_in, entry.name)  # anew, so that no student's zip stays in memory
-            one = replace(hand_in, entry=f"{hand_in.entry}/{entry.name}", file=entry.name, read=read)
-            yield from _files(submission, one, assignments, is_inner=True)
 
 
-def _inner(outer: HandIn, name: str) -> bytes:
-    """A file in a zip that a student handed in."""
-    return next(one for one in archive.inside(Entry(outer.entry, 0, outer.read)).entries if one.name == name).read()
+def _in_zip(submission: Submission, outer: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[File]:
+    """The notebooks in a zip; of very many those whose names are the most like ours. Raises Refused: the zip can't be read."""
+    opened = zips.open(outer)
+    submission.refused += [(outer, f"{name} in it, {reason}") for name, reason in opened.refused]
+    notebooks = [one for one in opened.entries if not one.is_folder and ".ipynb" in one.name.casefold()]
+    notebooks.sort(key=lambda one: _original(one.name) not in assignments)
+    passed_over = 0
+    for entry in notebooks:
+        is_wanted = same(f"{outer.entry}/{entry.name}") in zips.wanted
+        if not is_wanted and not submission.may_look_at(entry.size):
+            passed_over += 1
+            continue
+        hand_in = replace(
+            outer, entry=f"{outer.entry}/{entry.name}", file=entry.name, read=partial(zips.read, outer, entry.name)
+        )
+        try:
+            data = entry.read()
+        except Refused as reason:
+            submission.refused.append((hand_in, str(reason)))
+        else:
+            yield _looked_at(File(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
+    if passed_over:
+        why = f"{passed_over:,} of the {len(notebooks):,} notebooks in it were not looked at: {AT_MOST}"
+        submission.refused.append((outer, why))
 
 
 def _looked_at(file: File, data: bytes, assignments: Sequence[str]) -> File:
@@ -112,19 +167,39 @@ def _looked_at(file: File, data: bytes, assignments: Sequence[str]) -> File:
         return replace(file, trouble="not a notebook of this course")
     if len(votes) > 1 and votes[1][1] == votes[0][1]:
         return replace(file, trouble=f"as much of {votes[0][0]} as of {votes[1][0]}")
-    return replace(file, assignment=votes[0][0])
+    name = votes[0][0]
+    return replace(file, assignment=name, is_untouched=rebuild.is_untouched(name, cells))
 
 
 def votes_of(submissions: Sequence[Submission]) -> Counter[str]:
     """How many have handed in a notebook of each assignment."""
-    return Counter(name for one in submissions for name in {file.assignment for file in one.notebooks} if name)
+    return Counter(
+        name for one in submissions for name in {file.assignment for file in _touched(one.notebooks)} if name
+    )
+
+
+def _touched(notebooks: Sequence[File]) -> Sequence[File]:
+    """Without those in which nothing was done, where in another one something was."""
+    return [file for file in notebooks if not file.is_untouched] or notebooks
 
 
 def choose(submission: Submission, said: Mapping[str, str], assignments: Sequence[str]) -> list[Asked]:
-    """Choose the notebook that counts, and say what a person has to look at.
+    """Choose the notebook that counts, and say what a person has to look at: in a line a file, or in one for all where they are many.
 
     said: by its name in the archive, of which assignment a person has said that a file is the notebook.
     """
+    asked = _choose(submission, said, assignments)
+    if len(asked) <= LINES:
+        return asked
+    one = next((one for one in asked if one.suggestion), asked[0])
+    first = one.trouble if one.trouble.endswith("?") else f"{one.trouble}."
+    more = (
+        f"{len(asked) - 1:,} more of its files need a look: where another one counts, write its name in the column file"
+    )
+    return [replace(one, trouble=f"{first} {more}")]
+
+
+def _choose(submission: Submission, said: Mapping[str, str], assignments: Sequence[str]) -> list[Asked]:
     expected = submission.expected
     submission.assignment = expected if expected in assignments else ""
     asked = [Asked(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
@@ -138,7 +213,7 @@ def choose(submission: Submission, said: Mapping[str, str], assignments: Sequenc
             *asked,
             Asked(submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"),
         ]
-    fitting = [file for file in submission.notebooks if file.assignment == expected]
+    fitting = _touched([file for file in submission.notebooks if file.assignment == expected])
     fitting = list({file.digest: file for file in reversed(fitting)}.values())[::-1]
     submission.chosen = _by_name(fitting, expected)
     for file in fitting if len(fitting) > 1 else ():
@@ -156,6 +231,8 @@ def choose(submission: Submission, said: Mapping[str, str], assignments: Sequenc
             )
     for file in submission.notebooks:
         if file.assignment not in ("", expected):
+            if submission.chosen and file.is_untouched:
+                continue
             asked.append(Asked(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment))
         elif file.trouble and (file.is_broken or submission.chosen is None):
             asked.append(Asked(file.hand_in, file.trouble, expected))
@@ -167,12 +244,14 @@ def choose(submission: Submission, said: Mapping[str, str], assignments: Sequenc
 def _by_name(fitting: Sequence[File], expected: str) -> File | None:
     """The one with the name that was handed out; else the one that was renamed from it; else, of several, none."""
     exact = [file for file in fitting if file.hand_in.file.rpartition("/")[2] == f"{expected}.ipynb"]
-    renamed = [
-        file
-        for file in fitting
-        if (match := RENAMED.fullmatch(file.hand_in.file.rpartition("/")[2])) and match["name"] == expected
-    ]
+    renamed = [file for file in fitting if _original(file.hand_in.file) == expected]
     return next((found[0] for found in (exact, renamed, fitting) if len(found) == 1), None)
+
+
+def _original(file: str) -> str:
+    """What a file's name may have been before a browser or an LMS numbered it, without the extension; "" where it is no notebook's."""
+    match = RENAMED.fullmatch(file.rpartition("/")[2])
+    return match["name"] if match else ""
 
 
 def _without_notebook(submission: Submission) -> str:
@@ -181,4 +260,5 @@ def _without_notebook(submission: Submission) -> str:
         names += f" and {len(submission.others) - 3} more"
     if not names:
         return submission.first.remark or "nothing but an empty folder"
-    return f"no notebook: {names}" + (f" ({submission.first.remark})" if submission.first.remark else "")
+    remark = f" ({submission.first.remark})" if submission.first.remark else ""
+    return f"no notebook: {names}{remark}; ask for the file {submission.expected or 'NOTEBOOK'}.ipynb itself"

@@ -8,14 +8,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
 
 import nbformat
 
-from autograder.desk.class_report import Row
+from autograder.desk.class_report import Person, Row
+from autograder.desk.lms.sheets import guarded
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 COLUMNS = [column.name for column in fields(Row)]
 
 
@@ -32,11 +32,27 @@ def as_csv(rows: Iterable[Row]) -> str:
     return text.getvalue()
 
 
+def for_mail(people: Sequence[Person]) -> str:
+    """A line a student, as a mail merge reads it: who it is, the address, what was not handed in, and each assignment's points that count."""
+    assignments = list(people[0].grades) if people else []
+    text = io.StringIO("\ufeff")
+    text.seek(1)
+    writer = csv.writer(text, lineterminator="\n")
+    titles = [f"{name} {title}" for name in assignments for title in ("points", "max_points", "to_read", "late")]
+    writer.writerow(["student", "name", "email", "not_handed_in", *titles])
+    for person in people:
+        cells: list[object] = [person.student, person.name, person.email, ", ".join(person.not_handed_in)]
+        for grade in person.grades.values():
+            cells += [grade.points, grade.max_points, grade.waiting, grade.late] if grade else [""] * 4
+        writer.writerow([_cell(cell) for cell in cells])
+    return text.getvalue()
+
+
 def _cell(value: object) -> object:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULA) else value
+        return guarded(value)
     return f"{value:g}" if isinstance(value, float) else value
 
 

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from autograder.desk.lms import canvas, exchange, moodle
+from autograder.desk.directory import Directory
+from autograder.desk.lms import brightspace, canvas, exchange, moodle
 from autograder.desk.lms.handin import HandIn, Person, letters, words
-from autograder.desk.roster import KEYS, Doubtful, Roster, Student, is_called
+from autograder.desk.roster import KEYS, Doubtful, Roster, Student, is_called, named
 from autograder.desk.settle import FILE, Settled
 from autograder.desk.submissions import Asked, Submission
 from ffnlab.cleaning import in_a_line
+
+
+def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
+    """The reading of a file's name that the roster bears out; with a doubt where several could be meant."""
+    first, readings = replace(hand_in, readings=()), hand_in.readings
+    if not readings:
+        return first
+    owners = {one.who: roster.find(one.people[0].ids) for one in (first, *readings)}
+    if roster.is_listed:
+        known = [one for one in (first, *readings) if owners[one.who]]
+        named = [
+            one
+            for one in known
+            if (who := owners[one.who]) and canvas.in_a_file_name(who.sortable) == one.name.casefold()
+        ]
+    else:  # Canvas's numbers are long, and those in the names of files short
+        known = [first, *(one for one in readings if min(len(one.who), len(one.token)) > 2)]
+        named = []
+    meant = named or known or [first]
+    if len({one.who for one in meant}) == 1 and (named or meant[0] is first or not known):
+        return meant[0]
+    whose = " or ".join(
+        in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in meant
+    )
+    doubt = f"its name can be read as a file of {whose}: write whose it is"
+    return replace(first, who=" or ".join(one.who for one in meant), people=(), doubt=doubt)
 
 
 @dataclass
@@ -39,33 +67,51 @@ class Finder:
     def find(self, submission: Submission) -> list[Asked]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
-        ids = self.settled.students(first.system, first.who)
-        if ids:
-            trouble = self._as_settled(submission, ids)
+        settled = self.settled.student(first.system, first.who)
+        if settled:
+            trouble = self._as_settled(submission, settled.student)
+            if trouble:
+                trouble = f"in {FILE}, line {settled.line}: {trouble}"
+        elif first.doubt:
+            return [Asked(first, first.doubt)]
         elif first.system == moodle.NAME:
             trouble = self._of_moodle(submission)
         else:
             trouble = next((trouble for person in first.people if (trouble := self._person(submission, person))), "")
-        if trouble and not ids and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
+        if trouble and not settled and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
             trouble = self._by_name(submission, trouble)
         if trouble:
-            suggestion = " ".join(student.id for student in self.roster.called(first.name)[:3])
+            called = self.roster.called(first.name)
+            if not settled and len(called) > 1 and first.system == brightspace.NAME:
+                trouble = (
+                    f"{len(called)} on the roster are called so: write whether it is {' or '.join(named(called[:4]))}"
+                )
+            suggestion = " ".join(student.id for student in called[:3])
             submission.students = []
             return [Asked(first, trouble, suggestion)]
         submission.students = list({student.id: student for student in submission.students}.values())
-        return [] if ids else self._is_it_a_group(submission)
+        return [] if settled else self._is_it_a_group(submission)
 
-    def _as_settled(self, submission: Submission, ids: Sequence[str]) -> str:
-        first = submission.first
-        for one in ids:
-            student = self.roster.with_id(one)
-            if student is None and (trouble := self.roster.not_free(one)):
-                return f"in {FILE}: {trouble}"
-            alone = (
-                len(ids) == 1 and len(first.people) == 1 and first.system != moodle.NAME
-            )  # its number may be a team's
+    def _as_settled(self, submission: Submission, text: str) -> str:
+        """Enter those whom somebody has named, by whatever names one student; somebody new where there is no list of the class. Returns why that can't be."""
+        first, directory = submission.first, Directory(self.roster)
+        names = _split(text, directory)
+        students = []
+        for name in names:
+            found = directory.matches(name)
+            student = self.roster.students[found[0]] if len(found) == 1 else None
+            if len(found) > 1:
+                return f"{len(found)} students are called {in_a_line(name, 60)!r}{directory.near(name)}"
+            if student is None and self.roster.is_listed:
+                more = directory.near(name) or ": give a list that has them with --roster, or add them to roster.csv"
+                return f"nobody on the roster is called {in_a_line(name, 60)!r}{more}"
+            if student is None and (trouble := self.roster.not_free(name)):
+                return trouble
+            students.append(student or Student(name))
+        alone = len(names) == 1 and len(first.people) == 1 and first.system != moodle.NAME  # its number may be a team's
+        for one in students:
             person = first.people[0] if alone else Person({})
-            student, doubt = self.roster.take(person, listed=False, student=student or Student(one))
+            student, doubt = self.roster.take(person, listed=False, student=one)
             if student is None:
                 return doubt
             submission.students.append(student)
@@ -78,7 +124,7 @@ class Finder:
             student = self.roster.find(ids | ({"student": first.who} if first.system == exchange.NAME else {}))
         except Doubtful as reason:
             return str(reason)
-        anonymous = first.system == canvas.NAME and first.who.startswith("anon_")
+        anonymous = first.system == canvas.NAME and canvas.is_anonymous(first.who)
         may_add = anonymous or (self.may_add and (not self.keys or not self.keys.isdisjoint(ids)))
         if student is None and not may_add:
             tokens = " or ".join(f"{key} {in_a_line(text, 80)}" for key, text in ids.items())
@@ -122,11 +168,20 @@ class Finder:
         if first.system != canvas.NAME or len(submission.students) != 1:
             return []
         (student,) = submission.students
-        if not student.name or first.who.startswith("anon_") or _may_be(student, first):
+        if not student.name or canvas.is_anonymous(first.who) or _may_be(student, first):
             return []
         shown = in_a_line(repr(first.name), 100)
         trouble = f"Canvas calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
         return [Asked(first, trouble, student.id)]
+
+
+def _split(text: str, directory: Directory) -> list[str]:
+    """The students that a cell names: one as a whole, or several between semicolons, commas or, where they are no names, spaces."""
+    for between in (r"$^", r";", r"[;,]"):
+        parts = [part.strip() for part in re.split(between, text) if part.strip()]
+        if all(directory.matches(part) for part in parts):
+            return parts
+    return re.split(r"[\s;,]+", text.strip(" ;,"))
 
 
 def _may_be(student: Student, first: HandIn) -> bool:

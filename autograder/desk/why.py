@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from autograder.desk import handed_in
+from autograder.desk import class_folder, handed_in
 from autograder.desk.marks import Mark
 from autograder.desk.policy import Counted, Policy, by_hand_in
 from autograder.desk.policy_file import near
@@ -121,7 +121,7 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
         if student in known:
             raise UserError(f"nothing that {student} handed in for {assignment} has been graded")
         raise UserError(f"the gradebook knows no student called {in_a_line(student, 60)!r}{near(student, known, repr)}")
-    marks = book.marks(assignment, student).get(student, {})
+    marks = book.marks(assignment, [student]).get(student, {})
     submitted = book.submitted(assignment).get(student)
     gradings = []
     code = {attempt.number: written for attempt, written in found}
@@ -214,7 +214,7 @@ def _version(assignment: str) -> str:
 
 def _seeds(school: Class, why: Why) -> tuple[int, ...]:
     """The seeds of the hidden inputs of an exercise, as the class was graded last; nothing is drawn or written."""
-    if not draws.has_secret(why.assignment, school.draws):
+    if why.assignment not in draws.entries(school.draws):
         raise UserError(
             f"{school.draws} does not hold the secret with which {why.assignment} was graded: put the file back"
         )
@@ -225,7 +225,6 @@ def _seeds(school: Class, why: Why) -> tuple[int, ...]:
 
 def _cells(school: Class, why: Why, grading: Grading) -> tuple[list[Source], bool]:
     """What ran before the exercise was looked at, and whether that is exactly what was handed in."""
-    from autograder.desk import gradebook
 
     folder = school.submitted / why.student / why.assignment
     for path in sorted(folder.glob("*.ipynb")) if handed_in.is_folder(folder) else ():
@@ -233,7 +232,7 @@ def _cells(school: Class, why: Why, grading: Grading) -> tuple[list[Source], boo
             data = handed_in.read(path, 64 * 2**20)
         except OSError:
             continue
-        if gradebook.digest(data) == grading.attempt.submission:
+        if class_folder.digest(data) == grading.attempt.submission:
             try:
                 return _until(why.exercise, rebuild.rebuild(why.assignment, data, len(data)).cells), True
             except rebuild.Unreadable:

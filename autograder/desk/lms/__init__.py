@@ -58,7 +58,8 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
     titles = ", ".join(str(module.TITLE) for module in SYSTEMS.values())
     held = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
     refused = f"; refused: {archive.refused[0][0]} ({archive.refused[0][1]})" if archive.refused else ""
-    raise UserError(f"{archive.name} holds {held}, and is no export that is known here: {titles}{refused}")
+    advice = "if the LMS is in another language, set it to English and download it again"
+    raise UserError(f"{archive.name} holds {held}, and is no export that is known here: {titles}{refused}; {advice}")
 
 
 def _below(entries: Sequence[Entry], depth: int) -> list[Entry] | None:
@@ -66,4 +67,7 @@ def _below(entries: Sequence[Entry], depth: int) -> list[Entry] | None:
     parts = [entry.name.split("/") for entry in entries]
     if any(len(found) <= depth or found[:depth] != parts[0][:depth] for found in parts):
         return None
-    return [replace(entry, name="/".join(found[depth:])) for entry, found in zip(entries, parts, strict=True)]
+    return [
+        replace(entry, name="/".join(found[depth:]), owners=entry.owners[depth:], changed=entry.changed[depth:])
+        for entry, found in zip(entries, parts, strict=True)
+    ]

@@ -27,6 +27,8 @@ from ffnlab.cleaning import clean, in_a_line
 MIB = 2**20
 JUNK = {"__MACOSX", ".DS_Store", ".ipynb_checkpoints"}
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what every LMS writes; the others can't be read within bounds
+LONGEST_NAME = 4096  # of a path, as file systems have it
+States = tuple[tuple[int, ...], tuple[float, ...]]  # owners, and when their inodes changed
 ODD = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, struct.error)
 
 
@@ -52,12 +54,18 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """A file, or an empty folder, of an export. name: its path in it, "/" between folders."""
+    """A file, or an empty folder, of an export. name: its path in it, "/" between folders.
+
+    owners, changed: of each part of that path, as the file system has them: the account's number, and when its inode changed last, in seconds since 1970. A
+    zip has neither.
+    """
 
     name: str
     size: int
     get: Callable[[], bytes] = field(repr=False, compare=False)
     is_folder: bool = False
+    owners: tuple[int, ...] = ()
+    changed: tuple[float, ...] = ()
 
     def read(self) -> bytes:
         """The bytes. Raises Refused: in what way they can't be had."""
@@ -201,6 +209,8 @@ def _is_junk(name: str) -> bool:
 
 def _misnamed(name: str) -> str:
     """What is wrong with a name, if anything is."""
+    if len(name) > LONGEST_NAME:
+        return "its name is too long"
     if "\0" in name:
         return "a zero byte in its name"
     if "\\" in name:
@@ -234,7 +244,8 @@ def _said(error: Exception) -> str:
 
 def _without_full_folders(entries: list[Entry]) -> list[Entry]:
     """Without the folders in which something lies: an empty one is a hand-in without a file."""
-    full = {name[:end] for name in (entry.name for entry in entries) for end in _slashes(name)}
+    folders = {entry.name for entry in entries if entry.is_folder}
+    full = {name[:end] for name in (entry.name for entry in entries) for end in _slashes(name) if name[:end] in folders}
     return [entry for entry in entries if not (entry.is_folder and entry.name in full)]
 
 
@@ -244,6 +255,7 @@ def _slashes(name: str) -> Iterator[int]:
 
 def _folder(top: Path) -> Archive:
     found = Archive(top.resolve().name)
+    states: dict[Path, States] = {top: ((), ())}
     for place, folders, files in os.walk(top):
         folders[:] = sorted(name for name in folders if not _is_junk(name))
         here = Path(place)
@@ -251,17 +263,23 @@ def _folder(top: Path) -> Archive:
             if (here / name).is_symlink():
                 found.refuse(_below(top, here / name), "a symbolic link")
                 folders.remove(name)
+            else:
+                states[here / name] = _with(states[here], (here / name).lstat())
         kept = sorted(name for name in files if not _is_junk(name))
         if not kept and not folders and here != top:
-            found.entries.append(Entry(_below(top, here), 0, lambda: b"", is_folder=True))
+            found.entries.append(Entry(_below(top, here), 0, lambda: b"", True, *states[here]))
         for name in kept:
-            _add_file(found, top, here / name)
+            _add_file(found, top, here / name, states[here])
         if len(found.entries) > OF_AN_EXPORT.entries:
             raise UserError(f"{top} holds more than {OF_AN_EXPORT.entries:,} files: is it an export?")
     return found
 
 
-def _add_file(found: Archive, top: Path, path: Path) -> None:
+def _with(above: States, state: os.stat_result) -> States:
+    return (*above[0], state.st_uid), (*above[1], state.st_ctime)
+
+
+def _add_file(found: Archive, top: Path, path: Path, above: States) -> None:
     name = _below(top, path)
     most = OF_AN_EXPORT.entry
     state = path.lstat()
@@ -272,7 +290,7 @@ def _add_file(found: Archive, top: Path, path: Path) -> None:
     elif state.st_size > most:
         found.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
     else:
-        found.entries.append(Entry(name, state.st_size, lambda: _bytes(path, most)))
+        found.entries.append(Entry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state)))
 
 
 def _bytes(path: Path, most: int) -> bytes:

@@ -1,7 +1,8 @@
 """Blackboard: the download of an assignment's files, and the grade centre's sheet, to work offline. Called through autograder.desk.lms.
 
 `Project 0_391108724_attempt_2022-09-12-15-45-08_hw1.ipynb`: the assignment, which may hold "_", the username, and a local time. Beside each attempt lies a text
-without a file's name, in which Blackboard says who handed in what.
+without a file's name, in which Blackboard says who handed in what. Students choose their files' names, in which all of this may stand once more: so only what
+comes first is Blackboard's.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from autograder.house import UserError
 
 NAME, TITLE = "blackboard", "Blackboard"
 ATTEMPT = re.compile(
-    r"(?P<head>.+)_attempt_(?P<when>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(?:(?P<about>\.txt)|_(?P<file>.+))", re.DOTALL
+    r"(?P<head>.+?)_attempt_(?P<when>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(?:(?P<about>\.txt)|_(?P<file>.+))", re.DOTALL
 )
+AGAIN = re.compile(r"_attempt_\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d(?:\.txt$|_)")
 WHO = re.compile(r"^\s*Name:\s*(?P<name>[^\r\n]*?)\s*\((?P<username>[^()\r\n]+)\)\s*$", re.MULTILINE)
 
 FIRST, LAST = ("First Name", "Vorname"), ("Last Name", "Nachname")
@@ -41,13 +43,15 @@ def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn
         (match["head"], match["when"]): _said(entry, match["head"]) for entry, match in known if match["about"]
     }
     with_files = {(match["head"], match["when"]) for _, match in known if match["file"]}
+    before = _before_usernames({match["head"] for _, match in known}, [one for one in said.items() if one[1]])
     found = []
     for entry, match in known:
         place = match["head"], match["when"]
         if match["about"] and place in with_files:
             continue
-        username, name = said.get(place) or (match["head"].rpartition("_")[2], "")
-        if not username or username == match["head"]:
+        username, name = said.get(place) or (_username(match["head"], before), "")
+        # Where Blackboard's texts are missing, a second head and time in a name may as well be the true ones.
+        if not username or (place not in said and AGAIN.search(f"_{match['file']}")):
             unknown.append(entry.name)
             continue
         try:
@@ -80,6 +84,19 @@ def _said(entry: Entry, head: str) -> tuple[str, str] | None:
     if match and head.endswith(f"_{same(match['username'])}"):
         return same(match["username"]), same(match["name"])
     return None
+
+
+def _before_usernames(heads: set[str], said: Sequence[tuple[tuple[str, str], tuple[str, str] | None]]) -> str:
+    """What all heads begin with, the assignment: as Blackboard's texts have it, else the shortest that each could have. "" where they have not all the same."""
+    stems = {head.removesuffix(f"_{who[0]}") for (head, _), who in said if who} or {
+        head.rpartition("_")[0] for head in heads
+    }
+    stem = min(stems, key=len, default="")
+    return stem if all(head.startswith(f"{stem}_") for head in heads) else ""
+
+
+def _username(head: str, stem: str) -> str:
+    return head.removeprefix(f"{stem}_") if stem else ""
 
 
 def people(sheet: Sheet) -> list[Person] | None:

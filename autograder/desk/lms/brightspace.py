@@ -11,25 +11,18 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from autograder.desk.lms.archive import Entry, same
-from autograder.desk.lms.handin import HandIn, Person, utc
+from autograder.desk.lms.handin import HandIn, Person, month_of, utc
 from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen
 from autograder.house import UserError
 
 NAME, TITLE = "brightspace", "Brightspace"
 WHEN = (
-    r"(?:(?P<month>[^\W\d_]{3,9})\.? (?P<day>\d{1,2}),|(?P<day_first>\d{1,2})\.? (?P<month_second>[^\W\d_]{3,9})\.?)"
+    r"(?:(?P<month>[^\W\d_]{3,15})\.? (?P<day>\d{1,2}),|(?P<day_first>\d{1,2})\.? (?P<month_second>[^\W\d_]{3,15})\.?)"
     r" (?P<year>\d{4}) (?P<time>\d{1,4})(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
 FOLDER = re.compile(rf"(?P<person>\d+)-(?P<number>\d+) ?- (?P<name>.+?) ?- (?P<when>{WHEN})", re.DOTALL)
 FLAT = re.compile(rf"(?P<folder>{FOLDER.pattern}) ?- (?P<file>.+)", re.DOTALL)
-MONTHS = {  # by their first three letters, English and German
-    name: month
-    for month, names in enumerate(
-        ("jan", "feb", "mar mär", "apr", "may mai", "jun", "jul", "aug", "sep", "oct okt", "nov", "dec dez"), 1
-    )
-    for name in names.split()
-}
-
+TIMES = re.compile(rf" ?- {WHEN}(?= ?- )")
 ORG_ID, USERNAME, END = ("OrgDefinedId",), ("Username",), ("End-of-Line Indicator",)
 FIRST, LAST, EMAIL = ("First Name",), ("Last Name",), ("Email",)
 POINTS = re.compile(r"(?P<item>.+ Points Grade)(?: <(?P<about>.*)>)?")
@@ -50,16 +43,20 @@ def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn
         top, _, below = same(entry.name).partition("/")
         if top == INDEX:
             continue
+        times: list[str] = []
         if below or entry.is_folder:
             match = FOLDER.fullmatch(top)
             file, folder = "" if entry.is_folder else below, top
         else:
             match = FLAT.fullmatch(top)
             file, folder = (match["file"], match["folder"]) if match else ("", "")
+            times = [one[0].lstrip(" -") for one in TIMES.finditer(top)]
         if not match:
             unknown.append(entry.name)
             continue
-        at = _moment(match)
+        # In a student's name, or in a file's, a second time may stand.
+        doubtful_time = f"{' and '.join(times)} may be its time" if len(times) > 1 else ""
+        at = None if doubtful_time else _moment(match)
         found.append(
             HandIn(
                 NAME,
@@ -71,7 +68,8 @@ def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn
                 entry.read,
                 attempt=folder,
                 at=utc(at, zone) if at else None,
-                remark="" if at else f"its time, {match['when']}, can't be read",
+                remark="" if at or doubtful_time else f"its time, {match['when']}, can't be read",
+                doubtful_time=doubtful_time,
                 back={"folder": folder},
             )
         )
@@ -80,7 +78,7 @@ def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn
 
 def _moment(match: re.Match[str]) -> datetime | None:
     """The local time in a name. Of one or two digits it is the hour: D2L drops the colon."""
-    month = MONTHS.get((match["month"] or match["month_second"])[:3].casefold())
+    month = month_of(match["month"] or match["month_second"])
     digits = match["time"]
     hour, minute = (int(digits), 0) if len(digits) < 3 else (int(digits[:-2]), int(digits[-2:]))
     if match["half"]:
@@ -88,7 +86,7 @@ def _moment(match: re.Match[str]) -> datetime | None:
             return None
         hour = hour % 12 + (12 if match["half"] in "Pp" else 0)
     try:
-        return datetime(int(match["year"]), month or 0, int(match["day"] or match["day_first"]), hour, minute)
+        return datetime(int(match["year"]), month, int(match["day"] or match["day_first"]), hour, minute)
     except ValueError:
         return None
 

@@ -1,27 +1,31 @@
 """Canvas: submissions.zip, the gradebook's CSV, and files given back with "Upload submissions". Called through autograder.desk.lms.
 
 Source: lib/content_zipper.rb, lib/gradebook_exporter.rb, gradebook_importer.rb, app/models/abstract_assignment.rb of github.com/instructure/canvas-lms.
-A name is `{name}[_LATE]_{user}_{attachment}_{file}`: Canvas finds its way back by the attachment, and shows a returned file under the name it had.
+A name is `{name}[_LATE]_{user}_{attachment}_{file}`: Canvas finds its way back by the attachment, and shows a returned file under the name it had. Students can
+have digits between underscores both in their names and in their files', so all readings of it are kept, and the roster decides.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import tzinfo
 
 from autograder.desk.lms.archive import Entry, same
 from autograder.desk.lms.handin import HandIn, Person
 from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen, number
 from autograder.house import UserError
+from ffnlab.cleaning import in_a_line
 
 NAME, TITLE = "canvas", "Canvas"
-UPLOAD = re.compile(r"(?P<name>.*?)(?P<late>_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
+UPLOAD = re.compile(
+    r"_(?P<user>[1-9]\d*)_(?:(?P<attachment>0|[1-9]\d*)_(?P<file>.+)|(?P<typed>(?:text|link)\.html))", re.DOTALL
+)
 ANONYMOUS = re.compile(
     r"(?P<late>LATE_)?anon_(?P<user>[A-Za-z0-9]+)_(?:(?P<attachment>\d+)_(?P<file>.+)|(?P<typed>(?:text|link)\.html))",
     re.DOTALL,
 )
-TYPED = re.compile(r"(?P<name>.*?)(?P<late>_LATE)?_(?P<user>\d+)_(?P<typed>(?:text|link)\.html)")
 WHAT = {"text.html": "text typed online", "link.html": "a link"}
 
 STUDENT, ID, SECTION = ("Student",), ("ID",), ("Section",)
@@ -34,46 +38,70 @@ OF_NOBODY = (POINTS, "manual posting")
 
 def fits(path: str) -> bool:
     """Whether a path in an export is one of Canvas's: all lie side by side."""
-    return "/" not in path and _matched(same(path)) is not None
+    return "/" not in path and _is_canvas(same(path))
 
 
-def _matched(path: str) -> re.Match[str] | None:
-    return ANONYMOUS.fullmatch(path) or UPLOAD.fullmatch(path) or TYPED.fullmatch(path)
+def _is_canvas(path: str) -> bool:
+    return bool(ANONYMOUS.fullmatch(path) or UPLOAD.search(path))
 
 
 def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
     """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
     found, unknown = [], []
     for entry in entries:
-        match = None if entry.is_folder else _matched(same(entry.name))
-        if not match:
+        readings = [] if entry.is_folder else _readings(entry)
+        if readings:
+            found.append(replace(readings[0], readings=tuple(readings[1:])))
+        else:
             unknown.append(entry.name)
-            continue
-        parts = match.groupdict()
-        anonymous = "name" not in parts
-        user = f"anon_{parts['user']}" if anonymous else parts["user"]
-        typed = parts.get("typed") or ""
-        found.append(
-            HandIn(
-                NAME,
-                user,
-                (Person({NAME: user}, name=parts.get("name") or ""),),
-                parts.get("name") or user,
-                entry.name,
-                typed or parts["file"],
-                entry.read,
-                late=bool(parts["late"]),
-                remark=WHAT.get(typed, ""),
-                back={"attachment": parts.get("attachment") or ""},
-            )
-        )
     return found, unknown
+
+
+def _readings(entry: Entry) -> list[HandIn]:
+    """All that a file's name can mean, the one with the shortest name of a student first."""
+    path = same(entry.name)
+    if match := ANONYMOUS.fullmatch(path):
+        return [_hand_in(entry, f"anon_{match['user']}", "", bool(match["late"]), match)]
+    found = []
+    for place in (place for place, letter in enumerate(path) if letter == "_"):
+        match = UPLOAD.match(path, place)
+        if match and match.end() == len(path):
+            name = path[:place]
+            late = name.endswith("_LATE")
+            found.append(_hand_in(entry, match["user"], name.removesuffix("_LATE") if late else name, late, match))
+    return found
+
+
+def _hand_in(entry: Entry, user: str, name: str, late: bool, match: re.Match[str]) -> HandIn:
+    typed = match["typed"] or ""
+    return HandIn(
+        NAME,
+        user,
+        (Person({NAME: user}, name=name),),
+        name or user,
+        entry.name,
+        typed or match["file"],
+        entry.read,
+        late=late,
+        remark=WHAT.get(typed, ""),
+        back={"attachment": match["attachment"] or ""},
+    )
+
+
+def in_a_file_name(sortable: str) -> str:
+    """A student's sortable name ("Doe, Jane") as Canvas writes it before a file's name, without case."""
+    return re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", same(sortable))).casefold()
+
+
+def is_anonymous(user: str) -> bool:
+    return user.startswith("anon_")
 
 
 def people(sheet: Sheet) -> list[Person] | None:
     """Who is in a gradebook; None where it is not one of Canvas's."""
     if not _is_gradebook(sheet):
         return None
+    _check_ids(sheet)
     found = []
     for row in sheet.rows:
         if not row[sheet.column(*ID)]:
@@ -95,6 +123,17 @@ def _is_gradebook(sheet: Sheet) -> bool:
     return named and sheet.column(*ID) in (1, 2) and sheet.column(*SECTION) is not None
 
 
+def _check_ids(sheet: Sheet) -> None:
+    """Canvas's ids are whole numbers, of which a spreadsheet program makes 1.2E+04. Raises UserError: one is none."""
+    for row in sheet.rows:
+        number = row[sheet.column(*ID)].strip()
+        if number and not number.isdecimal():
+            raise UserError(
+                f"{sheet.name}, line {row.line}: the ID {in_a_line(number, 40)!r} is none of Canvas's, as after saving it in a spreadsheet program: "
+                "download the gradebook again, and use it as it is"
+            )
+
+
 def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
     """The gradebook's columns about students with one assignment's: an unknown title would make a new assignment, and points change Canvas's.
 
@@ -106,6 +145,7 @@ def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
     section = sheet.column(*SECTION)
     if not _is_gradebook(sheet) or section is None:
         raise UserError(f"{sheet.name} is not a gradebook of Canvas: its columns are {sheet.titles}")
+    _check_ids(sheet)
     candidates = [i for i, title in enumerate(sheet.header) if i > section and ASSIGNMENT.fullmatch(title)]
     grade = chosen(sheet, candidates, column, short=lambda title: title.rsplit(" (", 1))
     first = next((row for row in sheet.rows if row[0].strip().casefold() == POINTS), None)
@@ -125,4 +165,4 @@ def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
 
 def page_name(entry: str) -> str:
     """Where a page lies in the zip: by the name that Canvas gave the file which was handed in, or the zip in which it lay."""
-    return next((part for part in entry.split("/") if _matched(same(part))), entry)
+    return next((part for part in entry.split("/") if _is_canvas(same(part))), entry)

@@ -1,24 +1,29 @@
 """nbgrader's exchange: the folders in `inbound/`, `{user}+{assignment}+{time}+{random}`. Called through autograder.desk.lms.
 
+Everybody can write into `inbound/`, so a folder's name is only what somebody claims. Whose it is, is what its owner and its files' owners confirm; when it was
+handed in, is the later of the time in its name and the last change of its inodes, which nobody but root can set back.
 Source: nbgrader/exchange/default/submit.py, collect.py, release_feedback.py. A page finds its way back by the secret that lies in the folder.
 """
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 from collections.abc import Sequence
-from datetime import tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from autograder.desk import handed_in
 from autograder.desk.lms.archive import Entry, Refused, same
-from autograder.desk.lms.handin import HandIn, Person, moment
+from autograder.desk.lms.handin import HandIn, Person, is_to_come, moment
 
 NAME, TITLE = "nbgrader", "nbgrader's exchange"
 INBOUND = re.compile(
     r"(?P<user>.+)\+(?P<assignment>[^+]+)\+(?P<when>\d{4}-\d\d-\d\d [\d:.]+ [^+]+)(?:\+(?P<random>[^+/]+))?"
 )
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"
+WHILE_SUBMITTING = timedelta(minutes=5)  # nbgrader takes the time first, and copies afterwards
 SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
 
 
@@ -29,34 +34,67 @@ def fits(path: str) -> bool:
 
 def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
     """What was handed in, and the entries that are not understood."""
-    secrets = {entry.name.split("/")[0]: _secret(entry) for entry in entries if entry.name.endswith("/" + SECRET)}
-    found, unknown = [], []
+    folders: dict[str, list[Entry]] = {}
+    unknown = []
     for entry in entries:
         top, _, below = same(entry.name).partition("/")
-        match = INBOUND.fullmatch(top)
-        if not match or not (below or entry.is_folder):
+        if INBOUND.fullmatch(top) and (below or entry.is_folder):
+            folders.setdefault(top, []).append(entry)
+        else:
             unknown.append(entry.name)
-            continue
-        if below in (TIMESTAMP, SECRET):
-            continue
-        at = moment(match["when"])
-        found.append(
-            HandIn(
-                NAME,
-                match["user"],
-                (Person({"username": match["user"]}),),
-                match["user"],
-                entry.name,
-                "" if entry.is_folder else below,
-                entry.read,
-                attempt=top,
-                at=at,
-                assignment=match["assignment"],
-                remark="" if at else f"its time, {match['when']}, can't be read",
-                back={"secret": secrets.get(entry.name.split("/")[0], "")},
-            )
+    return [one for top, inside in folders.items() for one in _of_folder(top, inside)], unknown
+
+
+def _of_folder(top: str, entries: Sequence[Entry]) -> list[HandIn]:
+    match = INBOUND.fullmatch(top)
+    assert match
+    user, named = match["user"], moment(match["when"])
+    nbgraders = [entry for entry in entries if same(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
+    files = [entry for entry in entries if entry not in nbgraders]
+    secret = next((_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
+
+    accounts = {uid: _account(uid) for entry in entries for uid in entry.owners}
+    others = [name for uid, name in sorted(accounts.items()) if uid not in (0, os.geteuid()) and name != user]
+    is_owned = user in accounts.values()
+    changed = max((at for entry in entries for at in entry.changed), default=None) if is_owned else None
+    written = datetime.fromtimestamp(changed, UTC) if changed else None
+    at, doubtful_time = named, ""
+    if named is None or is_to_come(named):
+        at = written
+        trouble = "is still to come" if named else "can't be read"
+        doubtful_time = f"its time, {match['when']}, {trouble}"
+    elif written and written > named:
+        at = written
+    doubt = ""
+    if others:
+        doubt = f"its folder or a file in it belongs to {' and '.join(others)}, and not to {user}: write whose it is"
+    return [
+        HandIn(
+            NAME,
+            f"{user} (of {'+'.join(others)})" if others else user,
+            () if others else (Person({"username": user}),),
+            user,
+            entry.name,
+            "" if entry.is_folder or entry in nbgraders else same(entry.name).partition("/")[2],
+            entry.read,
+            attempt=top,
+            at=at,
+            assignment=match["assignment"],
+            doubt=doubt,
+            doubtful_time=doubtful_time,
+            claimed=named if named and written and written - named > WHILE_SUBMITTING else None,
+            is_owned=is_owned,
+            back={"secret": secret},
         )
-    return found, unknown
+        for entry in files or nbgraders[:1]  # of an emptied folder these are left
+    ]
+
+
+def _account(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return f"the account number {uid}"
 
 
 def _secret(entry: Entry) -> str:

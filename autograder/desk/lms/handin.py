@@ -6,10 +6,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from autograder.desk.handed_in import MOMENT, YEARS
+
+MONTHS = (
+    "january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli", "august",
+    "september", "october oktober", "november", "december dezember",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,10 @@ class HandIn:
     who: the export's own token for the person or group, unique in this system. people: the person, or a group's members; none where the export
     does not say who they are. name: as shown. entry: the file's name in the archive. file: its name as the student had it; "" where only a folder is
     there. attempt: what tells this person's hand-ins apart. at: when, in UTC. back: what else the way back needs.
+
+    doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. claimed: the time that its name says, where
+    the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
+    the same file by other readings of its name, where students can write into what the system puts before it.
     """
 
     system: str
@@ -49,6 +58,11 @@ class HandIn:
     group: str = ""
     assignment: str = ""  # as the export names it, where it does by a token of ours
     remark: str = ""
+    doubt: str = ""
+    doubtful_time: str = ""
+    claimed: datetime | None = None
+    is_owned: bool = True
+    readings: tuple[HandIn, ...] = field(default=(), repr=False)
     back: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -65,6 +79,18 @@ def utc(moment: datetime, zone: tzinfo | None) -> datetime | None:
         return (moment.replace(tzinfo=zone) if zone else moment).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def month_of(word: str) -> int:
+    """The number of a month in English or German, of which at least three letters are there; 0 where it is none."""
+    wanted = word.casefold()
+    found = (n for n, names in enumerate(MONTHS, 1) if any(name.startswith(wanted) for name in names.split()))
+    return next(found, 0) if len(wanted) > 2 else 0
+
+
+def is_to_come(at: datetime) -> bool:
+    """Whether a time is later than any clock's now, of whatever zone it was read."""
+    return at > datetime.now(UTC) + timedelta(days=1)
 
 
 def moment(text: str) -> datetime | None:

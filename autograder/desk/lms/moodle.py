@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from autograder.desk.lms.archive import Entry, same
-from autograder.desk.lms.handin import HandIn, Person, letters, utc
-from autograder.desk.lms.sheets import GradeSheet, Sheet
+from autograder.desk.lms.handin import HandIn, Person, month_of, utc, words
+from autograder.desk.lms.sheets import GradeSheet, Row, Sheet
 from autograder.house import UserError
 
 NAME, TITLE = "moodle", "Moodle"
@@ -37,14 +37,14 @@ SUBMITTED = ("Last modified (submission)", "Zuletzt geändert (Abgabe)")
 GRADED = ("Last modified (grade)", "Zuletzt geändert (Bewertung)")
 SCALE = ("Scale", "Skala")
 PARTICIPANT = re.compile(r"\D*?(\d+)")
+NUMBERED = re.compile(r"(?P<word>[^\d@]*[^\W\d][^\d@]*)\d+")
+ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
+FEWEST_COLUMNS = 9  # of a worksheet with names and addresses, whatever is switched off
+IN_ENGLISH = "set Moodle to English and download it again"
 NOT_CHANGEABLE = {"no", "nein"}
 WHEN = re.compile(
     r"[^\W\d]+, (?P<day>\d{1,2})\.? (?P<month>[^\W\d]+) (?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s(?P<half>AM|PM))?"
 )
-MONTHS = (
-    "january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli", "august",
-    "september", "october oktober", "november", "december dezember",
-)  # fmt: skip
 
 
 def fits(path: str) -> bool:
@@ -89,9 +89,11 @@ def people(sheet: Sheet) -> list[Person] | None:
     worksheet = sheet.column(*IDENTIFIER) == 0 and sheet.column(*GRADED) is not None
     first, last, email = sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*EMAIL)
     if not worksheet and (first is None or last is None or email is None):
-        return None
+        return _in_any_language(sheet)
     found = []
     for row in sheet.rows:
+        if _is_blank(row):
+            continue
         ids = {
             "sis_id": row[sheet.column(*ID_NUMBER)],
             "username": row[sheet.column(*USERNAME)],
@@ -112,6 +114,41 @@ def people(sheet: Sheet) -> list[Person] | None:
     return found
 
 
+def _in_any_language(sheet: Sheet) -> list[Person] | None:
+    """Who is on a worksheet in another language: the number, the name behind it and the address are known by their shape, an ID number is not."""
+    rows = [row for row in sheet.rows if not _is_blank(row)]
+    before = {match["word"] if (match := NUMBERED.fullmatch(row[0].strip())) else "" for row in rows}
+    numbers = {participant(row[0]) for row in rows}
+    addresses = [place for place in range(2, len(sheet.header)) if _holds(sheet, place, ADDRESS)]
+    is_numbered = len(before) == 1 and "" not in before and len(numbers) == len(rows)
+    if not is_numbered or len(addresses) != 1 or len(sheet.header) < FEWEST_COLUMNS or not all(row[1] for row in rows):
+        return None
+    ids = ({NAME: participant(row[0]), "email": row[addresses[0]].strip()} for row in rows)
+    return [
+        Person({key: text for key, text in one.items() if text}, name=row[1])
+        for one, row in zip(ids, rows, strict=True)
+    ]
+
+
+def _holds(sheet: Sheet, place: int, pattern: re.Pattern[str]) -> bool:
+    """Whether all that stands in a column is of this pattern, and something does."""
+    cells = [row[place].strip() for row in sheet.rows if row[place].strip()]
+    return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
+
+
+def unread_time(sheet: Sheet) -> str:
+    """What stands on a worksheet as the time of somebody's submission and can't be read; "" where all can be.
+
+    Of a worksheet in another language it is not known which column has the times.
+    """
+    submitted = sheet.column(*SUBMITTED)
+    if sheet.column(*IDENTIFIER) == 0 and submitted is not None:
+        return next(
+            (cell for row in sheet.rows if (cell := row[submitted].strip()) not in ("", "-") and not _when(cell)), ""
+        )
+    return sheet.titles if _in_any_language(sheet) else ""
+
+
 def times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]:
     """When each on a worksheet handed in last, in UTC, by participant's number and name; of those whose time can be read.
 
@@ -123,19 +160,25 @@ def times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]:
     read = (
         (participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submitted])) for row in sheet.rows
     )
-    known = ((number, letters(name), utc(when, zone)) for number, name, when in read if when)
+    known = ((number, name, utc(when, zone)) for number, name, when in read if when)
     return {(number, name): when for number, name, when in known if number and when}
 
 
 def with_times(found: Sequence[HandIn], known: Mapping[tuple[str, str], datetime]) -> tuple[HandIn, ...]:
-    """These hand-ins with the worksheet's times. A team's number may be a participant's too, so the name has to be the same."""
-    return tuple(replace(one, at=known.get((one.who, letters(one.name)), one.at)) for one in found)
+    """These hand-ins with the worksheet's times. A team's number may be a participant's too, so the name has to be there, behind a group's or alone."""
+    named: dict[str, list[tuple[set[str], datetime]]] = {}
+    for (number, name), when in known.items():
+        named.setdefault(number, []).append((words(name), when))
+    return tuple(
+        replace(one, at=next((at for name, at in named.get(one.who, ()) if name and name <= words(one.name)), one.at))
+        for one in found
+    )
 
 
 def _when(cell: str) -> datetime | None:
     """The time in `Wednesday, 13 March 2024, 10:15 AM` or `Mittwoch, 13. März 2024, 10:15`; None where there is none."""
     found = WHEN.fullmatch(cell.strip())
-    month = next((n for n, names in enumerate(MONTHS, 1) if found and found["month"].casefold() in names.split()), 0)
+    month = month_of(found["month"]) if found else 0
     if not found or not month:
         return None
     hour = int(found["hour"]) % 12 + 12 * (found["half"] == "PM") if found["half"] else int(found["hour"])
@@ -162,28 +205,46 @@ def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
     if sheet.column(*SCALE) is not None:
         raise UserError(f"{sheet.name}: this assignment is graded on a scale, which takes no points")
     grade = sheet.column(column) if column else sheet.column(*GRADE)
-    numbered = [participant(row[0]) for row in sheet.rows]
-    if grade is None or not sheet.rows or not all(numbered):
+    numbered = [participant(row[0]) for row in sheet.rows if not _is_blank(row)]
+    if grade is None or not numbered or not all(numbered):
         raise UserError(
             f"{sheet.name} is not a grading worksheet in English or German: its columns are {sheet.titles}. "
-            "Say which one takes the grades with --column"
+            f"Say which one takes the grades with --column, or {IN_ENGLISH}"
         )
     if not column and sheet.column(*GRADED) is None:
         raise UserError(f"{sheet.name} lacks the column {GRADED[0]!r}, without which Moodle does not take it back")
     maximum, changeable, graded = sheet.column(*MAXIMUM), sheet.column(*CHANGEABLE), sheet.column(*GRADED)
+    filled = [row for row in sheet.rows if not _is_blank(row)]
+    people_of = {row.place: person for row, person in zip(filled, people(sheet) or (), strict=False)}
     return GradeSheet(
         sheet,
         grade,
-        ids=lambda row: {NAME: participant(row[0])},
+        ids=lambda row: people_of[row.place].ids if row.place in people_of else {NAME: participant(row[0])},
         maximum=lambda row: row[maximum],
+        nobody=_is_blank,
         locked=lambda row: row[changeable].strip().casefold() in NOT_CHANGEABLE,
         graded=lambda row: "" if row[graded].strip() in ("", "-") else row[graded].strip(),
         over="Moodle passes it over",
         advice=(
             "Moodle passes over whoever was graded there after this sheet was downloaded; where its dates are not in English, "
             "over all who were graded before: tick “Update records that have been modified more recently”."
+            + _as_saved(sheet)
         ),
     )
+
+
+def _as_saved(sheet: Sheet) -> str:
+    """What to choose in Moodle for a worksheet that a spreadsheet program has saved in another way; "" where it is as Moodle wrote it."""
+    separator = {";": "the separator “;”", "\t": "the separator “Tab”"}.get(sheet.delimiter, "")
+    names = {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE", "latin-1": "WINDOWS-1252"}
+    encoding = f"the encoding {names[sheet.encoding]}" if sheet.encoding in names else ""
+    chosen = " and ".join(one for one in (separator, encoding) if one)
+    return f" This sheet was saved by another program: choose {chosen} when you upload it." if chosen else ""
+
+
+def _is_blank(row: Row) -> bool:
+    """Whether nothing stands in a row, as below what a spreadsheet program has written."""
+    return not any(cell.strip() for cell in row)
 
 
 def page_name(number: str, name: str, assignment: str) -> str:

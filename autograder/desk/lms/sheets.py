@@ -24,7 +24,9 @@ BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.
 DELIMITERS = ",;\t"
 LINE_END = re.compile(r"\r\n|\r|\n")
 NUMBER = re.compile(r"-?\d+(?:(?P<mark>[.,])(?P<decimals>\d+))?")
-FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet takes for one, and what has been kept from that already
+FORMULA = re.compile(
+    r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])"
+)  # what a spreadsheet takes for one, and what has been kept from that already
 
 
 class Row(list[str]):
@@ -236,7 +238,7 @@ class GradeSheet:
 def chosen(sheet: Sheet, candidates: Sequence[int], asked: str, short: Callable[[str], Sequence[str]]) -> int:
     """The column for the grades: the one that was asked for, or the only one there is.
 
-    asked: its title, or one of its `short` names.
+    asked: its title, one of its `short` names, or how it alone begins.
 
     Raises:
         UserError: none or several could be meant.
@@ -249,12 +251,13 @@ def chosen(sheet: Sheet, candidates: Sequence[int], asked: str, short: Callable[
             for place in candidates
             if wanted in {_plain(part.strip("()| ")) for part in short(sheet.header[place])}
         ]
+        found = found or [place for place in candidates if _plain(sheet.header[place]).startswith(_plain(asked))]
     else:
         found = list(candidates)
     if len(found) == 1:
         return found[0]
     listed = in_a_line("; ".join(sheet.header[place] for place in candidates) or "none", 600)
-    what = (
-        f"no column, or several, called {in_a_line(asked, 100)!r}" if asked else f"{len(candidates)} columns for grades"
-    )
+    what = f"{len(candidates)} columns for grades"
+    if asked:
+        what = f"{len(found) or 'no'} columns for grades that begin with {in_a_line(asked, 100)!r}"
     raise UserError(f"{sheet.name} has {what}: say which one with --column. There are: {listed}")

@@ -1,13 +1,15 @@
 """The desk's pages, and who may see them: whoever has the token, on this machine. Called by `autograder desk`.
 
-Every page is made on the server and works without scripts. A request needs the cookie that the address with the token gives, names this machine as its host,
-and, if it changes something, comes from a page of the desk.
+Every page is made on the server and works without scripts. A request needs the cookie that the address with the token gives once, names this machine as
+its host, and, if it changes something, comes from a page of the desk. Cookies know no ports, so all pages are below a random path: browsers send the cookie
+there alone, and another server of this machine never sees it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hmac
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import jinja2
+import sqlalchemy as sa
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -25,15 +28,29 @@ from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
-from autograder.desk import class_report, classroom, feedback, give_back, ledger, lms, report_page, why
+from autograder import files
+from autograder.desk import (
+    class_folder,
+    class_report,
+    classroom,
+    database,
+    feedback,
+    give_back,
+    ledger,
+    lms,
+    missing,
+    report_page,
+    why,
+)
 from autograder.desk import collect as collecting
 from autograder.desk.gradebook import Book
 from autograder.desk.policy import FILE, Counted, Policy, moment
 from autograder.desk.policy_file import parts
-from autograder.desk.web import uploads
+from autograder.desk.roster import Roster
 from autograder.desk.web.grading import Grading
+from autograder.desk.web.uploads import Uploads
 from autograder.house import NAME, Class, UserError, alone, known
 from autograder.marking import outline
 from ffnlab.cleaning import clean, in_a_line
@@ -41,21 +58,27 @@ from ffnlab.cleaning import clean, in_a_line
 COOKIE = "autograder_desk"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+NO_ENTRY = "Open the address that `autograder desk` printed, with its token."
+USED = "The address that `autograder desk` printed has been opened, and it opens once. Go on in that browser, or end the desk with Ctrl-C and start it again."
 MOST_ROWS = 2000  # of a table
 T = TypeVar("T")
 
 
 @dataclass
 class Desk:
-    """What all pages share: the class, the token, and the grading that runs or ran last.
+    """What all pages share: the class, the uploads, and the grading that runs or ran last.
 
+    token: that the first address brings; empty once it has been used. path: below which all pages are. cookie: what a browser shows from then on.
     looks_ahead: whether a notebook's report is drawn while its page is looked at.
     """
 
     school: Class
     token: str
     grading: Grading
+    uploads: Uploads
     looks_ahead: bool = False
+    path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(18)}")
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     _kept: dict[tuple[str, ...], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
     _making: dict[tuple[str, ...], threading.Lock] = field(default_factory=dict)
     _ahead: threading.Lock = field(default_factory=threading.Lock)
@@ -106,27 +129,28 @@ class Desk:
 
 def make(school: Class, token: str = "") -> Starlette:
     """The application for one class. `token`: that an address must bring; a new one where it is empty. It is in `app.state.desk`."""
-    desk = Desk(school, token or secrets.token_urlsafe(24), Grading(school))
+    desk = Desk(school, token or secrets.token_urlsafe(24), Grading(school), Uploads(school))
     page = ("GET",)
     form = ("POST",)
+    routes = [
+        Route("/", _page(_class), methods=page),
+        Route("/collect", _page(_collect), methods=page),
+        Route("/collect", _form(_look_at_export), methods=form),
+        Route("/collect/carry-out", _form(_carry_out), methods=form),
+        Route("/grading", _page(_grading), methods=page),
+        Route("/grading", _form(_start), methods=form),
+        Route("/grading/stop", _form(_stop), methods=form),
+        Route("/assignment/{assignment}", _page(_assignment), methods=page),
+        Route("/report/{assignment}", _page(_report), methods=page),
+        Route("/give-back/{assignment}", _page(_give_back), methods=page),
+        Route("/give-back/{assignment}", _form(_look_at_sheet), methods=form),
+        Route("/give-back/{assignment}/download", _form(_download), methods=form),
+        Route("/student/{student}", _page(_student), methods=page),
+        Route("/student/{student}/why/{exercise}", _page(_why), methods=page),
+        Route("/student/{student}/page/{assignment}", _page(_feedback), methods=page),
+    ]
     app = Starlette(
-        routes=[
-            Route("/", _page(_class), methods=page),
-            Route("/collect", _page(_collect), methods=page),
-            Route("/collect", _form(_look_at_export), methods=form),
-            Route("/collect/carry-out", _form(_carry_out), methods=form),
-            Route("/grading", _page(_grading), methods=page),
-            Route("/grading", _form(_start), methods=form),
-            Route("/grading/stop", _form(_stop), methods=form),
-            Route("/assignment/{assignment}", _page(_assignment), methods=page),
-            Route("/report/{assignment}", _page(_report), methods=page),
-            Route("/give-back/{assignment}", _page(_give_back), methods=page),
-            Route("/give-back/{assignment}", _form(_look_at_sheet), methods=form),
-            Route("/give-back/{assignment}/download", _form(_download), methods=form),
-            Route("/student/{student}", _page(_student), methods=page),
-            Route("/student/{student}/why/{exercise}", _page(_why), methods=page),
-            Route("/student/{student}/page/{assignment}", _page(_feedback), methods=page),
-        ],
+        routes=[Mount(desk.path, routes=routes)],
         middleware=[Middleware(_Guard)],
         exception_handlers={404: _not_found, 405: _not_found},
     )
@@ -139,20 +163,27 @@ class _Guard(BaseHTTPMiddleware):
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         desk: Desk = request.app.state.desk
-        host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-        if host not in HOSTS:
+        if not _is_here(request):
             return _guarded(PlainTextResponse("This desk is for this machine alone.", 403))
         given = request.query_params.get("token")
-        if given is not None and hmac.compare_digest(given.encode(), desk.token.encode()):
-            answer: Response = RedirectResponse(request.url.path, 303)
-            answer.set_cookie(COOKIE, desk.token, httponly=True, samesite="strict")
+        if given is not None and desk.token and hmac.compare_digest(given.encode(), desk.token.encode()):
+            desk.token = ""
+            answer: Response = RedirectResponse(f"{desk.path}/", 303)
+            answer.set_cookie(COOKIE, desk.cookie, path=f"{desk.path}/", httponly=True, samesite="strict")
             return _guarded(answer)
-        if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), desk.token.encode()):
-            return _guarded(PlainTextResponse("Open the address that `autograder desk` printed, with its token.", 403))
+        if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), desk.cookie.encode()):
+            return _guarded(PlainTextResponse(NO_ENTRY if desk.token else USED, 403))
         origin = request.headers.get("origin")
         if request.method != "GET" and origin and origin != f"http://{request.headers['host']}":
             return _guarded(PlainTextResponse("This form came from another page.", 403))
         return _guarded(await call_next(request))
+
+
+def _is_here(request: Request) -> bool:
+    """Whether a request calls this machine by a name of its own, and the port at which the desk is."""
+    port = (request.scope.get("server") or ("", None))[1]
+    without = set(HOSTS) if port == 80 else set()  # browsers leave this one out
+    return request.headers.get("host", "") in {f"{host}:{port}" for host in HOSTS} | without
 
 
 def _guarded(answer: Response) -> Response:
@@ -190,7 +221,31 @@ def _told(request: Request, make: Callable[[], Response]) -> Response:
     try:
         return make()
     except UserError as error:
-        return _render(request.app.state.desk, "trouble.html", status=400, title="That did not work", said=str(error))
+        said = str(error)
+    except OSError as error:
+        if not (said := files.explain(error)):
+            raise
+    except sa.exc.DBAPIError as error:
+        said = database.explain(error)
+    return _render(
+        request.app.state.desk, "trouble.html", status=400, title="That did not work", said=_plain(said, 2_000)
+    )
+
+
+FIELDS = {
+    "--column": "“Column”",
+    "--assignment": "“Assignment”",
+    "--roster": "“Who is who”",
+    "--sheet": "“Its sheet”",
+}  # of the forms, by the options of the commands
+
+
+def _plain(text: object, most: int = 1_000) -> str:
+    """A line for a page, which has fields where the commands have options."""
+    said = in_a_line(str(text), most)
+    for option, name in FIELDS.items():
+        said = re.sub(rf"(?:with |: )?{option}(?: FILE)?\b", f" in the field {name}", said).replace("  ", " ")
+    return said
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -205,12 +260,21 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"breaks": report_page.breaks, "line": in_a_line, "number": lambda n: f"{n:g}"}
+    environment.filters |= {
+        "breaks": report_page.breaks,
+        "line": _plain,
+        "address": missing.address,
+        "number": lambda n: f"{n:g}",
+    }
     return environment
 
 
 def _render(desk: Desk, template: str, status: int = 200, **what: Any) -> HTMLResponse:
-    text = _templates().get_template(template).render(desk=desk, school=desk.school.folder.resolve(), **what)
+    text = (
+        _templates()
+        .get_template(template)
+        .render(desk=desk, base=desk.path, school=desk.school.folder.resolve(), **what)
+    )
     return HTMLResponse(text, status)
 
 
@@ -259,18 +323,22 @@ class _Line:
     waiting: int
     mean: float | None
     due: str
+    missing: missing.Missing | None
 
 
 def _class(desk: Desk, request: Request) -> Response:
-    policy, lines = _policy(desk), []
+    policy, roster, lines = _policy(desk), Roster.load(desk.school), []
     for name in policy.notebooks:
         handed_in = sum(1 for _ in desk.school.submitted.glob(f"*/{name}")) if desk.school.submitted.is_dir() else 0
         seen = _seen(desk, name) if desk.has_book else _Seen({}, {})
         due = policy.due(name)
         if handed_in or seen.counted:
             said = moment(policy.here(due)) if due else ""
-            lines.append(_Line(name, handed_in, len(seen.counted), seen.waiting, seen.mean, said))
-    return _render(desk, "class.html", lines=lines, strays=classroom.strays(desk.school), doubts=_doubts(desk, policy))
+            absent = missing.find(roster, policy, name, missing.submitters(desk.school, name) | seen.counted.keys())
+            lines.append(_Line(name, handed_in, len(seen.counted), seen.waiting, seen.mean, said, absent))
+    return _render(
+        desk, "class.html", lines=lines, strays=class_folder.strays(desk.school), doubts=_doubts(desk, policy)
+    )
 
 
 def _doubts(desk: Desk, policy: Policy) -> Sequence[str]:
@@ -310,9 +378,19 @@ def _assignment(desk: Desk, request: Request) -> Response:
         for student, one in sorted(seen.counted.items())[:MOST_ROWS]
     ]
     more = len(seen.counted) - len(rows)
-    rules = _policy(desk).in_words(name)
+    policy = _policy(desk)
+    rules = policy.in_words(name)
+    doubts = _not_counted(desk, policy, name, seen.counted)
     desk.ahead(lambda: _drawn(desk, name, False))
-    return _render(desk, "assignment.html", name=name, columns=columns, rows=rows, more=more, seen=seen, rules=rules)
+    return _render(
+        desk, "assignment.html", name=name, columns=columns, rows=rows, more=more, seen=seen, rules=rules, doubts=doubts
+    )
+
+
+def _not_counted(desk: Desk, policy: Policy, name: str, counted: Mapping[str, Counted]) -> list[str]:
+    """Lines on whose lateness could not be counted, and who has handed in and has no grade."""
+    late = policy.lateness_not_counted(name, {student: one.grade for student, one in counted.items()})
+    return [line for line in (late, missing.ungraded_line(desk.school, policy, name, counted)) if line]
 
 
 def _outcome(one: Counted, exercise: str) -> str:
@@ -379,7 +457,7 @@ def _feedback(desk: Desk, request: Request) -> Response:
     if desk.has_book and not desk.grading.is_running:  # with what was given by hand since
         with alone(desk.school), desk.book() as book:
             counted = _policy(desk).read_book(book, name, student)
-            feedback.write_again(desk.school, name, book, student, counted=counted)
+            feedback.write_again(desk.school, name, book, student and [student], counted=counted)
     return FileResponse(path, media_type="text/html")
 
 
@@ -387,7 +465,7 @@ def _feedback(desk: Desk, request: Request) -> Response:
 
 
 def _collect(desk: Desk, request: Request) -> Response:
-    return _render(desk, "collect.html", systems=_systems())
+    return _render(desk, "collect.html", systems=_systems(), notebooks=_policy(desk).notebooks)
 
 
 def _systems() -> dict[str, str]:
@@ -400,26 +478,30 @@ def _systems() -> dict[str, str]:
 
 def _look_at_export(desk: Desk, request: Request, sent: FormData) -> Response:
     files = {
-        key: [uploads.save(desk.school, one.filename or "", one.file) for one in _files(sent, key)]
+        key: [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, key)]
         for key in ("export", "roster")
     }
     if not files["export"]:
         raise UserError("choose the zip that the LMS let you download")
     asked = str(sent.get("assignment") or "")
     clock = Policy.of(desk.school).clock
-    found = collecting.collect(desk.school, files["export"][0], files["roster"], asked or None, True, clock)
-    return _render(desk, "collected.html", found=found, files=files, assignment=asked, done=False, most=MOST_ROWS)
+    by_name = "match_names" in sent
+    found = collecting.collect(desk.school, files["export"][0], files["roster"], asked or None, True, clock, by_name)
+    kept = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
+    kept |= {"assignment": [asked], "match_names": ["on"] * by_name}
+    return _render(desk, "collected.html", found=found, kept=kept, done=False, most=MOST_ROWS)
 
 
 def _carry_out(desk: Desk, request: Request, sent: FormData) -> Response:
-    export = uploads.find(desk.school, str(sent.get("export")))
-    rosters = [uploads.find(desk.school, str(one)) for one in sent.getlist("roster")]
+    export = desk.uploads.find(str(sent.get("export")))
+    rosters = [desk.uploads.find(str(one)) for one in sent.getlist("roster")]
     asked = str(sent.get("assignment") or "")
+    by_name, clock = "match_names" in sent, Policy.of(desk.school).clock
     with alone(desk.school):
-        found = collecting.collect(desk.school, export, rosters, asked or None, zone=Policy.of(desk.school).clock)
+        found = collecting.collect(desk.school, export, rosters, asked or None, zone=clock, match_names=by_name)
     for file in (export, *rosters):
         file.unlink(missing_ok=True)
-    return _render(desk, "collected.html", found=found, files={}, assignment=asked, done=True, most=MOST_ROWS)
+    return _render(desk, "collected.html", found=found, kept={}, done=True, most=MOST_ROWS)
 
 
 def _files(sent: FormData, key: str) -> list[UploadFile]:
@@ -436,13 +518,13 @@ def _grading(desk: Desk, request: Request) -> Response:
 def _start(desk: Desk, request: Request, sent: FormData) -> Response:
     ledger.look(desk.school)
     wanted = [known(str(name)) for name in sent.getlist("assignment")]
-    desk.grading.start(wanted or classroom.submitted_assignments(desk.school), force="force" in sent)
-    return RedirectResponse("/grading", 303)
+    desk.grading.start(wanted or class_folder.submitted_assignments(desk.school), force="force" in sent)
+    return RedirectResponse(f"{desk.path}/grading", 303)
 
 
 def _stop(desk: Desk, request: Request, sent: FormData) -> Response:
     desk.grading.stop()
-    return RedirectResponse("/grading", 303)
+    return RedirectResponse(f"{desk.path}/grading", 303)
 
 
 # Giving back
@@ -461,32 +543,35 @@ def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path |
             if missing := classroom.not_yet_graded(desk.school, name, policy, book):
                 raise UserError(missing)
             counted = policy.read_book(book, name)
-        return give_back.give_back(
+        done = give_back.give_back(
             desk.school,
             str(sent.get("system")),
             name,
             to,
             sheet,
             pages=sent.get("what") == "pages",
+            column=str(sent.get("column") or ""),
             with_unread="with_unread" in sent,
             dry_run=to is None,
             score=lambda student: counted[student].grade.points if student in counted else None,
             counted=counted,
         )
+    done.doubts += [*_doubts(desk, policy), *_not_counted(desk, policy, name, counted)]
+    return done
 
 
 def _look_at_sheet(desk: Desk, request: Request, sent: FormData) -> Response:
     name = _of_course(request)
-    sheets = [uploads.save(desk.school, one.filename or "", one.file) for one in _files(sent, "sheet")]
+    sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, "sheet")]
     sheet = sheets[0] if sheets else None
     found = _given(desk, name, sent, sheet, None)
-    kept = {key: str(sent.get(key)) for key in ("system", "what", "with_unread") if sent.get(key)}
+    kept = {key: str(sent.get(key)) for key in ("system", "what", "column", "with_unread") if sent.get(key)}
     return _render(
         desk,
         "given_back.html",
         found=found,
         assignment=name,
-        sheet=sheet.name if sheet else "",
+        sheet=desk.uploads.key(sheet) if sheet else "",
         kept=kept,
         most=MOST_ROWS,
     )
@@ -494,10 +579,8 @@ def _look_at_sheet(desk: Desk, request: Request, sent: FormData) -> Response:
 
 def _download(desk: Desk, request: Request, sent: FormData) -> Response:
     name = _of_course(request)
-    sheet = uploads.find(desk.school, str(sent["sheet"])) if sent.get("sheet") else None
-    to = uploads.folder(desk.school) / secrets.token_hex(8)
-    to.mkdir(mode=0o700)
-    done = _given(desk, name, sent, sheet, to)
+    sheet = desk.uploads.find(str(sent["sheet"])) if sent.get("sheet") else None
+    done = _given(desk, name, sent, sheet, desk.uploads.folder())
     if done.file is None:
         raise UserError(
             f"{done.title}: there is no file to download; {'; '.join(done.notes) or 'everything is in place'}"

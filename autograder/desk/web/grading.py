@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from autograder.desk import classroom
+from autograder.desk import class_folder, classroom
 from autograder.engine import pool
 from autograder.house import Class, UserError, alone
 from autograder.jail.limits import Limits
@@ -111,17 +111,13 @@ class Grading:
             else:
                 progress.graded += 1
 
-        workers = min(os.cpu_count() or 1, max(1, classroom.students(self._school)))
+        workers = min(os.cpu_count() or 1, max(1, class_folder.students(self._school)))
         with (
-            alone(self._school),
+            alone(self._school, progress.remarks.append),
             pool.on_this_machine(workers, Limits(), private=(self._school.folder,)) as team,
         ):
             for name in progress.names:
                 progress.at, progress.done, progress.total = name, 0, 0
                 summary = classroom.grade(self._school, name, team, classroom.Asked(force=force), tell, self._stop)
-                progress.remarks += [f"Not looked at: {line}" for line in summary.passed_over]
-                if summary.not_graded:
-                    progress.remarks.append(
-                        f"{name}: {summary.not_graded} could not be graded in full; try again, or look at them."
-                    )
-        progress.remarks += [f"Not looked at: {line}" for line in classroom.strays(self._school)]
+                progress.remarks += [f"{name}: {line}" for line in summary.problems()]
+        progress.remarks += [f"Not looked at: {line}" for line in class_folder.strays(self._school)]

@@ -1,0 +1,183 @@
+"""The submissions in a class's folder, `submitted/STUDENT/ASSIGNMENT/`: whose they are, when they were handed in, what is in them, and what can be nobody's."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.desk import handed_in
+from autograder.desk.policy_file import near
+from autograder.house import NAME, Class, UserError, assignments, known
+from ffnlab.cleaning import in_a_line
+
+
+class Empty(OSError):
+    """A notebook of 0 bytes."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's submission of one assignment: where it is. `path` is None where there is no notebook.
+
+    earlier: not the one in submitted/, but an attempt before it. at: when it was handed in; None until it is read, and where that is not known.
+    unreadable: why the machine can't read the folder now.
+    """
+
+    student: str
+    assignment: str
+    folder: Path
+    path: Path | None
+    remark: str = ""
+    earlier: bool = False
+    at: datetime | None = None
+    unreadable: str = ""
+
+    @property
+    def submitted(self) -> datetime | None:
+        """When it was handed in, in UTC without a zone, as nbgrader's gradebook wants it."""
+        return self.at.astimezone(UTC).replace(tzinfo=None) if self.at else None
+
+
+def find(school: Class, assignment: str, student: str | None = None) -> list[Submission]:
+    """The submissions of an assignment, by student; folders that can be nobody's are left out, and `passed_over` lists them.
+
+    Raises:
+        UserError: nothing is there, or that student has not submitted.
+    """
+    known(assignment)
+    if not school.submitted.is_dir():
+        raise UserError(f"there is no folder {school.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/")
+    found = []
+    for home in sorted(home for home in school.submitted.iterdir() if NAME.fullmatch(home.name)):
+        if student not in (None, home.name):
+            continue
+        try:
+            if handed_in.is_folder(home) and handed_in.is_folder(home / assignment):
+                found.append(_submission(home.name, assignment, home / assignment))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            found.append(Submission(home.name, assignment, home / assignment, None, unreadable=reason))
+    if not found:
+        who = f"by {student} " if student else ""
+        also = "; ".join(("", *passed_over(school, assignment)))
+        raise UserError(f"no submission {who}of {assignment} in {school.submitted}{also}")
+    return found
+
+
+def passed_over(school: Class, assignment: str) -> tuple[str, ...]:
+    """What lies in submitted/ and can be nobody's submission of an assignment, all of it, each with the reason."""
+    named: list[str] = []
+    linked: list[str] = []
+    for home in sorted(school.submitted.iterdir()):
+        if home.is_symlink() or (handed_in.is_folder(home) and (home / assignment).is_symlink()):
+            linked.append(home.name)
+        elif not NAME.fullmatch(home.name) and handed_in.is_folder(home / assignment):
+            named.append(home.name)
+    why = (("a name with other than the letters a to z, digits and _ . @ + -", named), ("a link", linked))
+    return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
+
+
+MOST_STRAYS = 40
+
+
+def strays(school: Class) -> tuple[str, ...]:
+    """What lies in submitted/ and belongs to no assignment at all, so that no command would ever speak of it: one line each, and how many more there are."""
+    notebooks = assignments()
+    found = list(_strays(school, notebooks))
+    lines = []
+    for *path, reason in found[:MOST_STRAYS]:
+        meant = near(path[1], notebooks, str) if len(path) > 1 else ""
+        lines.append(f"{'/'.join(in_a_line(name, 80) for name in path)}: {reason}{meant}")
+    if len(found) > MOST_STRAYS:
+        lines.append(f"{len(found) - MOST_STRAYS:,} more")
+    return tuple(lines)
+
+
+def _strays(school: Class, notebooks: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A name, or a student's and one in their folder, and behind it the reason."""
+    for home in sorted(school.submitted.iterdir()) if school.submitted.is_dir() else ():
+        if not handed_in.is_folder(home):
+            yield home.name, "not a student's folder"
+            continue
+        try:
+            inside = sorted(path.name for path in home.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            yield home.name, f"can't be read ({error.strerror})"
+            continue
+        if not inside:
+            yield home.name, "empty"
+        for name in inside:
+            if name not in notebooks:
+                yield home.name, name, "no notebook of the course is called so"
+
+
+def students(school: Class) -> int:
+    """How many have a folder in submitted/."""
+    return sum(1 for _ in school.submitted.iterdir()) if school.submitted.is_dir() else 0
+
+
+def submitted_assignments(school: Class) -> list[str]:
+    """The assignments that somebody has submitted."""
+    if not school.submitted.is_dir():
+        return []
+    return [name for name in assignments() if any(school.submitted.glob(f"*/{name}"))]
+
+
+def _submission(student: str, assignment: str, folder: Path) -> Submission:
+    expected, notebooks = folder / f"{assignment}.ipynb", sorted(folder.glob("*.ipynb"))
+    others = [path for path in notebooks if path != expected and handed_in.is_file(path)]
+    if handed_in.is_file(expected):
+        beside = in_a_line(", ".join(path.name for path in others), 200)
+        return Submission(
+            student, assignment, folder, expected, f"not looked at: {beside}, beside it" if beside else ""
+        )
+    if len(others) == 1:
+        return Submission(
+            student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"
+        )
+    if expected in notebooks:
+        found = f"a {expected.name} that is not a regular file"
+    else:
+        found = "no notebook" if not others else f"{len(others)} notebooks, none called {expected.name}"
+    return Submission(student, assignment, folder, None, found)
+
+
+def digest(data: bytes) -> str:
+    """The identity of a submission."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def with_time(submission: Submission) -> Submission:
+    """The submission with the time that its folder tells.
+
+    Raises:
+        OSError: the machine can't read it now.
+    """
+    at = None if submission.earlier or submission.unreadable else handed_in.time_of(submission.folder)
+    return replace(submission, at=at.replace(tzinfo=UTC)) if at else submission
+
+
+def read(submission: Submission, most: int) -> tuple[bytes, str]:
+    """Its bytes, of a longer one one byte more than `most`; or why there are none, by the student's own doing.
+
+    Raises:
+        OSError: the machine can't read it now.
+        Empty: no LMS exports such a file.
+    """
+    if submission.unreadable:
+        raise OSError(errno.EIO, submission.unreadable, str(submission.folder))
+    if submission.path is None:
+        return b"", submission.remark
+    try:
+        data = handed_in.read(submission.path, most)
+    except OSError as error:
+        if handed_in.is_students_own(error):
+            return b"", f"a file that can't be read ({error.strerror})"
+        raise
+    if not data:
+        raise Empty(errno.EIO, handed_in.EMPTY, str(submission.path))
+    return data, ""

@@ -1,0 +1,158 @@
+"""Files that a power cut must not empty: each is written whole or not at all, and is on the disk before anything refers to it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+PRIVATE = 0o600
+DRAFT = (
+    ".draft"  # the same name each time, so that a draft which a killed command has left is overwritten by the next one
+)
+# What the disk, the system or its settings refuse: not a fault of ours, and the same command goes on once it is mended.
+OF_THE_SYSTEM = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO, errno.ENFILE, errno.ENOLCK, errno.EOPNOTSUPP,
+    errno.ENOSYS, errno.ESTALE, errno.ENOMEM, errno.ELOOP, errno.ENAMETOOLONG, errno.ETIMEDOUT, errno.EAGAIN,
+}  # fmt: skip
+GOES_ON = "nothing is lost, and the same command goes on"
+LIMITS_MET = {
+    errno.ENOSPC: f"the disk is full; {GOES_ON} once there is room",
+    errno.EDQUOT: f"your quota on this disk is used up; {GOES_ON} once there is room",
+    errno.EFBIG: f"a limit on the size of files is met, see `ulimit -f`; {GOES_ON} without it",
+    errno.EMFILE: f"a limit on open files is met, see `ulimit -n`; {GOES_ON} with a higher one",
+}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Batch:
+    """Files that are written together. They are in their places and on the disk when the context ends; when it ends in an error, none has changed.
+
+    A gradebook that refers to them is committed afterwards. So what it says is on the disk, whenever the power goes.
+    most: of thousands of files, put so many in their places at a time.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._drafts: dict[Path, Path] = {}  # by the place that it is for
+        self._removed: list[Path] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        try:
+            if error is None:
+                self._put_in_place()
+        finally:
+            for draft in self._drafts.values():
+                draft.unlink(missing_ok=True)
+
+    def write(self, path: Path, content: str | bytes, mode: int = PRIVATE) -> None:
+        """Write a file; its folder is made where it is missing, for its owner alone if the file is. `mode`: as for open(2).
+
+        Raises:
+            OSError: with the file's name, whatever went wrong.
+        """
+        if mode == PRIVATE:
+            _make_missing(path.parent)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if self._most and len(self._drafts) >= self._most:
+            self._put_in_place()
+        draft = path.with_name(path.name + DRAFT)
+        with errors_of(path):
+            draft.unlink(missing_ok=True)
+            self._drafts[path] = draft
+            with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+
+    def remove(self, path: Path) -> None:
+        """Have a file no longer there, if it is."""
+        if path.exists():
+            self._removed.append(path)
+
+    def _put_in_place(self) -> None:
+        folders = {path.parent for path in (*self._drafts, *self._removed)}
+        _sync(folders)  # what is in the drafts, before a name points to them
+        while self._removed:  # first: what is broken off from here on has still to replace a file
+            self._removed.pop().unlink(missing_ok=True)
+        while self._drafts:
+            path, draft = next(iter(self._drafts.items()))
+            with errors_of(path):
+                draft.replace(path)
+            del self._drafts[path]
+        _sync(folders)  # the names
+
+
+def replace(path: Path, content: str | bytes, mode: int = 0o666) -> None:
+    """Write one file whole or not at all; it is on the disk afterwards. `mode`: who may read it, as for open(2)."""
+    with Batch() as batch:
+        batch.write(path, content, mode)
+
+
+def keep(path: Path, content: str | bytes) -> None:
+    """Write a file of a class, for its owner alone; so are the folders that it is the first in."""
+    replace(path, content, PRIVATE)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of a class, and those above it, for their owner alone."""
+    if _make_missing(folder):
+        _sync([folder.parent])
+
+
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[TextIO]:
+    """A class's file to write more into, for its owner alone."""
+    with errors_of(path), open(path, "a", encoding="utf-8", opener=private) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """An OSError from here names the file: write(2) and its like know none, and others name its draft."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and str(error.filename) in ("None", str(path) + DRAFT):
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+        raise
+
+
+def explain(error: OSError) -> str:
+    """What the disk or the system refuses, in one line with the way out; "" for what is a fault of ours."""
+    where = f"{error.filename}: " if error.filename else ""
+    if error.errno in LIMITS_MET:
+        return where + LIMITS_MET[error.errno]
+    return f"{where}{error.strerror}; {GOES_ON} once that is mended" if error.errno in OF_THE_SYSTEM else ""
+
+
+def private(path: str, flags: int) -> int:
+    """An opener for `open`: what it makes is for its owner alone."""
+    return os.open(path, flags, PRIVATE)
+
+
+def _make_missing(folder: Path) -> bool:
+    """Make what is missing of a folder and those above it; whether anything was."""
+    if folder.exists():
+        return False
+    _make_missing(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return True
+
+
+def _sync(folders: Iterable[Path]) -> None:
+    """Have all that was written to the file systems of these folders on their disks: one call for any number of files."""
+    for folder in {folder.stat().st_dev: folder for folder in folders}.values():
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if _libc.syncfs(descriptor):
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,138 @@
+"""What a power cut leaves: what the gradebook says is there is there, and the same command goes on.
+
+A class lies on a disk image of its own. The image is copied while the file system's dirty pages are still in memory, and the copy is mounted: that is what a
+machine finds that went off at that moment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from exports import CLASS, FFN, SYSTEMS, canvas_gradebook
+from test_class import grade, graded_here, hand_in
+from test_collect import collect, export
+
+from autograder.desk import handed_in
+from autograder.desk.gradebook import Book
+from autograder.engine.graded import Graded
+from autograder.files import Batch
+from autograder.house import Class
+
+__all__ = ["graded_here"]
+STUDENTS = [f"student{number}" for number in range(7)]
+
+
+class Disk:
+    """A file system in a file."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder, self.kind = folder, kind
+        self.image, self.place = folder / "disk", folder / "there"
+
+    def make(self) -> Path:
+        """Mount a new one. Returns its folder."""
+        with self.image.open("wb") as file:
+            file.truncate(320 * 2**20)
+        run(f"mkfs.{self.kind}", "-q", str(self.image))
+        return mount(self.image, self.place, self.kind)
+
+    def after_a_cut(self) -> Path:
+        """What would be on it if the power went now. Returns another folder."""
+        count = len(list(self.folder.glob("cut*")))
+        copy = self.folder / f"cut{count}"
+        shutil.copyfile(self.image, copy)
+        return mount(copy, self.folder / f"there{count}", self.kind)
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def mount(image: Path, place: Path, kind: str) -> Path:
+    place.mkdir()
+    run("mount", "-o", "loop,nouuid" if kind == "xfs" else "loop", str(image), str(place))
+    return place
+
+
+@pytest.fixture(params=["xfs", "ext4"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
+    made = Disk(tmp_path, request.param)
+    if shutil.which(f"mkfs.{request.param}") is None:
+        pytest.skip(f"mkfs.{request.param} is not installed")
+    try:
+        made.make()
+    except (subprocess.CalledProcessError, PermissionError):
+        pytest.skip("a file system in a file can't be mounted here: that takes root and loop devices")
+    yield made
+    for place in tmp_path.glob("there*"):
+        run("umount", str(place))
+
+
+def empty_files(school: Class) -> list[Path]:
+    return [
+        path for path in school.folder.rglob("*") if path.is_file() and not path.stat().st_size and path.name != ".lock"
+    ]
+
+
+def attempts(school: Class) -> list[str]:
+    with Book(school) as book:
+        return [attempt.student for attempt in book.history("00_start_here")]
+
+
+def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, Graded]) -> None:
+    school = Class(disk.place / "class")
+    for student in STUDENTS:
+        folder = hand_in(school, student)
+        (folder / handed_in.TIMESTAMP).write_text("2026-11-01 10:00:00.000000 UTC")
+    os.sync()
+    summary, _ = grade(school)
+    assert summary.graded == len(STUDENTS)
+    later = Class(disk.after_a_cut() / "class")
+    assert empty_files(later) == [] and attempts(later) == STUDENTS
+    assert (later.folder / "grading.log").read_text().count("\n") == len(STUDENTS)
+    assert grade(later)[0].unchanged == len(STUDENTS)
+
+
+def test_the_same_command_goes_on_wherever_the_power_goes(
+    disk: Disk, graded_here: dict[bytes, Graded], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    school = Class(disk.place / "class")
+    found: list[Path] = []
+    for student in STUDENTS:
+        hand_in(school, student)
+    os.sync()
+    moments: list[tuple[type, str, Callable[..., object]]] = [
+        (Batch, "_put_in_place", Batch._put_in_place),
+        (Book, "enter_all", Book.enter_all),
+    ]
+    for kind, name, real in moments:
+
+        def cut_behind(*given: object, real: Callable[..., object] = real) -> None:
+            real(*given)
+            if len(found) < 8:
+                found.append(disk.after_a_cut())
+
+        monkeypatch.setattr(kind, name, cut_behind)
+    grade(school)
+    monkeypatch.undo()
+    assert len(found) == 8
+    for place in found:
+        later = Class(place / "class")
+        has = attempts(later) if (later.folder / "gradebook.db").exists() else []
+        pages = {path.parent.parent.name for path in later.feedback.rglob("*.html") if path.stat().st_size}
+        assert set(has) <= pages and len(set(has)) == len(has)
+
+
+def test_what_was_collected_is_on_the_disk(disk: Disk, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
+    school = Class(disk.place / "class")
+    placed = collect(school, archive, list_of).placed
+    later = Class(disk.after_a_cut() / "class")
+    assert empty_files(later) == [] and len(list(later.submitted.glob(f"*/{FFN}/*.ipynb"))) == placed
+    assert collect(later, archive).known == placed

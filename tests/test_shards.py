@@ -1,0 +1,143 @@
+"""Shards: a class that is graded in parts, on machines without its gradebook, and entered where it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from attacks import START
+from conftest import ROOT, needs_bubblewrap
+from test_class import Nobody, graded_here, hand_in, used
+from test_rebuild import answered
+
+from autograder.desk import classroom, shards
+from autograder.desk.gradebook import Book
+from autograder.desk.shards import Reader, Shard
+from autograder.engine.graded import Graded
+from autograder.house import Class, UserError
+from autograder.jail.limits import Limits
+
+__all__ = ["graded_here", "used"]
+RIGHT = "def hello_shape(x):\n    return x.shape"
+ANSWERS = (RIGHT, "def hello_shape(x):\n    return 1 / 0", "hello_shape = 5\nprint('five')")
+
+
+def command(*words: object, expect: int = 0) -> str:
+    line = [sys.executable, "-m", "autograder", *map(str, words)]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def made(school: Class) -> dict[str, bytes]:
+    """The pages and notebooks of a class."""
+    places = (school.feedback, school.autograded)
+    return {str(path.relative_to(school.folder)): path.read_bytes() for place in places for path in place.rglob("*.*")}
+
+
+def test_every_student_is_in_one_shard() -> None:
+    students = [f"student{number}" for number in range(1000)]
+    counts = Counter(number for number in range(10) for student in students if Shard(number, 10).holds(student))
+    assert counts.total() == 1000 and min(counts.values()) > 70 and max(counts.values()) < 130
+    for text in ("10/10", "-1/3", "3", "a/b", "0/0", "1/2/3"):
+        with pytest.raises(UserError, match="from 0/10 to 9/10"):
+            Shard.of(text)
+
+
+@needs_bubblewrap
+def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: Path) -> None:
+    whole, parts = Class(tmp_path / "whole"), Class(tmp_path / "parts")
+    for number in range(6):
+        data = json.dumps(answered(ANSWERS[number % 3])).encode() + b" " * number
+        hand_in(whole, f"student{number}", data)
+    hand_in(whole, "zoe", b"not a notebook")
+    shutil.copytree(whole.folder, parts.folder)
+    command("grade", "--grading", whole.folder, START, "--prepare")
+    for name in ("hidden_draws.json", ".markings"):
+        place = parts.folder / name
+        copy = shutil.copytree if (whole.folder / name).is_dir() else shutil.copyfile
+        copy(whole.folder / name, place)
+    command("grade", "--grading", whole.folder)
+    out, there = tmp_path / "out", ["--grading", parts.folder, "--to", tmp_path / "out"]
+    first = command("grade", *there, "--shard", "0/2")
+    early = command("grade", "--grading", parts.folder, "--from", out, expect=2)
+    assert "not graded in any file" in early and "shard 1/2" in early and "shard 0/2:" not in early
+    assert not (parts.folder / "report.html").exists() and (out.stat().st_mode & 0o077) == 0
+    command("grade", *there, "--shard", "1/2")
+    again = command("grade", *there, "--shard", "0/2")
+    assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were there already" in again
+    assert "unchanged since last time" in command("grade", "--grading", parts.folder, "--from", out)
+    assert made(parts) == made(whole)
+    with Book(whole) as one, Book(parts) as other:
+        assert one.scores(START) == other.scores(START)
+        assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
+        assert all(attempt.host and attempt.build for attempt in other.history(START) if attempt.student != "zoe")
+    assert "0 graded, 7 unchanged" in command("grade", "--grading", parts.folder, "--from", out)
+
+
+@pytest.fixture
+def files(used: Class, tmp_path: Path) -> Path:
+    """A folder with what a shard has graded of a class with one submission."""
+    shards.prepare(used, START)
+    out = tmp_path / "out"
+    assert shards.grade(used, START, Shard(0, 1), out, Nobody()).graded == 1
+    return out
+
+
+def enter(school: Class, folder: Path) -> tuple[classroom.Summary, Reader]:
+    reader = Reader([folder], Limits())
+    return classroom.grade(school, START, reader, classroom.Asked(force=True)), reader
+
+
+def change(folder: Path, **content: object) -> None:
+    (path,) = folder.rglob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | content))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"version": "another"}, "was made by another version"),
+        ({"seeds": "0"}, "on other hidden inputs"),
+        ({"submission": "0" * 64}, "of another submission than its name says"),
+        ({"format": 2}, "can't be read"),
+        ({"verdicts": 5}, "can't be read"),
+    ],
+)
+def test_what_was_not_made_for_this_class_is_refused(
+    content: dict[str, object], said: str, used: Class, files: Path
+) -> None:
+    assert enter(used, files)[0].graded == 1
+    change(files, **content)
+    before = made(used)
+    with pytest.raises(UserError, match=said):
+        enter(used, files)
+    assert made(used) == before
+
+
+def test_another_submission_than_was_graded_is_named(used: Class, files: Path) -> None:
+    path = used.submitted / "ada" / START / f"{START}.ipynb"
+    path.write_bytes(path.read_bytes() + b"\n")
+    summary, reader = enter(used, files)
+    assert summary.graded == 0 and reader.missing == {"0/1": ["ada, of whom another submission was graded"]}
+
+
+def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, Graded]) -> None:
+    school = Class(tmp_path)
+    hand_in(school, "ada")
+    with pytest.raises(UserError, match="--prepare"):
+        shards.grade(school, START, Shard(0, 1), tmp_path / "out", Reader([tmp_path], Limits()))
+    assert not school.draws.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("--shard", "0/2"), ("--shard", "0/2", "--to", "x", "--from", "y"), ("--from", "nowhere")]
+)
+def test_options_that_do_not_go_together_are_one_line(words: tuple[str, ...], tmp_path: Path) -> None:
+    hand_in(Class(tmp_path), "ada")
+    assert command("grade", "--grading", tmp_path, *words, expect=2).count("\n") == 1
