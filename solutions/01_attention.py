@@ -56,7 +56,7 @@ controls.show(
 # alone. Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention
 # fail, see it succeed where it should not, and watch a stack of it forget what it was told.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|

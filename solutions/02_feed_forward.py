@@ -58,7 +58,7 @@ controls.show(
 # with a non-linearity between them, a *bend*. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend
 # away, and rebuild it deeper.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|

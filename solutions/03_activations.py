@@ -62,7 +62,7 @@ controls.show(
 # parabola out of kinks, then any curve you like; find units that are dead, meet two smooth activations, and see what training does to the neurons of the
 # little world.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -308,6 +308,8 @@ try:
     plt.loglog(sizes, found, "o-", label="mine, n units")
 except NotImplementedError:
     print("Your line appears when relu_interpolant is written.")
+plt.xticks(sizes, sizes)
+plt.minorticks_off()
 plt.title("How far from x²?")
 plt.xlabel("units")
 plt.ylabel("largest error")
@@ -640,7 +642,9 @@ above.set(title="My activations", ylabel="act(x)")
 below.set(title="Their slopes", xlabel="x", ylabel="slope")
 if above.lines:
     above.legend()
-plt.show()
+    plt.show()
+else:
+    plt.close()
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # <details><summary>What it shows</summary>

@@ -70,7 +70,7 @@ controls.show(
 # *position-wise*. You will edit one word and watch who notices, write the FFN in three ways that look different and are the same, test whether any layer
 # is position-wise, and put a residual connection and a norm around it.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|

@@ -56,7 +56,7 @@ controls.show(
 # You will count parameters, find out when “two thirds” is true, and break it in four ways. On the way you audit a published number that is wrong,
 # and at the end you count what a model does rather than what it holds.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|

@@ -69,7 +69,7 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
 # knows hundreds of facts, switch off the neurons that one of them depends on, and write a rule by hand.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -291,7 +291,7 @@ recheck("train_fact_ffn", train_fact_ffn)
 # %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 4 · More neurons, more facts
 #
-# How many facts fit? The table holds 245 training runs, made ahead by `python -m ffnlab.experiments.fact_stores`: seven numbers of facts, seven widths, five seeds
+# How many facts fit? The table holds 245 training runs, made ahead: seven numbers of facts, seven widths, five seeds
 # each. Move the sliders. What do you need for 512 facts? For 1024?
 
 # %% nbgrader={"grade": false, "grade_id": "predict-overloaded", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -487,26 +487,13 @@ recheck("knockout", knockout)
 ### END HIDDEN TESTS
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# One fact is an anecdote. The next cell trains five stores of 512 facts and asks *your* functions about every fourth fact: is it lost without its m
+# One fact is an anecdote. The next cell loads five stores of 512 facts, trained ahead, and asks *your* functions about every fourth fact: is it lost without its m
 # strongest neurons, and what share of the other 511 goes with it? Then it knocks out the m neurons that **fire** most for the fact, and m random ones among those
-# that fire. It takes ten to twenty seconds. (It needs `top_neurons` and `knockout`, both *deeper*. Without them run it all the same, since later cells use its
+# that fire. It takes a few seconds. (It needs `top_neurons` and `knockout`, both *deeper*. Without them run it all the same, since later cells use its
 # stores: it then prints nothing, and its main numbers are in the explanation of your last guess.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "lost", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def as_ffn(store):
-    ffn = FFN(store.keys.shape[1], len(store.keys))
-    ffn.load_state_dict(
-        {
-            "linear1.weight": store.keys,
-            "linear1.bias": store.b1,
-            "linear2.weight": store.values.T,
-            "linear2.bias": store.b2,
-        }
-    )
-    return ffn.eval()
-
-
 def answers(ffn, E, U, idx):
     silenced = knockout(ffn, idx)
     with silenced if not isinstance(silenced, nn.Module) else contextlib.nullcontext():
@@ -514,9 +501,10 @@ def answers(ffn, E, U, idx):
 
 
 stores = []
-for seed in bar(5, "five stores"):
-    facts = fact_stores.facts(512, seed)
-    stores.append((facts, as_ffn(fact_stores.learned(facts, 128, seed)[0]), seed))
+for seed, (facts, weights) in enumerate(fact_stores.stores()):
+    ffn = FFN(32, 128)
+    ffn.load_state_dict(weights)
+    stores.append((facts, ffn.eval(), seed))
 
 
 def percent(shares):
@@ -545,25 +533,16 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 # %% [markdown] nbgrader={"grade": false, "grade_id": "lost-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # (No lines above? They appear when `top_neurons` and `knockout` are written.)
 #
-# Why is every fact spread, and every neuron shared? An obvious guess: 128 neurons are too few for 512 facts. The cell tries it the other way round.
+# Why is every fact spread, and every neuron shared? An obvious guess: 128 neurons are too few for 512 facts. It was tried the other way round, with five stores each; the cell shows what came out.
 
 # %% nbgrader={"grade": false, "grade_id": "predict-room-to-spare", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 predict("room_to_spare")
 
 # %% nbgrader={"grade": false, "grade_id": "room", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-for count, width, sizes in ((64, 512, (4, 8, 16, 32)), (128, 256, (4, 8, 16))):
-    fires, lost = [], {m: [] for m in sizes}
-    for seed in range(5):
-        E, U, y = facts = fact_stores.facts(count, seed)
-        store = fact_stores.learned(facts, width, seed)[0]
-        h = torch.relu(E @ store.keys.T + store.b1)  # [facts, neurons]
-        scores, rank = (E + h @ store.values + store.b2) @ U.T, (h * (U[y] @ store.values.T)).argsort(descending=True)
-        fires.append((h > 0).float().mean().item())
-        for m, shares in lost.items():
-            out = [scores[n] - h[n, rank[n, :m]] @ store.values[rank[n, :m]] @ U.T for n in range(count)]
-            shares.append((torch.stack(out).argmax(1) != y).float().mean().item())
-    print(f"{count:3} facts, {width} neurons: a neuron fires for {percent(fires)} of the facts;")
-    print("    a fact is lost:", "; ".join(f"top {m} out, in {percent(shares)}" for m, shares in lost.items()))
+for count, width in ((64, 512), (128, 256)):
+    room = fact_stores.room(count, width)
+    print(f"{count:3} facts, {width} neurons: a neuron fires for {percent(room['fires'])} of the facts;")
+    print("    a fact is lost:", "; ".join(f"top {m} out, in {percent(shares)}" for m, shares in room["lost"].items()))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "room-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # A neuron that serves several facts is called **polysemantic**, and facts stored this way **distributed**.
@@ -615,8 +594,7 @@ recheck("write_fact", write_fact)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "write-one", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-(E, U, y), store = fact_stores.store()
-ffn, n = as_ffn(store), 40
+((E, U, y), ffn, _), n = stores[0], 40
 c = (int(y[n]) + 1) % len(U)
 with torch.no_grad():
     before = ((E + ffn(E)) @ U.T).argmax(1)

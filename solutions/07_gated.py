@@ -62,7 +62,7 @@ controls.show(
 # You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, find the gate that was in
 # ReLU all along, let them compete, and read the table that started it all.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|

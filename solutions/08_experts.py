@@ -81,7 +81,7 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 # that defines
 # the layer, and then compute the same sum in less and less time.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -125,8 +125,7 @@ controls.show(
 #
 # Two aids take part in training: a small loss for balance, the subject of notebook 09 (without it, in the same six runs, only 2 to 4 experts have work in the
 # end), and noise on the logits, so that a token sometimes tries another expert
-# (without it, no run gets further than five clusters with an expert of their own). `ffnlab/experiments/plane.py` makes the
-# six runs. How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
+# (without it, no run gets further than five clusters with an expert of their own). How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # ## 2 · The router

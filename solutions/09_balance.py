@@ -70,7 +70,7 @@ controls.show(
 #
 # You will measure this collapse, cure it in two ways, limit the places of an expert, and add one for everyone.
 #
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is *deeper*)</summary>
+# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
 # | | tested by |
 # |---|---|
@@ -103,7 +103,7 @@ anatomy.block("09")
 # The error needs a scale. A layer that always says 0 has an error of 0.24 to 0.30, the tick at the right. One expert alone comes to about 0.012, the best runs of this notebook to less than 0.003. So the collapse costs a factor of
 # about four here, not everything.
 #
-# Curves of this kind were computed before, over five seeds each (`python -m ffnlab.experiments.balance` does it again in a few minutes): the area shows the first seed, the dots all five.
+# Curves of this kind were computed before, over five seeds each: the area shows the first seed, the dots all five.
 #
 # </details>
 
@@ -576,7 +576,7 @@ for head_start in (3, 0):
         print(f"{cure:<36}" + "".join(f"{span:<19}" for span in spans))
 
 # %% [markdown] nbgrader={"grade": false, "grade_id": "tables-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# <details><summary>What `gate` and `information` are</summary>
+# <details><summary>What <code>gate</code> and <code>information</code> are</summary>
 #
 # `gate` is the mean weight of the chosen expert. `information` is the mutual information between a token's cluster and its expert, as a share of the largest possible:
 # 1 if the expert tells the cluster for certain, 0 if it tells nothing.

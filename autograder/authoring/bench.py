@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder.authoring import sample, stock
-from autograder.desk import classroom, gradebook
+from autograder.desk import class_folder, gradebook
 from autograder.house import Class, UserError
 from autograder.jail.limits import MIB
 from autograder.marking import draws, markings
@@ -228,7 +228,7 @@ def _otter(program: Path) -> Grade:
             _call(
                 program, "generate", "-t", tests, "-o", config, "--no-config", "--no-requirements", "--no-environment"
             )
-            for submission in classroom.find(school, assignment):
+            for submission in class_folder.find(school, assignment):
                 _call(program, "run", "-a", config, "-o", folder, "--no-logo", submission.path)
         return []
 

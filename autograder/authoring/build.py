@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
 import re
@@ -24,7 +25,8 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import keys
-from autograder.house import UserError, release, replace, root, solution, source
+from autograder.files import replace
+from autograder.house import UserError, release, root, solution, source
 from autograder.keys.key import Answer
 from autograder.marking import depends, draws, judge, outline
 from ffnlab import answers, exercises, plain, predictions
@@ -184,8 +186,11 @@ def execute(assignment: str) -> Any:
             for name, value in old.items():
                 os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
     for cell in notebook.cells:
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]  # stills stay
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop(WIDGET, None)  # the static picture beside it stays
+            if "text/html" in output.get("data", {}):  # a name from chance would be a difference in each build
+                output.data["text/html"] = re.sub(r' data-still="\w+"', "", output.data["text/html"])
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
     notebook.metadata[STAMP]["stamp"] = stamp(assignment)
@@ -255,12 +260,13 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
         and not any(_left_out(part) or part.partition(".")[0] in others for part in path.relative_to(folder).parts)
     }
     edition = hashlib.sha256(b"".join(name.as_posix().encode() + data for name, data in files.items())).hexdigest()[:6]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(f"course-{edition}/{name.as_posix()}")
             entry.external_attr, entry.compress_type = 0o100644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
+    replace(target, content.getvalue())
     return target
 
 
@@ -268,5 +274,6 @@ def _left_out(part: str) -> bool:
     return (
         part in LEFT_OUT
         or part.startswith((".progress", ".predictions"))
-        or part.endswith((".egg-info", "_cache", ".draft", ".before.ipynb"))
+        or part.endswith((".egg-info", "_cache", ".draft"))
+        or re.search(r"\.before(-\d+)?\.ipynb$", part) is not None
     )

@@ -18,7 +18,8 @@ import ffnlab
 from autograder.desk import in_gradescope
 from autograder.desk.policy import Policy
 from autograder.engine.rebuild import Kind, template
-from autograder.house import Class, UserError, release, replace, root
+from autograder.files import replace
+from autograder.house import Class, UserError, release, root
 from autograder.marking import depends, draws, markings, outline
 from ffnlab import exercises
 

@@ -18,7 +18,7 @@ import torch
 
 from autograder import keys
 from autograder.engine import forkserver
-from autograder.house import replace
+from autograder.files import replace
 from autograder.marking import draws, judge, matrix
 from ffnlab import exercises
 

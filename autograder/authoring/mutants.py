@@ -7,18 +7,15 @@ survivor without a reason and for a reason without a survivor; `make test` runs 
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import json
 import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -28,8 +25,8 @@ from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
 from autograder.marking import draws, judge
 from ffnlab import exercises
-from ffnlab.checks import captured
 from ffnlab.comparing import judge as verdict_on
+from ffnlab.containment import TimeUp, contained, limited
 from ffnlab.exercise import Exercise
 from ffnlab.verdict import Outcome, Verdict
 
@@ -244,10 +241,6 @@ def _with(node: Any, **fields: Any) -> Any:
 # How they are graded
 
 
-class _TooLong(BaseException):
-    """No mutant's own `except Exception` catches it."""
-
-
 def graded(exercise: str, chosen: list[Mutant]) -> list[Graded]:
     """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
     torch.set_num_threads(1)
@@ -259,9 +252,9 @@ def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> Graded:
     key = keys.find(mutant.exercise)
     marking, given = judge.marking(mutant.exercise, seeds), judge.inputs(key.exercise, seeds)
     try:
-        with _at_most(SECONDS), captured():
+        with contained(), limited(SECONDS):
             seen = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in given]
-    except (_TooLong, MemoryError):
+    except (TimeUp, MemoryError):
         return Graded(mutant, None, never_ended=True)
     return Graded(mutant, verdict_on(key.exercise, marking, seen, given))
 
@@ -289,20 +282,6 @@ def _imported(notebook: str) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "mutant"}
     exec(compile(cells_of(notebook)["imports"], f"<{notebook}: imports>", "exec"), namespace)
     return namespace
-
-
-@contextlib.contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def run(

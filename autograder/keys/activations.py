@@ -13,11 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import activations as exercises
 
 CUT_OFF = (
-    "The values are right, but cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or `torch.no_grad()`), so nothing could be "
+    "The values are right, but what comes back is cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or `torch.no_grad()`), so nothing could be "
     "trained through {}."
 )
 MODULE_FROM_X = "`nn.{0}(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.{0}()(x)`."
@@ -25,7 +25,6 @@ SQUEEZED = (
     "Axes of size 1 are gone: `squeeze` takes them away wherever it finds one. What comes back has the shape of x, so "
     "nothing has to be squeezed."
 )
-NO_RETURN = "The result of {} is computed but not handed back: the last line of the function needs a `return`."
 
 # relu
 
@@ -167,7 +166,7 @@ def of_minus_x(x):
     return torch.relu(-x)
 
 
-@relu.mistake("Everything is twice as large: x + |x| is 2x for positive x.")
+@relu.mistake("This is twice too large: x + |x| is 2x for positive x.")
 def twice(x):
     return x + x.abs()
 
@@ -215,7 +214,7 @@ def relu_cut_off(x):
     return torch.relu(x.detach())
 
 
-@relu.mistake(NO_RETURN.format("relu"))
+@relu.mistake(NO_RETURN)
 def relu_without_return(x):
     torch.relu(x)
 
@@ -409,7 +408,7 @@ def exact_in_place(x):
     return x
 
 
-@gelu_exact.mistake(NO_RETURN.format("gelu_exact"))
+@gelu_exact.mistake(NO_RETURN)
 def exact_without_return(x):
     0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
 
@@ -612,7 +611,7 @@ def tanh_cut_off(x):
     return F.gelu(x.detach(), approximate="tanh")
 
 
-@gelu_tanh.mistake(NO_RETURN.format("gelu_tanh"))
+@gelu_tanh.mistake(NO_RETURN)
 def tanh_without_return(x):
     0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
@@ -702,6 +701,11 @@ def tanh_module_from_x(x):
 @gelu_tanh.mistake(SQUEEZED)
 def tanh_squeezed(x):
     return F.gelu(x, approximate="tanh").squeeze()
+
+
+@gelu_tanh.mistake("The cube is taken of the whole sum. It belongs to the second x alone: x + 0.044715·x³.")
+def cube_of_the_sum(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x) ** 3))
 
 
 # bend_and_slope
@@ -1062,7 +1066,7 @@ def silu_in_place(x, beta=1.0):
     return x
 
 
-@silu.mistake(NO_RETURN.format("silu"))
+@silu.mistake(NO_RETURN)
 def silu_without_return(x, beta=1.0):
     x * torch.sigmoid(beta * x)
 
@@ -1080,7 +1084,7 @@ def silu_module_from_x(x, beta=1.0):
 
 
 @silu.mistake(
-    "The values are right, and far out there are NaN in the gradient: `torch.where` computes both sides for every entry, and the overflow of the "
+    "The values are right, but far out there are NaN in the gradient: `torch.where` computes both sides for every entry, and the overflow of the "
     "side that is not taken comes back in the gradient as infinity times zero. `torch.sigmoid` needs no two sides."
 )
 def where_with_two_sides(x, beta=1.0):
@@ -1377,7 +1381,7 @@ def max_gives_two(ffn, X):
     return torch.relu(ffn.linear1(X)).max(dim=0) == 0
 
 
-@dead_units.mistake(NO_RETURN.format("dead_units"))
+@dead_units.mistake(NO_RETURN)
 def dead_without_return(ffn, X):
     (torch.relu(ffn.linear1(X)) == 0).all(dim=0)
 
@@ -1579,7 +1583,7 @@ def sparsity_in_place(h, tol=0.0):
     return (h.abs_() <= tol).double().mean().item()
 
 
-@activation_sparsity.mistake(NO_RETURN.format("activation_sparsity"))
+@activation_sparsity.mistake(NO_RETURN)
 def sparsity_without_return(h, tol=0.0):
     (h.abs() <= tol).double().mean().item()
 
@@ -1939,7 +1943,7 @@ def whole_numbers(n, A, B):
     return torch.ones(1, n, dtype=torch.long), -nodes[:-1], change[:, None].long(), nodes[:1] ** 2
 
 
-@relu_interpolant.mistake("The four tensors are computed but not handed back: the function needs a `return`.")
+@relu_interpolant.mistake(NO_RETURN)
 def net_without_return(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
     nodes[:-1] + nodes[1:]
@@ -2294,9 +2298,7 @@ def list_of_kinks(W1, b1, W2, A, B):
     return [place for place, c in change.items() if c != 0]
 
 
-@count_pieces.mistake(
-    "The number of pieces is computed but not handed back: the last line of the function needs a `return`."
-)
+@count_pieces.mistake(NO_RETURN)
 def pieces_without_return(W1, b1, W2, A, B):
     1 + len({float(-b / w) for w, b in zip(W1[0], b1, strict=True) if w != 0 and A < -b / w < B})
 

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import attention as exercises
 
 # attention_output
@@ -155,16 +155,28 @@ def filled_in_float32(A, V):
 
 
 @attention_output.mistake(
-    "The values are right, but cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could be trained through them."
+    "The values are right, but what comes back is cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could learn through it."
 )
 def cut_off_from_the_graph(A, V):
     with torch.no_grad():
         return A @ V
 
 
-@attention_output.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+@attention_output.mistake(NO_RETURN)
 def no_return(A, V):
     A @ V
+
+
+@attention_output.mistake(
+    "The blend is divided by √d. That belongs to the scores before the softmax, and the rows of A are weights already."
+)
+def divided_by_the_root_of_d(A, V):
+    return A @ V / math.sqrt(V.shape[-1])
+
+
+@attention_output.form(entry_by_entry)
+def cut_and_entry_by_entry(A, V):
+    return A[:, : V.shape[1]] * V
 
 
 # self_attention
@@ -420,7 +432,7 @@ _variant(
 )
 _variant(
     "cut_off_from_the_graph",
-    "The values are right, but cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could be trained through them.",
+    "The values are right, but what comes back is cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could learn through it.",
     end="return out.detach(), A.detach()",
 )
 _variant(
@@ -430,7 +442,7 @@ _variant(
 )
 _variant(
     "not_returned",
-    "The result is computed but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     end="",
 )
 
@@ -726,12 +738,16 @@ def X_overwritten_at_the_end(f, X, Y):
     return ((whole - parts).norm() / whole.norm()).item()
 
 
-@superposition_error.mistake(
-    "The result is computed but not handed back: the last line of the function needs a `return`."
-)
+@superposition_error.mistake(NO_RETURN)
 def nothing_returned(f, X, Y):
     whole = f(X + Y)
     ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
+
+
+@superposition_error.form(spectral_norm)
+def spectral_norm_by_order(f, X, Y):
+    whole = f(X + Y)
+    return (torch.linalg.norm(whole - f(X) - f(Y), ord=2) / torch.linalg.norm(whole, ord=2)).item()
 
 
 # xor_weights: many answers are right, so the truth is one of them and the facts say what all have in common.
@@ -825,7 +841,8 @@ _xor(
 _xor(
     "zero_biases",
     "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1), as for an affine map. Either no neuron bends between "
-    "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel.",
+    "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel. Inputs are 0 and 1 "
+    "here, not −1 and 1.",
     b1="torch.zeros(2)",
 )
 _xor(
@@ -845,7 +862,7 @@ _xor(
 _xor(
     "everything_equal",
     "All four inputs get the same output. Either no neuron wakes up for any of them, because the biases are too far below zero, "
-    "or W2 lets nothing through.",
+    "or W2 lets nothing through. Inputs are 0 and 1 here, not −1 and 1.",
     W2="torch.zeros(2, 1)",
 )
 _xor(
@@ -863,14 +880,14 @@ _xor(
 )
 _xor(
     "only_one_zero",
-    "Three of four are right: of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too.",
+    "Of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too.",
     W1="torch.tensor([[1.0], [-1.0]])",
     b1="torch.zeros(1)",
     W2="torch.ones(1, 1) * (high - low)",
 )
 _xor(
     "only_zero_one",
-    "Three of four are right: of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too.",
+    "Of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too.",
     W1="torch.tensor([[-1.0], [1.0]])",
     b1="torch.zeros(1)",
     W2="torch.ones(1, 1) * (high - low)",
@@ -949,7 +966,7 @@ _xor(
 )
 _xor(
     "low_forgotten",
-    "It is XOR, and the distance of the outputs is right, but not where they begin: for (0, 0) the output must be `low`. "
+    "It is XOR, and the distance of the outputs is right, but they begin in the wrong place: for (0, 0) the output must be `low`. "
     "Which of the four is added whatever the input is?",
     b2="torch.zeros(1)",
 )
@@ -1057,7 +1074,7 @@ _xor(
 )
 _xor(
     "weights_not_returned",
-    "The weights are made but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     end="",
 )
 
@@ -1300,9 +1317,16 @@ def X_centred_in_place(X):
     return (X.norm() / size).item()
 
 
-@rank1_residual.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+@rank1_residual.mistake(NO_RETURN)
 def residual_not_returned(X):
     ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+
+@rank1_residual.mistake(
+    "This is a quotient of variances. A norm is the root of a sum of squares; a variance has no root, and subtracts a mean of its own."
+)
+def quotient_of_variances(X):
+    return ((X - X.mean(dim=0)).var() / X.var()).item()
 
 
 # attention_only_collapse
@@ -1678,7 +1702,7 @@ _stack(
 )
 _stack(
     "list_not_returned",
-    "The list is made but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     end="",
 )
 

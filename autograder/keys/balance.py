@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import balance as exercises
 
 
@@ -268,7 +268,7 @@ def a_tuple(counts):
     return (counts.max() / counts.double().mean(), int((counts == 0).sum()), torch.special.entr(p).sum().exp())
 
 
-@diagnose_load.mistake("The dict is made but not handed back: the last line of the function needs a `return`.")
+@diagnose_load.mistake(NO_RETURN)
 def diagnosis_not_returned(counts):
     dict(max_over_mean=(counts.max() / counts.double().mean()).item(), dead=int((counts == 0).sum()), effective=1.0)
 
@@ -359,7 +359,7 @@ BALANCE_DEFAULTS = {
 }
 
 
-def _balance(name, message, form_of="", **changes):
+def _balance(name, message="", form_of="", **changes):
     load_balance_loss.typed("mistake", name, message, BALANCE.format(**(BALANCE_DEFAULTS | changes)), form_of)
 
 
@@ -498,7 +498,7 @@ _balance(
 )
 _balance(
     "clamped_at_one",
-    "The loss is cut off at 1 from below. 1 is its value for an even load, but no lower bound: smaller values are right, and have a gradient.",
+    "The loss is cut off at 1 from below. 1 is its value for an even load, but no lower bound: there are smaller values, and they have a gradient.",
     result="torch.clamp(E * (f * P).sum(), min=1.0)",
 )
 _balance(
@@ -524,8 +524,16 @@ _balance(
 )
 _balance(
     "no_balance_return",
-    "The loss is computed but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     result="None",
+)
+
+
+_balance(
+    "no_minlength_and_a_plain_number",
+    form_of="no_minlength",
+    counts="torch.bincount(idx.flatten())",
+    result="(E * (f * P).sum()).item()",
 )
 
 
@@ -698,10 +706,10 @@ _z(
 )
 _z(
     "z_detached",
-    "The value is right, but cut off from the graph (`.detach()`, `.data` or no_grad): no gradient reaches the logits.",
+    "The value is right, but what comes back is cut off from the graph (`.detach()`, `.data` or no_grad): no gradient reaches the logits.",
     lse="torch.logsumexp(logits.detach(), dim=-1)",
 )
-_z("z_not_returned", "The loss is computed but not handed back: the function needs a `return`.", result="None")
+_z("z_not_returned", NO_RETURN, result="None")
 
 
 # drop_mask
@@ -1026,9 +1034,23 @@ def a_list_of_lists(idx, E, capacity):
     return keep
 
 
-@drop_mask.mistake("The mask is made but not handed back: the last line of the function needs a `return`.")
+@drop_mask.mistake(NO_RETURN)
 def mask_not_returned(idx, E, capacity):
     torch.ones_like(idx, dtype=torch.bool)
+
+
+@drop_mask.mistake(
+    "The first token is never served: its slots are dropped, or stay as they were. Counting begins at 0, so the loop over tokens is `range(T)`."
+)
+def without_the_first_token(idx, E, capacity):
+    T, k = idx.shape
+    taken, kept = [0] * E, torch.zeros(T, k, dtype=torch.bool)
+    for s in range(k):
+        for t in range(1, T):
+            e = int(idx[t, s])
+            kept[t, s] = taken[e] < capacity
+            taken[e] += 1
+    return kept
 
 
 # bias_update
@@ -1275,7 +1297,7 @@ _bias(
 )
 
 
-@bias_update.mistake("The new bias is computed but not handed back: the function needs a `return`.")
+@bias_update.mistake(NO_RETURN)
 def bias_not_returned(b, counts, u):
     b.detach() + u * torch.sign(counts.double().mean() - counts)
 
@@ -1413,7 +1435,7 @@ MOE_DEFAULTS = {
 }
 
 
-def _shared(name, message, form_of="", **changes):
+def _shared(name, message="", form_of="", **changes):
     SharedExpertMoE.typed("mistake", name, message, MOE.format(**(MOE_DEFAULTS | changes)), form_of)
 
 
@@ -1643,7 +1665,7 @@ _shared(
 )
 _shared(
     "y_not_returned",
-    "The output is computed but not handed back: `forward` needs a `return`.",
+    NO_RETURN,
     result="None",
 )
 SharedExpertMoE.typed(
@@ -1651,6 +1673,29 @@ SharedExpertMoE.typed(
     "no_super_init",
     "`super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.",
     MOE.format(**MOE_DEFAULTS).replace("        super().__init__()\n", "", 1),
+)
+
+
+_shared(
+    "two_dimensions_taken_for_granted",
+    "This works for x [T, d_model] alone. x is [..., d_model]: flatten all dimensions before the last one first, and give y the shape of x at the end.",
+    flat="x",
+    out="self.shared(x)",
+    add="out.index_add(0, torch.where(idx == e)[0], value[torch.where(idx == e)].unsqueeze(-1) * self.experts[e](x[torch.where(idx == e)[0]]))",
+)
+SharedExpertMoE.typed(
+    "mistake",
+    "two_dimensions_unpacked",
+    "",
+    MOE.format(**(MOE_DEFAULTS | {"flat": "x", "out": "self.shared(x)"}))
+    .replace(
+        "            out = out + gates", "            rows, slot = torch.where(idx == e)\n            out = out + gates"
+    )
+    .replace(
+        "gates[:, e : e + 1] * self.experts[e](flat)",
+        "torch.zeros_like(out).index_add(0, rows, value[rows, slot, None] * self.experts[e](x[rows]))",
+    ),
+    form_of="two_dimensions_taken_for_granted",
 )
 
 

@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
+from autograder.keys.parts import FFN, MoE, SwiGLU
 from ffnlab.exercises import capstone as exercises
-from ffnlab.tasks import FFN, MoE, SwiGLU
 
-Block = Key(exercises.Block)
+Block = Key(exercises.Block, given={"FFN": FFN, "MoE": MoE, "SwiGLU": SwiGLU})
 
 
 @Block.truth
@@ -293,10 +293,7 @@ def _variant(name, message="", form_of="", **changes):
     Block.typed("mistake", name, message, CLASS.format(**(DEFAULTS | changes)), form_of)
 
 
-CLASS = """from ffnlab.tasks import FFN, MoE, SwiGLU
-
-
-class Block({base}):
+CLASS = """class Block({base}):
     def __init__(self, kind, d_model, n_heads, d_ff):
         {start}
         {refuse}
@@ -983,7 +980,7 @@ _variant(
 )
 _variant(
     "nothing_returned",
-    "The sum is computed but not handed back: the last line of `forward` needs a `return`.",
+    NO_RETURN,
     none="""if self.kind == "none":
             return""",
     last="z + y",
@@ -1229,6 +1226,14 @@ def returns_in_the_loop(model, prompt, numbers, window, temperature):
             ids.append(int((torch.softmax(scores / temperature, dim=-1).cumsum(-1) <= u).sum()))
         return ids[len(prompt) :]
     return []
+
+
+_writer(
+    "exp_overflows_and_the_first_id",
+    form_of="exp_overflows",
+    p="torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()",
+    chosen="(up_to > u).int().argmax()",
+)
 
 
 # Questions

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import every_position as exercises
 
 # ffn_loop
@@ -99,7 +99,7 @@ def sentences_lost(x, ffn):
 
 
 @ffn_loop.mistake(
-    "The shape is right, the tokens are in the wrong places: the outer loop runs over positions, but `reshape` reads the list sentence by sentence."
+    "The shape is right, but the tokens are in the wrong places: the outer loop runs over positions, but `reshape` reads the list sentence by sentence."
 )
 def folded_in_the_wrong_order(x, ffn):
     B, T, d = x.shape
@@ -273,7 +273,7 @@ def a_list(x, ffn):
     return [ffn(x[:, t]) for t in range(x.shape[1])]
 
 
-@ffn_loop.mistake("The result is computed but not handed back: the last line of the function needs a `return`.")
+@ffn_loop.mistake(NO_RETURN)
 def no_return(x, ffn):
     torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
 
@@ -327,7 +327,7 @@ def padded(x, ffn, c):
 
 
 @ffn_chunked.mistake(
-    "All tokens go through in one call. The result is right; the point here is that no more than c of them are in the hidden layer at a time."
+    "Too many tokens go through at a time: all in one call, or in parts whose size is not `c`. No more than c of them may be in the hidden layer at a time."
 )
 def one_call_for_all(x, ffn, c):
     return ffn(x)
@@ -445,8 +445,8 @@ def list_of_chunks(x, ffn, c):
 
 
 @ffn_chunked.mistake(
-    "The values are right, but cut off from the graph, by `torch.no_grad()` or `.detach()`. Chunks save memory while a model is used; here one must be able to "
-    "train through them as well."
+    "The values are right, but what comes back is cut off from the graph, by `torch.no_grad()` or `.detach()`. Chunks save memory while a model "
+    "is used; here one must be able to train through them as well."
 )
 def chunks_cut_off(x, ffn, c):
     tokens = x.reshape(-1, x.shape[-1])
@@ -471,6 +471,13 @@ def chunks_in_float32(x, ffn, c):
 def chunks_viewed(x, ffn, c):
     tokens = x.view(-1, x.shape[-1])
     return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).view(x.shape)
+
+
+@ffn_chunked.mistake(
+    "x is cut along its first dimension. Of x [B, T, d_model] these are sentences, not tokens: it has B·T tokens. Lay them under each other first."
+)
+def sentences_cut(x, ffn, c):
+    return torch.cat([ffn(part) for part in x.split(c, dim=0)])
 
 
 # is_position_wise
@@ -1388,8 +1395,8 @@ _conv(
 _conv(
     "mistake",
     "kernel_3_around_zeros",
-    "The kernel has size 3, and the weights of both neighbours are 0. The values are right, with three times the weights: a "
-    "window of one token is enough.",
+    "The kernel has size 3, and a window of one token is enough. The values are right because the weights of both neighbours are 0, but there are "
+    "three times as many weights.",
     layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3, padding=1)
             self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3, padding=1)
             self.activation = ffn.activation""",
@@ -1485,7 +1492,7 @@ _conv(
 _conv(
     "mistake",
     "the_ffn_itself",
-    "The values are right because no convolution takes place: the FFN's own linear layers do the work. Build it from two `nn.Conv1d`.",
+    "No convolution takes place: the FFN's own linear layers do the work. Build it from two `nn.Conv1d`.",
     returned="ffn",
 )
 A_FUNCTION = "A function comes back. A module is asked for, which owns its parameters: an object of a class with `nn.Module` in brackets."
@@ -1537,7 +1544,7 @@ _conv(
 _conv(
     "mistake",
     "conv_returns_nothing",
-    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    "`forward` hands nothing back: it ends without a `return`. Is it finished?",
     forward="self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
 )
 ffn_as_conv1d.typed(
@@ -1549,7 +1556,7 @@ ffn_as_conv1d.typed(
 ffn_as_conv1d.typed(
     "mistake",
     "conv_not_handed_back",
-    "The module is made but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     CONV.format(**CONV_DEFAULTS).replace("    return Conv()", "    Conv()"),
 )
 
@@ -1706,7 +1713,7 @@ def no_norm_in_pre(x, ffn, norm, mode):
     return x + ffn(x) if mode == "pre" else norm(x + ffn(x))
 
 
-@residual_sublayer.mistake("In 'post' the norm is missing: the sum is right, and is normalised last.")
+@residual_sublayer.mistake("In 'post' the norm is missing: it comes last, after the sum.")
 def no_norm_in_post(x, ffn, norm, mode):
     return x + ffn(norm(x)) if mode == "pre" else x + ffn(x)
 
@@ -1763,7 +1770,7 @@ def x_changed(x, ffn, norm, mode):
 
 
 @residual_sublayer.mistake(
-    "The x that is added is detached: the values are right, but the gradient loses its direct path, which is what the residual is for."
+    "The x that is added is detached. The values are right, but the gradient loses its direct path, which is what the residual is for."
 )
 def residual_detached(x, ffn, norm, mode):
     return x.detach() + ffn(norm(x)) if mode == "pre" else norm(x.detach() + ffn(x))
@@ -1931,7 +1938,8 @@ def rank_of_X(ffn, X):
 
 
 @bottleneck_rank.mistake(
-    "This is the rank of the hidden layer. With d_ff above d_model it exceeds what the d_model outputs can hold: go on through linear2."
+    "This is the rank of the hidden layer, or the number of its neurons that fire. With d_ff above d_model it exceeds what the d_model outputs can "
+    "hold: go on through linear2."
 )
 def rank_of_the_hidden_layer(ffn, X):
     return int(torch.linalg.matrix_rank(ffn.activation(ffn.linear1(X)), rtol=1e-6))
@@ -2062,7 +2070,7 @@ def the_singular_values(ffn, X):
     return torch.linalg.svdvals(ffn(X) - ffn.linear2.bias)
 
 
-@bottleneck_rank.mistake("The rank is computed but not handed back: the last line of the function needs a `return`.")
+@bottleneck_rank.mistake(NO_RETURN)
 def rank_not_returned(ffn, X):
     int(torch.linalg.matrix_rank(ffn(X) - ffn.linear2.bias, rtol=1e-6))
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import experts as exercises
 
 # route
@@ -175,7 +175,7 @@ _route(
 )
 _route(
     "detached",
-    "The values are right, but cut off from the graph (by `.detach()`, `.item()`, `.data` or `torch.no_grad()`): the router could not learn.",
+    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.item()`, `.data` or `torch.no_grad()`): the router can't learn.",
     gates="torch.zeros_like(logits).scatter(-1, idx, w).detach()",
 )
 _route(
@@ -389,7 +389,7 @@ def norm_ignored(logits, k, norm):
     return torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
 
 
-@route.mistake("The gates are computed but not handed back: the last line of the function needs a `return`.")
+@route.mistake(NO_RETURN)
 def nothing_returned(logits, k, norm):
     top, idx = logits.topk(k, dim=-1)
     torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
@@ -592,7 +592,7 @@ def gates_detached(x, gates, experts):
 
 
 @moe_reference.mistake(
-    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained."
+    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained."
 )
 def reference_detached(x, gates, experts):
     with torch.no_grad():
@@ -664,7 +664,7 @@ def looked_inside(x, gates, experts):
     return sum(gates[:, e, None] * f.linear2(torch.relu(f.linear1(x))) for e, f in enumerate(experts))
 
 
-@moe_reference.mistake("The sum is computed but not handed back: the last line of the function needs a `return`.")
+@moe_reference.mistake(NO_RETURN)
 def reference_not_returned(x, gates, experts):
     sum(gates[:, e, None] * expert(x) for e, expert in enumerate(experts))
 
@@ -920,7 +920,7 @@ _loop(
 )
 _loop(
     "loop_detached",
-    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
+    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
     result="y.detach().reshape(x.shape)",
 )
 _loop(
@@ -957,7 +957,7 @@ _loop(
 _loop("low_threshold", "", form_of="threshold", rows="torch.where(g[:, e] > 0.1)[0]")
 _loop(
     "loop_not_returned",
-    "The sum is computed but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     result="None",
 )
 _loop(
@@ -1095,7 +1095,8 @@ _sorted(
 )
 _sorted(
     "order_modulo_T",
-    "`order % T` would be right if the list ran slot after slot. `idx.reshape(-1)` runs token after token: slot n belongs to token n // k.",
+    "The rows of x are taken as if the list ran slot after slot, as `order % T` or `x.repeat` do. `idx.reshape(-1)` runs token after token: "
+    "slot n belongs to token n // k.",
     rows="x[order % T]",
 )
 _sorted(
@@ -1197,7 +1198,7 @@ _sorted(
 )
 _sorted(
     "sorted_detached",
-    "The values are right, but cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
+    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
     combine="(slots * w[:, :, None]).sum(1).detach()",
 )
 _sorted(
@@ -1207,7 +1208,7 @@ _sorted(
 )
 _sorted(
     "sorted_not_returned",
-    "The sum is computed but not handed back: the last line of the function needs a `return`.",
+    NO_RETURN,
     combine="None",
 )
 _sorted(
@@ -1567,7 +1568,7 @@ _counts(
 )
 _counts(
     "counts_not_returned",
-    "The numbers are computed but not handed back: the last line needs a `return`.",
+    NO_RETURN,
     result="None",
 )
 

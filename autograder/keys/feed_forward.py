@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import feed_forward as exercises
 
 # ffn_forward
@@ -148,14 +148,14 @@ def tokens_averaged(x, W1, b1, W2, b2, act):
     return (act(x @ W1 + b1) @ W2 + b2).mean(dim=-2)
 
 
-@ffn_forward.mistake("Nothing comes back: the function ends without a `return`. Hand back what the last step computes.")
+@ffn_forward.mistake(NO_RETURN)
 def no_return(x, W1, b1, W2, b2, act):
     hidden = act(x @ W1 + b1)
     hidden @ W2 + b2
 
 
 @ffn_forward.mistake(
-    "The values are right, but cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could be trained through it."
+    "The values are right, but what comes back is cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could learn through it."
 )
 def cut_off_from_the_graph(x, W1, b1, W2, b2, act):
     with torch.no_grad():
@@ -477,7 +477,7 @@ def out_without_b2(x, W1, b1, W2, b2):
     return {"pre": pre, "act": act, "out": act @ W2}
 
 
-@ffn_trace.mistake("The dict is made but not handed back: the last line of the function needs a `return`.")
+@ffn_trace.mistake(NO_RETURN)
 def trace_not_returned(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     act = F.gelu(pre, approximate="tanh")
@@ -706,7 +706,7 @@ _backward_mistake(
 )
 _backward_mistake(
     "dpre_before_the_bend",
-    "`dpre` is what comes back **to** the bend, not yet what comes through it; the other gradients are right. Multiply it by the slope as well.",
+    "`dpre` is what comes back **to** the bend, not yet what comes through it. Multiply it by the slope as well.",
     dpre="dy @ W2.T",
     dW1="rows(x).T @ (rows(dpre) * (rows(pre) > 0))",
     db1="(rows(dpre) * (rows(pre) > 0)).sum(0)",
@@ -833,6 +833,23 @@ def dy_overwritten(x, W1, b1, W2, b2, dy):
     found = {"dW2": h.T @ Y, "db2": Y.sum(0), "dpre": dpre, "dW1": X.T @ P, "db1": P.sum(0), "dx": dpre @ W1.T}
     dy *= 0
     return found
+
+
+def _of_one_sentence(name, **products):
+    _backward_mistake(name, form_of="one_sentence_taken_for_granted", db2="dy.sum(0)", db1="dpre.sum(0)", **products)
+
+
+_of_one_sentence("one_sentence_transposed", dW2="h.T @ dy", dW1="x.T @ dpre")
+_of_one_sentence(
+    "one_sentence_in_einsum",
+    dW2='torch.einsum("tf,td->fd", h, dy)',
+    dW1='torch.einsum("td,tf->df", x, dpre)',
+)
+_of_one_sentence(
+    "one_sentence_in_outer_products",
+    dW2="(h[:, :, None] * dy[:, None]).sum(0)",
+    dW1="(x[:, :, None] * dpre[:, None]).sum(0)",
+)
 
 
 # PositionwiseFeedForward
@@ -1282,7 +1299,7 @@ _variant(
 )
 _variant(
     "forward_returns_nothing",
-    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    NO_RETURN,
     forward="self.linear2(self.dropout(self.activation(self.linear1(x))))",
 )
 _variant(
@@ -1418,15 +1435,24 @@ def dtype_lost(W1, b1, W2, b2):
     return W, b
 
 
-@collapse_linear.mistake("W and b are right, but cut off from the graph: no gradient reaches W1, b1, W2 and b2.")
+@collapse_linear.mistake(
+    "W and b are right, but what comes back is cut off from the graph: no gradient reaches W1, b1, W2 and b2."
+)
 def graph_cut(W1, b1, W2, b2):
     return (W1 @ W2).detach(), (b1 @ W2 + b2).detach()
 
 
-@collapse_linear.mistake("Nothing comes back: the last line needs `return W, b`.")
+@collapse_linear.mistake(NO_RETURN)
 def pair_not_returned(W1, b1, W2, b2):
     W = W1 @ W2  # noqa: F841
     b = b1 @ W2 + b2  # noqa: F841
+
+
+@collapse_linear.mistake(
+    "b is what comes out for an x of ones. Put in x = 0: what is left of (x @ W1 + b1) @ W2 + b2 is b, and W brings the rest."
+)
+def bias_read_off_at_ones(W1, b1, W2, b2):
+    return W1 @ W2, (torch.ones(W1.shape[0], dtype=W1.dtype) @ W1 + b1) @ W2 + b2
 
 
 # DeepFFN
@@ -1715,7 +1741,7 @@ _deep(
 )
 _deep(
     "deep_forward_returns_nothing",
-    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    NO_RETURN,
     forward="""for layer in self.hidden:
             x = self.activation(layer(x))
         self.last(x)""",
@@ -1981,7 +2007,7 @@ _norm(
 )
 _norm(
     "norm_ffn_returns_nothing",
-    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    NO_RETURN,
     forward="self.linear2(self.norm(self.activation(self.linear1(x))))",
 )
 

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import gated as exercises
 
 # bilinear_square
@@ -136,7 +136,7 @@ _square(
 )
 _square(
     "not_returned",
-    "The matrices are made, but nothing is handed back: the last line needs a `return`.",
+    NO_RETURN,
     "Wg = Wu = Wd = torch.ones(1, 1)",
 )
 _square(
@@ -508,7 +508,7 @@ _glu(
 )
 _glu(
     "nothing_returned",
-    "The output is computed but not handed back: the last line needs a `return`.",
+    NO_RETURN,
     result="None",
 )
 
@@ -877,7 +877,7 @@ _class(
 )
 _class(
     "forward_returns_nothing",
-    "`forward` computes the output but does not hand it back: its last line needs a `return`.",
+    NO_RETURN,
     forward="self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
 )
 _class(
@@ -1273,7 +1273,7 @@ _width(
 )
 _width(
     "floats",
-    "The number is right, but it is a float. Widths are counted: return an int.",
+    "The number is right, but a float came back. Widths are counted: return an int.",
     result="return math.ceil(hidden / multiple_of) * float(multiple_of)",
 )
 _width(
@@ -1293,7 +1293,7 @@ _width(
 )
 _width(
     "no_return",
-    "The number is computed or printed, but not handed back: the last line needs a `return`.",
+    NO_RETURN,
     result="print(math.ceil(hidden / multiple_of) * multiple_of)",
 )
 
@@ -1514,7 +1514,7 @@ _fuse(
 )
 _fuse(
     "nothing_returned",
-    "The weight is made, but not handed back: the last line needs a `return`.",
+    NO_RETURN,
     "fused = torch.cat([gate_weight, up_weight], dim=0)",
 )
 

@@ -21,7 +21,9 @@ from torch import nn
 
 from autograder.keys.problem import KeyProblem
 from ffnlab.exercise import Exercise
+from ffnlab.naming import NOTHING_RETURNED
 
+NO_RETURN = NOTHING_RETURNED.message  # what names a mistake of which nobody knows more than that None comes back
 T = TypeVar("T")
 
 
@@ -53,10 +55,12 @@ class Key:
 
     truth: an independent, obviously right and slow computation, called by the same probes.
     right: what a student may type instead. mistake: what a student may get wrong, with the message that names it.
+    given: what the notebook's first cell defines, by name, for answers that are kept by their source alone.
     """
 
     exercise: Exercise
     answers: list[Answer] = field(default_factory=list)
+    given: dict[str, Any] = field(default_factory=dict)
 
     def truth(self, answer: T) -> T:
         """Decorate the independent computation that decides what is right."""
@@ -88,7 +92,7 @@ class Key:
 
         form_of: the mistake of which this is another form; without a message of its own it has that one's.
         """
-        namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept"}
+        namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept", **self.given}
         exec(compile(source, f"<kept: {self.exercise.name}, {name}>", "exec"), namespace)
         self._keep(Answer(self.exercise.name, name, kind, message, namespace[self.exercise.name], source, form_of))
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import memory as exercises
 
 # memory_view
@@ -183,6 +183,15 @@ def a_pair_for_each(ffn):
 @memory_view.mistake("The biases came back with them, or instead of them. Keys and values are rows of weights only.")
 def biases_alone(ffn):
     return ffn.linear1.bias, ffn.linear2.bias
+
+
+@memory_view.mistake(
+    "The second half of the pair is `linear1.bias`. A module's `parameters()` are the weight and the bias of each layer in turn; the values are in "
+    "`linear2.weight`."
+)
+def first_two_parameters(ffn):
+    keys, values = list(ffn.parameters())[:2]
+    return keys, values
 
 
 # decompose_output
@@ -413,6 +422,20 @@ def rounded_to_float32(ffn, x):
 def b2_as_a_row(ffn, x):
     rows = torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T
     return torch.cat([rows, ffn.linear2.bias[None]])
+
+
+@decompose_output.mistake(
+    "Each coefficient multiplies the token itself. A neuron writes its own value, column j of `linear2.weight`."
+)
+def coefficients_times_the_token(ffn, x):
+    return torch.outer(ffn.activation(ffn.linear1(x)), x)
+
+
+@decompose_output.mistake(
+    "b1 and the activation are both missing: a coefficient is what the neuron gives out, act(x · key_j + b1_j)."
+)
+def products_with_the_keys_alone(ffn, x):
+    return (ffn.linear1.weight @ x)[:, None] * ffn.linear2.weight.T
 
 
 # top_neurons
@@ -983,6 +1006,16 @@ def a_state_dict(ffn, idx):
     return state
 
 
+@knockout.mistake(
+    "A tensor comes back: an output for an x of your own. Whoever calls the function has the x, and needs a module or a context manager to put it through."
+)
+def output_of_an_x_of_its_own(ffn, idx):
+    x = torch.randn(3, ffn.linear1.in_features, dtype=ffn.linear1.weight.dtype)
+    h = ffn.activation(ffn.linear1(x))
+    h[:, idx] = 0
+    return ffn.linear2(h)
+
+
 # train_fact_ffn
 
 train_fact_ffn = Key(exercises.train_fact_ffn)
@@ -1224,7 +1257,7 @@ _store(
 )
 _store(
     "returns_nothing",
-    "The function ends without `return`. Hand back the trained module.",
+    NO_RETURN,
     ADAM + LOOP,
     ending="return",
 )
@@ -1264,6 +1297,14 @@ _store(
     "h = torch.relu(ffn[0](E))\nwith torch.no_grad():\n    ffn[2].weight.copy_(torch.linalg.lstsq(h, 100 * U[y]).solution.T)\n"
     + ADAM,
     layers="ffn = nn.Sequential(nn.Linear(E.shape[1], 40 * d_ff), nn.ReLU(), nn.Linear(40 * d_ff, E.shape[1]))",
+)
+
+
+_store(
+    "adam_with_its_own_rate",
+    "It learns, but not far enough in these steps. Adam's own learning rate is 0.001; with 0.01 it knows all facts.",
+    LOOP,
+    layers=FFN_LAYERS + "opt = torch.optim.Adam(ffn.parameters())",
 )
 
 
@@ -1454,6 +1495,28 @@ def question_overwritten(ffn, E, U, n, c):
 def module_of_one_more(ffn, E, U, n, c):
     more = nn.Linear(E.shape[1], 1)
     return more
+
+
+_neuron_mistake(
+    "threshold_of_another_key",
+    "For its own person the neuron adds up to less than 0, so it never fires. The threshold must lie below their match with the key that you return. "
+    "With a key of another length all matches are others.",
+    key="E[n] / E[n].norm()",
+    bias="-(E @ E[n]).topk(2).values.mean()",
+)
+_neuron_mistake(
+    "key_of_another_person",
+    "The key is `E[c]`, the question of another person: `c` is the number of an answer. Person n asks `E[n]`.",
+    key="E[c]",
+    bias="-match.topk(2).values.mean()",
+    value="(U[c] - now) / (match[c] + bias)",
+)
+_neuron_mistake(
+    "a_third_answer_leads",
+    "The old answer is overtaken, but the new one is not pushed strongly enough: a third answer leads. Work out what it takes to pass them all.",
+    bias="-others.max()",
+    value="10 * U[c]",
+)
 
 
 # activation_patterns

@@ -11,7 +11,7 @@ from fractions import Fraction
 import torch
 from torch import nn
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import parameters as exercises
 
 # count_ffn
@@ -272,7 +272,7 @@ def f_is_always_4d(d, f, bias=True, gated=False):
 
 
 @count_ffn.mistake(
-    "The number is right, but it is a float. Parameters are counted: return an int, and use // where you divide."
+    "The number is right, but a float came back. Parameters are counted: return an int, and use // where you divide."
 )
 def float_count(d, f, bias=True, gated=False):
     into = 2 if gated else 1
@@ -288,10 +288,16 @@ def sum_in_float32(d, f, bias=True, gated=False):
     return int(torch.tensor(sizes, dtype=torch.float32).sum())
 
 
-@count_ffn.mistake("The number is computed or printed, but not handed back: the last line needs a `return`.")
+@count_ffn.mistake(NO_RETURN)
 def no_return(d, f, bias=True, gated=False):
     into = 2 if gated else 1
     print((into + 1) * d * f + (into * f + d if bias else 0))
+
+
+@count_ffn.mistake("Every bias is counted twice. Each matrix has one, as long as what the matrix puts out.")
+def biases_twice(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + 2 * (into * f + d) * bool(bias)
 
 
 # audit_published
@@ -683,7 +689,7 @@ _attention(
 )
 _attention(
     "times_n_heads",
-    "Everything is multiplied by n_heads. The heads divide the matrices among them: more heads of the same total width cost nothing.",
+    "The count is multiplied by n_heads. The heads divide the matrices among them: more heads of the same total width cost nothing.",
     weights="n_heads * (2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim)",
     biases="n_heads * (n_heads * head_dim + 2 * n_kv * head_dim + d)",
 )
@@ -776,13 +782,13 @@ _attention(
 )
 _attention(
     "attention_float",
-    "The number is right, but it is a float: `/` gives floats. Use `//` for d divided by n_heads.",
+    "The number is right, but a float came back: `/` gives floats. Use `//` for d divided by n_heads.",
     settle=SETTLE.replace("//", "/"),
     result="return float(weights + biases) if bias else float(weights)",
 )
 _attention(
     "float_where_head_dim_is_missing",
-    "The number is right, but it is a float: `/` gives floats. Use `//` for d divided by n_heads.",
+    "The number is right, but a float came back: `/` gives floats. Use `//` for d divided by n_heads.",
     form_of="attention_float",
     settle=SETTLE.replace("//", "/"),
 )
@@ -805,7 +811,7 @@ _attention(
 )
 _attention(
     "attention_no_return",
-    "The number is computed or printed, but not handed back: the last line needs a `return`.",
+    NO_RETURN,
     result="print(weights + biases)",
 )
 
@@ -898,7 +904,7 @@ SHARE_SOURCE = """def layer_share(cfg, {signature}):
 """
 
 
-def _share(name, message, form_of="", **changes):
+def _share(name, message="", form_of="", **changes):
     layer_share.typed("mistake", name, message, SHARE_SOURCE.format(**(SHARE | changes)), form_of)
 
 
@@ -1117,7 +1123,7 @@ _share(
 )
 _share(
     "share_no_return",
-    "The share is computed or printed, but not handed back: the last line needs a `return`.",
+    NO_RETURN,
     result="print(ffn / (ffn + attention))",
 )
 
@@ -1146,6 +1152,22 @@ def defaults_written_into_the_cfg(cfg, block="encoder"):
     ffn = (3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)
     attention = 2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)
     return ffn / (ffn + attention * (2 if block == "decoder" else 1))
+
+
+_share(
+    "keys_taken_for_granted_or_none",
+    form_of="keys_taken_for_granted",
+    bias='cfg["bias"]',
+    gated='cfg["gated"]',
+    n_kv='cfg["n_kv"] or H',
+    head_dim='cfg["head_dim"] or d // H',
+)
+_share(
+    "biases_of_the_ffn_swapped",
+    "In the FFN's biases d and f have changed places. A bias is as long as what its matrix puts out: d_ff on the way in, d_model on the way out. If you "
+    "have a function for it, look at the order in which it takes the two.",
+    ffn="(3 if gated else 2) * d * f + (((2 if gated else 1) * d + f) if bias else 0)",
+)
 
 
 # flops_per_token
@@ -1225,7 +1247,7 @@ def _flops(name, message, form_of="", **changes):
 
 _flops(
     "one_per_multiply_add",
-    "Everything is half: a multiplication and the addition that follows are counted as one. Here they are two operations.",
+    "A multiplication and the addition that follows are counted as one, which gives half of what is asked for. Here they are two operations.",
     ffn="(3 if gated else 2) * d * f",
     proj="4 * d * d",
     mix="2 * T * d",
@@ -1242,7 +1264,7 @@ _flops(
 )
 _flops(
     "all_of_the_whole_sequence",
-    "Everything is T times too large: this is the whole sequence. One of its T tokens is asked for.",
+    "This is the cost of the whole sequence, T times too much. One of its T tokens is asked for.",
     ffn="T * (6 if gated else 4) * d * f",
     proj="T * 8 * d * d",
     mix="4 * T * T * d",
@@ -1345,7 +1367,7 @@ _flops(
 )
 _flops(
     "training_instead_of_forward",
-    "Everything is three times too large: that is about what training costs, forward and backward. The forward pass alone is asked for.",
+    "This is about what training costs, forward and backward, three times too much. The forward pass alone is asked for.",
     ffn="3 * (6 if gated else 4) * d * f",
     proj="24 * d * d",
     mix="12 * T * d",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.keys.key import Key, question
+from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.exercises import start_here as exercises
 
 hello_shape = Key(exercises.hello_shape)
@@ -61,7 +61,7 @@ def as_list(x):
     return list(x.shape)
 
 
-@hello_shape.mistake("The shape is printed, but not handed back: `print` shows, `return` answers.")
+@hello_shape.mistake(NO_RETURN)
 def printed(x):
     print(x.shape)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import ffnlab
-from autograder.house import UserError, keep
+from autograder.files import keep
+from autograder.house import UserError
 from autograder.marking import depends, outline
 from ffnlab import exercises
 
@@ -63,9 +64,33 @@ def hidden_seeds(exercise: Drawn, secret: bytes, attempt: int = 0) -> tuple[int,
     return tuple(seed(case) for case in range(cases))
 
 
-def has_secret(assignment: str, file: Path) -> bool:
-    """Whether an assignment's secret is in the file. Raises UserError as `hidden` does."""
-    return "secret" in _read(file).get(assignment, {})
+class Broken(UserError):
+    """The file with the secrets can't be read, or is not what grading wrote there."""
+
+
+def entries(file: Path) -> dict[str, dict[str, Any]]:
+    """What the file holds, by assignment: the secret, and for which draws the matrix holds; nothing where there is no file.
+
+    Raises:
+        Broken: it can't be read.
+    """
+    if not file.exists():
+        return {}
+    without = (
+        "without its secret earlier grades can't be repeated. `autograder grade` restores it if the gradebook holds it"
+    )
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise Broken(f"{file} can't be read; {without}") from None
+    if not isinstance(kept, dict) or not all(_is_entry(entry) for entry in kept.values()):
+        raise Broken(f"{file} is not what grading wrote there; {without}")
+    return kept
+
+
+def write(file: Path, kept: dict[str, dict[str, Any]]) -> None:
+    """Write the file with these entries."""
+    keep(file, json.dumps(kept, indent=1))
 
 
 def hidden(assignment: str, file: Path) -> Seeds:
@@ -74,7 +99,7 @@ def hidden(assignment: str, file: Path) -> Seeds:
     Raises:
         UserError: the file is broken, or the matrix holds on no draws.
     """
-    kept = _read(file)
+    kept = entries(file)
     entry = kept.get(assignment, {})
     secret = bytes.fromhex(entry["secret"]) if "secret" in entry else secrets.token_bytes(32)
     attempts: dict[str, int] = dict(entry.get("attempts", {}))
@@ -84,8 +109,7 @@ def hidden(assignment: str, file: Path) -> Seeds:
 
         for key in keys.of_notebook(assignment):
             attempts[key.exercise.name] = _holding_attempt(key, secret, attempts.get(key.exercise.name, 0))
-        kept[assignment] = {"secret": secret.hex(), "attempts": attempts, "holds_for": version}
-        keep(file, json.dumps(kept, indent=1))
+        write(file, kept | {assignment: {"secret": secret.hex(), "attempts": attempts, "holds_for": version}})
     return {
         exercise.name: hidden_seeds(exercise, secret, attempts[exercise.name])
         for exercise in outline.of_notebook(assignment)
@@ -121,18 +145,6 @@ def class_here() -> Path | None:
     """The folder of the class in which this process works, as under `nbgrader autograde`, if it has hidden draws."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    if not file.exists():
-        return {}
-    try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise UserError(f"{file} can't be read; without its secret earlier grades can't be repeated") from None
-    if not isinstance(kept, dict) or not all(_is_entry(entry) for entry in kept.values()):
-        raise UserError(f"{file} is not what grading wrote there; without its secret earlier grades can't be repeated")
-    return kept
 
 
 def _is_entry(entry: object) -> bool:

@@ -6,8 +6,9 @@ import threading
 
 from autograder.keys.key import Answer, Key
 from autograder.keys.problem import KeyProblem
-from ffnlab.checks import captured, examine
+from ffnlab.checks import examine
 from ffnlab.comparing import Inputs, Marking, Observation, marking_of
+from ffnlab.containment import contained
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure
 from ffnlab.verdict import Verdict
@@ -20,7 +21,7 @@ def inputs(exercise: Exercise, seeds: tuple[int, ...]) -> list[Inputs]:
 
 def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[Observation]:
     """What a trusted answer does, in this process."""
-    with captured():
+    with contained():
         return [exercise.observe(answer, given) for given in inputs(exercise, seeds)]
 
 

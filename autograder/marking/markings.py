@@ -7,7 +7,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from autograder.house import Class, keep, make_folder
+from autograder.files import keep, make_folder
+from autograder.house import Class
 from autograder.marking import draws
 
 FOLDER = ".markings"
@@ -15,7 +16,7 @@ FOLDER = ".markings"
 
 def kept(school: Class, assignment: str, seeds: draws.Seeds) -> Path:
     """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
-    path = _file(school.folder, assignment, seeds)
+    path = place(school.folder, assignment, seeds)
     if not path.is_file():
         from autograder.marking import judge
         from ffnlab import answers
@@ -33,10 +34,11 @@ def use_those_here(assignment: str) -> None:
     folder = draws.class_here()
     if folder:
         seeds = draws.hidden(assignment, folder / draws.FILE)
-        use(_file(folder, assignment, seeds), tuple(seeds.items()))
+        use(place(folder, assignment, seeds), tuple(seeds.items()))
 
 
-def _file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+def place(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+    """Where a class's folder has an assignment's markings on these draws, for this version of the key and of torch."""
     made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
     identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
     return folder / FOLDER / f"{assignment}.{identity}.safetensors"

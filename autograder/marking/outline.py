@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.house import replace
+from autograder.files import replace
 from autograder.marking import depends
 from ffnlab import exercises
 

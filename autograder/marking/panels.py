@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from autograder.marking import outline
 from autograder.marking.withheld import withheld
 from ffnlab import panel
@@ -13,6 +15,7 @@ NOT_ATTEMPTED = (
 )
 
 
+@lru_cache(maxsize=512)  # a page, a notebook and many students show the same
 def of(assignment: str, verdict: Verdict) -> panel.Panel:
     """The panel, without what hidden inputs could be read off. Nothing can be run again here, so what `check` advises about an untouched cell is left out.
 

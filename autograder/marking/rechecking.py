@@ -9,7 +9,7 @@ import os
 
 from IPython.display import display
 
-from autograder.marking import draws, judge, markings
+from autograder.marking import draws, judge, markings, quotations
 from autograder.marking.withheld import withheld
 from ffnlab import exercises, panel
 from ffnlab.checks import NotEarned, Points, examine
@@ -26,7 +26,7 @@ def recheck(name: str, answer: object) -> Points:
     markings.use_those_here(exercises.notebook_of(name))
     seeds = draws.for_recheck(name)
     verdict, _ = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
-    verdict = withheld(verdict)
+    verdict = withheld(quotations.looked_up(verdict, ()))
     display(panel.of_verdict(verdict, exercise.understood, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:
         raise NotEarned(f"{name}: {verdict.message}")

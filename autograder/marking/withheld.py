@@ -1,5 +1,7 @@
 """What a verdict on hidden inputs may tell: what went wrong and roughly by how much, never a value, which handing in again and again would read off.
 
+Numbers are rounded, and a student's own words are shown only as far as they were handed in: an exception's message could spell out an input.
+
 The log, the gradebook's history and the terminal are the instructor's, and keep every digit.
 """
 
@@ -7,9 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from ffnlab.cleaning import clean
-from ffnlab.verdict import Verdict
+from ffnlab.verdict import AspectVerdict, Verdict
+from ffnlab.words import QUOTATION
 
 MOST_NUMBERS = 12  # in a text; what the graders say has at most half as many
 MOST_CHARACTERS = 400
@@ -18,11 +22,15 @@ SIZES = re.compile(r"\d{1,3}(?:x\d{1,3})*|[A-Za-z_]+\d{1,3}")  # 3, 96x128, floa
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 
+@lru_cache(maxsize=512)
 def withheld(verdict: Verdict) -> Verdict:
-    """The verdict as a student may read it: numbers that a value could be read off are rounded to two digits."""
-    return replace(
-        verdict, aspects=tuple(replace(aspect, seen=rough(clean(aspect.seen))) for aspect in verdict.aspects)
-    )
+    """The verdict as a student may read it: numbers have two digits, where a value could be read off them, and words that nobody has looked up are left out."""
+
+    def shown(aspect: AspectVerdict) -> AspectVerdict:
+        told = QUOTATION.sub("…", aspect.told or aspect.seen)
+        return replace(aspect, seen=rough(clean(told)), told="")
+
+    return replace(verdict, aspects=tuple(map(shown, verdict.aspects)))
 
 
 def rough(text: str) -> str:

@@ -6,6 +6,8 @@
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const PATIENCE = 1500; // milliseconds until a picture is missed
+const REST = 500; // milliseconds that a picture stays before its sentence is spoken
+const SILENCE = "Python does not answer. If it is busy, the picture follows when it is done. If the kernel was restarted or shut down, run this cell again.";
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -69,15 +71,18 @@ function step(drags, key) {
 let boards = 0;
 
 function render({ model, el }) {
+  for (const still of document.querySelectorAll(`[data-still="${model.get("still")}"]`)) still.hidden = true;
   const prefix = `ffn-board-${++boards}`;
   const controls = model.get("controls");
   const byName = Object.fromEntries(controls.map((control) => [control.name, control]));
   const picture = element("div", { class: "ffn-picture" });
   const note = element("p", { class: "ffn-note", role: "status" });
+  const aloud = element("p", { class: "ffn-aloud", role: "status" }); // the sentence of each new picture, for who hears the page
   const row = element("div", { class: "ffn-controls" });
   const follow = []; // brings each control to where `at` says
   const timers = new Set();
   let waiting = 0;
+  let speaking = 0;
 
   const at = () => model.get("at");
   const drawn = () => same(model.get("shown").at, at());
@@ -92,8 +97,7 @@ function render({ model, el }) {
     model.set("at", next);
     model.save_changes();
     stand();
-    clearTimeout(waiting);
-    waiting = setTimeout(missed, PATIENCE);
+    waiting ||= setTimeout(missed, PATIENCE);
   }
 
   function stand() {
@@ -101,18 +105,27 @@ function render({ model, el }) {
   }
 
   function missed() {
-    if (drawn()) return;
-    const kernel =
-      model.comm_live === false
-        ? "The kernel has ended, so the picture stays as it is. Run this cell again."
-        : "Python is busy or has stopped; the picture stays until it answers.";
-    note.textContent = model.get("missed") ?? kernel; // a web page, which has no Python, says it in its own words
+    waiting = 0;
+    // anywidget does not tell a busy kernel from one that has ended. A web page, which has no Python, says it in its own words.
+    note.textContent = model.get("missed") ?? SILENCE;
+    whole.classList.add("ffn-missed");
+  }
+
+  function answered() {
+    clearTimeout(waiting);
+    waiting = drawn() ? 0 : setTimeout(missed, PATIENCE);
+    note.textContent = "";
+    whole.classList.remove("ffn-missed");
   }
 
   function show() {
     const marks = () => [...picture.querySelectorAll("[data-sets], [data-drags]")];
     const before = marks();
     const place = before.indexOf(document.activeElement);
+    if (picture.firstChild) {
+      clearTimeout(speaking);
+      speaking = setTimeout(() => (aloud.textContent = picture.querySelector("figcaption")?.textContent ?? ""), REST);
+    }
     picture.innerHTML = model.get("shown").html;
     const now = marks();
     for (const mark of now) dress(mark);
@@ -121,10 +134,8 @@ function render({ model, el }) {
       const same = now.length !== before.length && now.find((mark) => mark.dataset.key === before[place].dataset.key);
       (same || now[place])?.focus({ preventScroll: true });
     }
-    if (drawn()) {
-      clearTimeout(waiting);
-      note.textContent = "";
-    }
+    rove();
+    answered();
   }
 
   /** What a reader of the page, a keyboard and a screen reader need of a mark. */
@@ -142,11 +153,24 @@ function render({ model, el }) {
     } else {
       const wanted = Object.entries(JSON.parse(mark.dataset.sets));
       mark.dataset.key = mark.dataset.sets;
+      mark.dataset.row = wanted.map(([name]) => name).sort();
       mark.setAttribute("role", "button");
       const pressed = wanted.every(([name, value]) => byName[name] && nearest(byName[name], value) === at()[name]);
       mark.setAttribute("aria-pressed", pressed);
     }
   }
+
+  /** Marks that set the same parameters are one stop of the Tab key, as radio buttons are; the arrow keys go along them. */
+  function rove() {
+    const rows = {};
+    for (const mark of picture.querySelectorAll("[data-sets]")) (rows[mark.dataset.row] ??= []).push(mark);
+    for (const row of Object.values(rows)) {
+      const pressed = row.find((mark) => mark.getAttribute("aria-pressed") === "true");
+      const stop = row.includes(document.activeElement) ? document.activeElement : pressed ?? row[0];
+      for (const mark of row) mark.setAttribute("tabindex", mark === stop ? "0" : "-1");
+    }
+  }
+  picture.addEventListener("focusin", rove);
 
   const press = (mark) => {
     const wanted = Object.entries(JSON.parse(mark.dataset.sets));
@@ -166,7 +190,12 @@ function render({ model, el }) {
       const moved = step(JSON.parse(mark.dataset.drags), event.key);
       if (!moved) return;
       move({ [moved[0]]: at()[moved[0]] + moved[1] });
-    } else return;
+    } else {
+      const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (!by) return;
+      const row = [...picture.querySelectorAll("[data-sets]")].filter((one) => one.dataset.row === mark.dataset.row);
+      row[(row.indexOf(mark) + by + row.length) % row.length].focus();
+    }
     event.preventDefault();
     event.stopPropagation();
   });
@@ -263,15 +292,16 @@ function render({ model, el }) {
     row.append(element("div", { class: `ffn-control ffn-${control.kind}` }, ...order));
   }
 
-  el.append(element("div", { class: "ffn-board", "data-lm-suppress-shortcuts": "true" }, row, picture, note));
+  const whole = element("div", { class: "ffn-board ffn-live", "data-lm-suppress-shortcuts": "true" }, row, note, picture, aloud);
+  el.append(whole);
   stand();
   show();
   model.on("change:shown", show);
   model.on("change:at", stand);
-  model.on("comm_live_update", () => model.comm_live === false && missed());
   return () => {
     for (const timer of timers) clearInterval(timer);
     clearTimeout(waiting);
+    clearTimeout(speaking);
     model.off("change:shown", show);
     model.off("change:at", stand);
   };

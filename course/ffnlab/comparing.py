@@ -14,7 +14,7 @@ from ffnlab import differences, naming, plain
 from ffnlab.exercise import Aspect, Exercise, NotAsAsked, failure
 from ffnlab.naming import Known
 from ffnlab.plain import Failure, Plain, Size
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_attempted
+from ffnlab.verdict import AspectVerdict, Outcome, Verdict, aspect_verdict, not_attempted
 
 T = TypeVar("T")
 Inputs = dict[str, Any]  # of one case, as the exercise draws them
@@ -101,9 +101,16 @@ def marking_of(
 
 
 def judge(
-    exercise: Exercise, marking: Marking, observations: Sequence[Observation], inputs: Sequence[Inputs]
+    exercise: Exercise,
+    marking: Marking,
+    observations: Sequence[Observation],
+    inputs: Sequence[Inputs],
+    unfinished: bool = False,
 ) -> Verdict:
-    """The verdict on what an answer was observed to do, case by case, on `inputs`, those that the marking was made on."""
+    """The verdict on what an answer was observed to do, case by case, on `inputs`, those that the marking was made on.
+
+    unfinished: whether a line of its code is still `...`.
+    """
     seen = [facts(exercise, case, given, marking.sizes) for case, given in zip(observations, inputs, strict=True)]
     if _untouched(seen):
         return not_attempted(exercise)
@@ -120,10 +127,10 @@ def judge(
             found = f"This counts once “{aspect.needs}” is right."
         if found:
             lost.add(aspect.name)
-        aspects.append(AspectVerdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
+        aspects.append(aspect_verdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
     if not lost:
         return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
-    cause = _worth_a_try(partial(naming.cause, exercise, marking.mistakes, compared, seen, inputs))
+    cause = _worth_a_try(partial(naming.cause, exercise, marking.mistakes, compared, seen, inputs, unfinished))
     return Verdict(
         exercise.name,
         Outcome.NOT_EARNED,

@@ -3,7 +3,7 @@
 A control is a list of stops, each with a name and a value; a figure's state is one stop for each parameter. So a web page can hold
 a picture for every state, and nothing on the way from a hand to `draw` is ever a value that the notebook's author did not name.
 
-One output holds the board for a live notebook, the picture for a saved one, and its words for the rest.
+A saved notebook shows the picture and its sentence.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from IPython.display import display
-
-from ffnlab import style
+from ffnlab import saved, style
 from ffnlab.picture import Picture, framed
 
 if TYPE_CHECKING:
     from ffnlab.board import Board
 
 Draw = Callable[..., Picture]
+ASLEEP = "<em>This is a saved picture. Run the cell to move it.</em>"
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,11 @@ def show(draw: Draw, /, **parameters: Any) -> None:
     says so in words.
     Raises ValueError at once when `draw` has no such parameter, or lacks one.
     """
-    board, picture = panel(draw, **parameters)
-    view = board._repr_mimebundle_()
-    live = view[0] if isinstance(view, tuple) else view or {}
-    still = picture.bundle() if isinstance(picture, Picture) else {"text/plain": picture}
-    display({**live, **still}, raw=True)
+    board, first = panel(draw, **parameters)
+    if isinstance(first, Picture):
+        saved.show(board, f"{first.still()}<p>{ASLEEP}</p>", first.words)
+    else:
+        saved.show(board, board.shown["html"], first)
 
 
 def panel(draw: Draw, /, **parameters: Any) -> tuple[Board, Picture | str]:

@@ -18,7 +18,7 @@ import torch
 from ffnlab import entries, general, related
 from ffnlab.exercise import Aspect, described
 from ffnlab.plain import Failure, Opaque, Plain, describe
-from ffnlab.words import RAISED, counted, cut, sentence
+from ffnlab.words import LINE, RAISED, TYPE, counted, cut, quoted, sentence, without_marks
 
 Observation = Mapping[str, Plain]  # of one case: what each aspect's probe saw
 Path = tuple[str | int, ...]  # into dicts, lists and tuples
@@ -153,14 +153,14 @@ def difference(seen: Plain, right: Plain, atol: float, rtol: float) -> str:
     for path, mine, theirs in places(seen, right):
         if not same(mine, theirs, atol, rtol):
             spot = Spot("", 0, path, mine, theirs, True)
-            return _sentence(written(path), spot, _Around([spot], [{}], atol, rtol))
+            return without_marks(_sentence(written(path), spot, _Around([spot], [{}], atol, rtol)))
     return ""
 
 
 def told(aspect: Aspect, found: Sequence[Spot], inputs: Sequence[Mapping[str, Any]]) -> str:
     """What is wrong first in one aspect, and where it is right nevertheless; an empty string where nothing is wrong.
 
-    inputs: of each case, to which what is wrong is related.
+    inputs: of each case, to which what is wrong is related. What came from the answer as words stands between marks, see `words.quoted`.
     """
     first = next((spot for spot in found if spot.wrong), None)
     if first is None:
@@ -306,11 +306,11 @@ def _sentence(place: str, spot: Spot, around: _Around) -> str:
         return at + _dicts(seen, right)
     if isinstance(right, (list, tuple)):
         if type(seen) is not type(right):
-            return f"{at}{describe(seen)} instead of a {type(right).__name__}"
+            return f"{at}{_described(seen)} instead of a {type(right).__name__}"
         return f"{at}{counted(len(seen))} instead of {len(right)}"
     if right is None:
-        return f"{at}{describe(seen)} where nothing was expected"
-    what = f"“{cut(seen, 40)}”" if isinstance(seen, str) else describe(seen)
+        return f"{at}{_described(seen)} where nothing was expected"
+    what = f"“{quoted(cut(seen, 40))}”" if isinstance(seen, str) else _described(seen)
     return f"{at}{what} is not right" + _elsewhere(spot, around)
 
 
@@ -323,21 +323,31 @@ def _raised(error: Failure) -> str:
     if is_stub(error):
         return "This part still raises NotImplementedError."
     if error.type == "Unusable":
-        return f"What came back can't be used ({error.message})."
+        kind, _, words = error.message.partition(": ")
+        return f"What came back can't be used ({quoted(kind, TYPE)}: {quoted(words)})."
     if error.type in ("NotAsAsked", "NotAnOption"):
-        return error.message
-    text = f"{error.type}: {error.message}" if error.message else error.type
-    return sentence(f"{RAISED}{text} ({error.line})" if error.line else RAISED + text)
+        return quoted(error.message)
+    return sentence(RAISED + raised(error))
+
+
+def raised(error: Failure) -> str:
+    """An exception with its message and its line, as far as there are any; all three are a student's words."""
+    text = quoted(error.type, TYPE) + (f": {quoted(error.message)}" if error.message else "")
+    return f"{text} ({quoted(error.line, LINE)})" if error.line else text
+
+
+def _described(seen: Plain) -> str:
+    return quoted(describe(seen)) if isinstance(seen, (str, Failure, Opaque)) else describe(seen)
 
 
 def _instead_of_a_tensor(seen: Plain, at: str) -> str:
     """In the same words as a probe's, which then need not be told twice."""
-    place, found, leaf = at.removesuffix(": ").rpartition("gradient of ")
+    place, found, leaf = at.removesuffix(": ").partition("gradient of ")
     if seen is None and found:
         return f"{place}no gradient reaches {leaf}"
     in_words = isinstance(seen, Opaque) and " " in seen.type  # "a very large int"
     came = describe(seen) if in_words or isinstance(seen, (bool, int, float, str)) else described(seen)
-    return f"{at}{came} instead of a tensor"
+    return f"{at}{quoted(came) if isinstance(seen, (str, Opaque)) else came} instead of a tensor"
 
 
 LEFT = re.compile(r"(.*) (is|are) left as (?:it was|they were)")
@@ -348,7 +358,7 @@ def _truth(seen: Plain, right: bool, spot: Spot, place: str, around: _Around) ->
     if isinstance(seen, torch.Tensor) and seen.ndim == 0:
         seen = seen.item()
     if not isinstance(seen, bool):
-        return f"{at}{describe(seen)} instead of True or False"
+        return f"{at}{_described(seen)} instead of True or False"
     if not right or not place:
         return f"{at}{seen} is not right"
     *before, last = spot.path
@@ -368,7 +378,7 @@ def _number(seen: Plain, right: int | float, spot: Spot, around: _Around) -> str
     if isinstance(seen, torch.Tensor) and seen.ndim == 0:
         seen = seen.item()
     if isinstance(seen, bool) or not isinstance(seen, (int, float)):
-        return f"{describe(seen)} instead of a number"
+        return f"{_described(seen)} instead of a number"
     if isinstance(right, int) and isinstance(seen, float):
         return f"the float {seen:g} instead of a whole number (int)" + ("; its value is right" if seen == right else "")
     samples = [
@@ -393,15 +403,15 @@ def _clause(clue: str) -> str:
 
 def _dicts(seen: Plain, right: dict[str, Any]) -> str:
     if not isinstance(seen, dict):
-        return f"{describe(seen)} instead of a dict"
+        return f"{_described(seen)} instead of a dict"
     missing, extra = [k for k in right if k not in seen], [k for k in seen if k not in right]
     if missing:
         return f"{_quoted(missing, 3)} {'is' if len(missing) == 1 else 'are'} missing"
-    return f"{_quoted(extra, 3)} should not be there"
+    return f"{_quoted(extra, 3, quoted)} should not be there"
 
 
-def _quoted(names: Sequence[str], most: int = SHOWN) -> str:
-    shown = ", ".join(f"“{cut(name, 60)}”" for name in names[:most])
+def _quoted(names: Sequence[str], most: int = SHOWN, mark: Callable[[str], str] = str) -> str:
+    shown = ", ".join(f"“{mark(cut(name, 60))}”" for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import io
+import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,7 +18,8 @@ from functools import partial
 from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[1]  # holds pyproject.toml where ffnlab is used in place
-REINSTALL = "remove the folder .venv, then run `python start.py`: it installs everything again"
+ENVIRONMENT = sys.prefix if Path(sys.prefix, "ffnlab-installed.txt").exists() else ".venv"  # start.py's, if it made one
+REINSTALL = f"remove the folder {ENVIRONMENT}, then run `python start.py`: it installs everything again"
 MODULES = {"ipython": "IPython"}  # packages whose module has a name of its own
 
 
@@ -66,7 +69,7 @@ def python_version() -> str:
     if sys.version_info < (3, 11):  # noqa: UP036 - any Python may run this file in place
         raise Unwell(
             f"Python {version} is too old, the course needs 3.11",
-            "install a newer one from https://www.python.org/downloads, remove .venv, run `python start.py`",
+            f"install a newer one from https://www.python.org/downloads, remove {ENVIRONMENT}, run `python start.py`",
         )
     return f"Python {version}"
 
@@ -98,7 +101,7 @@ def requirements() -> list[str]:
 def package(requirement: str) -> str:
     """Whether a package is there, can be imported, and is of a version in range."""
     name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
-    install = f'run `{sys.executable} -m pip install "{requirement}"`'
+    install = with_this_python("-m", "pip", "install", requirement)
     try:
         version = importlib.metadata.version(name)
         importlib.import_module(MODULES.get(name, name.replace("-", "_")))
@@ -111,6 +114,14 @@ def package(requirement: str) -> str:
     if not Requirement(requirement).specifier.contains(version, prereleases=True):
         raise Unwell(f"{name} {version} is installed, but the course needs {requirement}", install)
     return f"{name} {version}"
+
+
+def with_this_python(*words: str) -> str:
+    """What to type into a shell, which is PowerShell on Windows, whatever signs a folder's name has."""
+    if os.name != "nt":
+        return f"run `{shlex.join([sys.executable, *words])}`"
+    quoted = ["'{}'".format(word.replace("'", "''")) for word in (sys.executable, *words)]
+    return f"in PowerShell, run `& {' '.join(quoted)}`"
 
 
 def torch_computes() -> str:
@@ -155,7 +166,7 @@ def kernel_is_found() -> str:
     if program.is_absolute() and program.parent != Path(sys.executable).parent:
         raise Unwell(
             f"notebooks would run in another Python, {program}",
-            f"run `{sys.executable} -m ipykernel install --sys-prefix`",
+            with_this_python("-m", "ipykernel", "install", "--sys-prefix"),
         )
     return "a kernel for notebooks is found"
 

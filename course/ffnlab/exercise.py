@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import linecache
@@ -13,12 +14,14 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from ffnlab import plain
+from ffnlab.containment import SECONDS, Stop
 from ffnlab.plain import Failure, Opaque, Plain
 
 Probe = Callable[..., Any]
@@ -95,6 +98,7 @@ class Exercise:
     where: the section to read again.
     understood: what a student who earned it has understood, in one sentence.
     hints: from a nudge to nearly the code.
+    seconds: how long an answer may run in a check, where nobody asks for more.
     """
 
     name: str
@@ -103,6 +107,7 @@ class Exercise:
     understood: str = ""
     hints: tuple[str, ...] = ()
     cases: int = 2
+    seconds: float = SECONDS
     aspects: list[Aspect] = field(default_factory=list)
 
     def aspect(
@@ -181,7 +186,9 @@ def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
         copy = {name: _fresh(value) for name, value in inputs.items()}
         with _own_seed(), torch.enable_grad():
             return plain.of(aspect.probe(answer, **copy))
-    except (Exception, SystemExit) as error:
+    except (KeyboardInterrupt, Stop):
+        raise
+    except BaseException as error:
         return failure(error)
 
 
@@ -205,9 +212,42 @@ def failure(error: BaseException) -> Failure:
             break
     try:
         message = str(error)
-    except Exception:
+    except Stop:
+        raise
+    except BaseException:
         message = ""
     return Failure(type(error).__name__, message[:500], line[:300])
+
+
+def unfinished(answer: object) -> bool:
+    """Whether a line of a student's function, or of a method of their class, is still `...`. Looks at source alone, and calls nothing of theirs."""
+    with contextlib.suppress(Exception):
+        functions = [answer, *vars(answer).values()] if issubclass(type(answer), type) else [answer]
+        codes = [function.__code__ for function in functions if type(function) is FunctionType]
+        return any(_is_students(code.co_filename) and _has_ellipsis(code) for code in codes)
+    return False
+
+
+def _has_ellipsis(code: CodeType) -> bool:
+    for node in ast.walk(ast.parse("".join(linecache.getlines(code.co_filename)))):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
+            if min(lines) == code.co_firstlineno and _is_reached(node):
+                return True
+    return False
+
+
+def _is_reached(node: ast.AST) -> bool:
+    """Whether a statement in it is nothing but `...`, and not behind a `return` or `raise`."""
+    for _, body in ast.iter_fields(node):
+        for child in body if isinstance(body, list) else []:
+            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and child.value.value is ...:
+                return True
+            if isinstance(child, ast.AST) and _is_reached(child):
+                return True
+            if isinstance(child, (ast.Return, ast.Raise)):
+                break
+    return False
 
 
 def _is_students(filename: str) -> bool:

@@ -174,7 +174,7 @@ GENERAL = (
     General(
         "sign",
         "every sign is flipped",
-        "Everything is right but for its sign: a minus is missing or there is one too many, or a difference is taken the wrong way round.",
+        "Every number is right but for its sign: a minus is missing or there is one too many, or a difference is taken the wrong way round.",
         each(torch.neg),
         least=1,
         entrywise=True,

@@ -32,11 +32,12 @@ function element(name, className, text) {
 }
 
 function render({ model, el }) {
+  for (const still of document.querySelectorAll(`[data-still="${model.get("still")}"]`)) still.hidden = true;
   const slider = model.get("slider");
   const isNumber = "low" in slider;
   const words = (value) => (isNumber ? `${value}`.replace("-", "\u2212") + slider.unit : value);
 
-  const box = element("div", "ffnlab-guess");
+  const box = element("div", "ffnlab-guess ffn-live");
   const question = element("div", "question");
   question.innerHTML = model.get("question"); // the course's own words
   const answers = element("div", "options");
@@ -52,7 +53,7 @@ function render({ model, el }) {
   let range;
   if (isNumber) {
     range = element("input");
-    const shown = element("output", "");
+    const shown = element("output");
     const done = element("button", "", "This is my guess");
     Object.assign(range, { type: "range", min: slider.low, max: slider.high, step: slider.step });
     const decimals = (`${slider.step}`.split(".")[1] || "").length;
@@ -63,8 +64,13 @@ function render({ model, el }) {
       shown.textContent = words(Number(range.value));
       range.setAttribute("aria-valuetext", shown.textContent);
     };
-    range.addEventListener("input", tell);
-    tell();
+    done.disabled = true; // until the slider was moved: where it stands at first is nobody's guess
+    range.addEventListener("input", () => {
+      done.disabled = false;
+      tell();
+    });
+    if (model.get("guess") !== null) tell();
+    else shown.textContent = "?";
     done.addEventListener("click", () => choose(Number(range.value)));
     buttons.push(done);
     answers.append(range, shown, done);

@@ -10,7 +10,7 @@ from typing import Any
 
 from IPython.display import display
 
-from ffnlab import panel, predictions, record
+from ffnlab import panel, predictions, record, saved
 from ffnlab.predictions.prediction import Prediction
 from ffnlab.words import sentence
 
@@ -24,10 +24,7 @@ def predict(name: str) -> None:
     except LookupError as error:
         display(panel.message(f"? {name}", sentence(str(error.args[0]))))
         return
-    view = _widget()(name, asked)._repr_mimebundle_() or {}
-    if isinstance(view, tuple):  # data and metadata
-        view = view[0]
-    display({**view, "text/html": folded(asked), "text/plain": in_text(asked)}, raw=True)
+    saved.show(_widget()(name, asked), folded(asked), in_text(asked))
 
 
 @cache

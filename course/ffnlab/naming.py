@@ -7,6 +7,7 @@ is wrong has not made it, and what agrees in words alone (exceptions, True or Fa
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +16,8 @@ from typing import Any
 import torch
 
 from ffnlab import entries, general, raising, related
-from ffnlab.differences import COARSE, LEFT, Observation, Spot, is_slope, same, tells
-from ffnlab.exercise import Aspect, Exercise
+from ffnlab.differences import COARSE, LEFT, Observation, Spot, is_slope, is_stub, same, tells
+from ffnlab.exercise import Aspect, Exercise, described
 from ffnlab.plain import Failure, Plain
 from ffnlab.verdict import EVERYWHERE
 
@@ -32,10 +33,14 @@ class Known:
 
 @dataclass(frozen=True)
 class Cause:
-    """What is told of a wrong answer: the name under which it is counted, and the message."""
+    """What is told of a wrong answer: the name under which it is counted, and the message.
+
+    sure: whether the answer computes what the mistake computes, in numbers that could not agree by chance.
+    """
 
     name: str
     message: str
+    sure: bool = False
 
 
 Compared = Mapping[str, Sequence[Spot]]  # by aspect, every place of an answer beside the right one
@@ -47,13 +52,45 @@ def cause(
     compared: Compared,
     seen: Sequence[Observation],
     inputs: Sequence[Mapping[str, Any]],
+    unfinished: bool = False,
 ) -> Cause | None:
     """The mistake that explains what is wrong in an answer; None where nothing is known that surely does.
 
-    seen: what the answer did, case by case, of which `compared` holds the places.
+    seen: what the answer did, case by case, of which `compared` holds the places. unfinished: whether a line of it is still `...`. What such code
+    does is no mistake, unless it computes what a known one does.
     """
     wrong = [aspect for aspect in exercise.aspects if any(spot.wrong for spot in compared[aspect.name])]
-    return _known(exercise, mistakes, compared, seen, wrong) or _general(exercise, wrong, compared, inputs)
+    known = _known(exercise, mistakes, compared, seen, wrong)
+    if known and known.sure:
+        return known
+    left = [spot.seen for aspect in wrong for spot in compared[aspect.name] if spot.wrong]
+    return _unfinished(left, unfinished) or known or _general(exercise, wrong, compared, inputs)
+
+
+PART = "This explains a part of it: "
+
+
+# A clause such as "The values are right, but", or a whole sentence, and the word after it.
+CLAIM = re.compile(
+    r"(?:^|(?<=[.!?] ))(?:[^.!?\s]|[.!?](?!\s)|(?<![.!?])\s)*?(?<!what )\b(?:is|are) right\b"
+    r"(?:(?:, but|;) |(?:[^.!?]|[.!?](?!\s|$))*[.!?]\s*)([a-z]{2,}\b|a\b)?"
+)
+
+
+def without_claims(message: str) -> str:
+    """A mistake's message without what it says is right: where something else is wrong as well, that may be wrong."""
+    return CLAIM.sub(lambda found: (found[1] or "").capitalize(), message).strip()
+
+
+# Code that is not finished.
+
+
+def _unfinished(wrong: Sequence[Plain], ellipsis: bool) -> Cause | None:
+    """That an answer is not finished, where it says so itself: by `...`, or by the exception of an exercise as it is handed out."""
+    if ellipsis or any(map(is_stub, wrong)):
+        left = "`...`" if ellipsis else "`raise NotImplementedError`"
+        return Cause(EVERYWHERE + "not finished", f"Your code is not finished: a line {left} is still in it.")
+    return None
 
 
 # Known mistakes.
@@ -92,20 +129,21 @@ def _known(
     for best in found:
         name, message = best.known.name, best.known.message
         if is_question(exercise):
-            return Cause(name, message)
+            return Cause(name, message, sure=True)
         alike = [one.known.message for one in found if (one.rank, one.spots) == (best.rank, best.spots)]
         others = [other for other in alike if other != message]
-        if others or not best.telling:
-            return Cause(
-                name, f"One way to get this: {message}" + "".join(f" Another: {other}" for other in others[:1])
-            )
         left = {spot for aspect in wrong for spot in compared[aspect.name] if spot.wrong} - best.spots
+        certain = best.telling or message == NOTHING_RETURNED.message
+        if others or not certain:
+            ways = [without_claims(way) if left else way for way in (message, *others[:1])]
+            what = "a part of this" if left else "this"
+            return Cause(name, f"One way to get {what}: {' Another: '.join(ways)}", best.telling)
         second = next((one.known.message for one in found if one.known.message != message and left <= one.spots), "")
         if left and second and any(tells(spot.seen) for spot in left):
-            return Cause(name, f"There are two mistakes. One: {message} The other: {second}")
+            one, other = without_claims(message), without_claims(second)
+            return Cause(name, f"There are two mistakes. One: {one} The other: {other}", sure=True)
         if best.complete or len(best.spots) >= len([spot for spot in left if spot.aspect in best.known.cases[0]]):
-            part = 2 * best.points < math.fsum(aspect.points for aspect in wrong) or any(map(_another_form, left))
-            return Cause(name, f"This explains a part of it: {message}" if part else message)
+            return Cause(name, PART + without_claims(message) if left else message, best.telling)
     return None
 
 
@@ -224,6 +262,10 @@ def _at(known: Known, spot: Spot) -> Plain:
 
 # Mistakes that people make everywhere.
 
+NOTHING_RETURNED = Cause(
+    EVERYWHERE + "nothing returned",
+    "Nothing comes back: your code ends without a `return`. Is it finished? A result that is only printed does not come back.",
+)
 IN_PLACE = Cause(
     EVERYWHERE + "in place",
     "What you return is right, but you write into what you were handed, and whoever called you may still need it. `+=`, an assignment to "
@@ -241,12 +283,12 @@ DTYPE = Cause(
 )
 FLOAT32 = Cause(
     EVERYWHERE + "float32",
-    "Everything is right to about seven digits: somewhere on the way numbers are kept in float32. Look for `.float()`, and for a tensor that is made "
+    "Every number is right to about seven digits: somewhere on the way numbers are kept in float32. Look for `.float()`, and for a tensor that is made "
     "without `dtype=`.",
 )
 NEARLY = Cause(
     EVERYWHERE + "nearly right",
-    "Everything is nearly right. One way to get this: a constant that was typed with too few digits, or rounded. Another: an ε that is missing, too large, "
+    "Every number is nearly right. One way to get this: a constant that was typed with too few digits, or rounded. Another: an ε that is missing, too large, "
     "or stands in another place; or an approximation of what was asked for.",
 )
 UNCHANGED = Cause(
@@ -261,29 +303,29 @@ NO_EFFECT = Cause(
 )
 FACTOR = Cause(
     EVERYWHERE + "a factor",
-    "Everything is right but for one factor, the same everywhere. One way to get this: a factor that is missing, or is there twice. Another: another unit, "
+    "Every number is right but for one factor, the same everywhere. One way to get this: a factor that is missing, or is there twice. Another: another unit, "
     "as percent for a share.",
 )
 CONSTANT = Cause(
     EVERYWHERE + "a constant",
-    "Everything is off by one number, the same everywhere: a constant is added or taken off that should not be, or is missing. Look for a 1, and for an ε.",
+    "Every number is off by one number, the same everywhere: a constant is added or taken off that should not be, or is missing. Look for a 1, and for an ε.",
 )
 OFF_BY_ONE = Cause(
     EVERYWHERE + "off by one",
-    "Everything is one too many, or one too few. Look at where you begin to count and where you stop, and for a 1 that is added or taken off.",
+    "Every number is one too many, or one too few. Look at where you begin to count and where you stop, and for a 1 that is added or taken off.",
 )
 TERM = Cause(
     EVERYWHERE + "a term",
-    "Everything is off by one of the inputs, or by a multiple of it. One way to get this: a term of the sum is missing, or is there twice. Another: it has the "
-    "wrong sign, or is added where it should be taken off.",
+    "What came back is off by one of the inputs, or by a multiple of it. One way to get this: a term of the sum is missing, or is there twice. Another: it has "
+    "the wrong sign, or is added where it should be taken off.",
 )
 DIVIDED = Cause(
     EVERYWHERE + "divided by a size",
-    "Everything is too small by one of the sizes. One way to get this: a mean where a sum was asked for, or a division that is one too many.",
+    "Every number is too small by one of the sizes. One way to get this: a mean where a sum was asked for, or a division that is one too many.",
 )
 MULTIPLIED = Cause(
     EVERYWHERE + "multiplied by a size",
-    "Everything is too large by one of the sizes. One way to get this: a sum where a mean was asked for, or a division that is missing.",
+    "Every number is too large by one of the sizes. One way to get this: a sum where a mean was asked for, or a division that is missing.",
 )
 
 
@@ -294,13 +336,27 @@ def _general(
     if is_question(exercise):
         return None
     places = [(aspect, spot) for aspect in wrong for spot in compared[aspect.name] if spot.wrong]
-    raises = any(isinstance(spot.seen, Failure) for _, spot in places)
-    if all(isinstance(spot.seen, Failure) for _, spot in places):
-        return _of_exceptions([spot.seen for _, spot in places if isinstance(spot.seen, Failure)])
+    if all(_is_nothing(spot.seen) and not is_slope(spot) for _, spot in places):
+        return NOTHING_RETURNED
+    raised = [spot.seen for _, spot in places if isinstance(spot.seen, Failure)]
+    if len(raised) == len(places):
+        return _of_few_dimensions(wrong, compared) or _of_exceptions(raised)
+    found = _of_values(exercise, places, compared, inputs)
+    exception = _of_exceptions(raised) if raised and not found else None
+    return Cause(exception.name, PART + exception.message) if exception else found
+
+
+def _of_values(
+    exercise: Exercise,
+    places: Sequence[tuple[Aspect, Spot]],
+    compared: Compared,
+    inputs: Sequence[Mapping[str, Any]],
+) -> Cause | None:
     if any(map(_is_promise, (spot for _, spot in places))) and all(
         _is_promise(spot) or _is_in_place(spot.seen) for _, spot in places
     ):
         return IN_PLACE
+    raises = any(isinstance(spot.seen, Failure) for _, spot in places)
     values = [(aspect, spot) for aspect, spot in places if not is_slope(spot) and not _is_promise(spot)]
     if not values:  # what is wrong are gradients
         return GRADIENT if _values_are_right(exercise, compared) and not raises else None
@@ -309,12 +365,30 @@ def _general(
     if others > len(numbers) or not any(tells(spot.right) for _, spot in numbers):
         return None
     found = _of_numbers(numbers, compared, inputs)
-    return Cause(found.name, f"This explains a part of it: {found.message}") if found and (others or raises) else found
+    return Cause(found.name, PART + found.message.removeprefix(PART)) if found and (others or raises) else found
+
+
+def _of_few_dimensions(wrong: Sequence[Aspect], compared: Compared) -> Cause | None:
+    """Where all that is wrong are exceptions: whether these come with other numbers of dimensions than those with which all is right."""
+    labelled = [(spot, SHAPE.search(spot.label)) for aspect in wrong for spot in compared[aspect.name]]
+    fails = {found[1].count(",") + 1 for spot, found in labelled if found and spot.wrong}
+    works = {found[1].count(",") + 1 for spot, found in labelled if found and not spot.wrong}
+    if not works or fails & works or len(fails) < 2:
+        return None
+    few, others = (" or ".join(map(str, sorted(dims))) for dims in (works, fails))
+    return Cause(
+        EVERYWHERE + "number of dimensions",
+        f"Your code works with {few} dimension{'s'[: few != '1']}, and raises with {others}. `x.reshape(-1, x.shape[-1])` lays the rows of any x "
+        "under each other, and a second `reshape` at the end gives the result the shape that was asked for.",
+    )
+
+
+SHAPE = re.compile(r"\bshape \[([^\]]*)\]")
 
 
 def _of_exceptions(failures: Sequence[Failure]) -> Cause | None:
     """What an exception means, where all are of one kind."""
-    found = {one and one.name: one for one in (raising.meaning(failure.message) for failure in failures)}
+    found = {one and one.name: one for one in (raising.meaning(failure.type, failure.message) for failure in failures)}
     first = next(iter(found.values()))
     return Cause(EVERYWHERE + first.name, first.message) if first and len(found) == 1 else None
 
@@ -326,16 +400,26 @@ def _of_numbers(
         return DTYPE
     if all(_of_another_label(aspect, spot, compared) for aspect, spot in numbers):
         return NO_EFFECT
-    if _mostly(partial(_an_input, inputs=inputs), numbers):
-        return UNCHANGED
+    unchanged = _mostly(partial(_is_unchanged, inputs=inputs), UNCHANGED, numbers)
+    if unchanged:
+        return _picked(numbers[0], inputs) or unchanged
     found = _transformed(numbers) or _by_a_factor(numbers, inputs) or _off_by_one(numbers) or _nearly(numbers)
     found = found or _by_a_constant(numbers)
-    return found or (TERM if _mostly(partial(_off_by_an_input, inputs=inputs), numbers) else None)
+    return found or _mostly(partial(_off_by_an_input, inputs=inputs), TERM, numbers)
 
 
-def _mostly(holds: Callable[[Aspect, Spot], bool], numbers: Sequence[tuple[Aspect, Spot]]) -> bool:
-    """Whether something holds of the first place and of half of all: a probe makes some of the inputs anew, and these can't be told."""
-    return holds(*numbers[0]) and 2 * sum(holds(aspect, spot) for aspect, spot in numbers) >= len(numbers)
+def _mostly(
+    holds: Callable[[Aspect, Spot], bool], cause: Cause, numbers: Sequence[tuple[Aspect, Spot]]
+) -> Cause | None:
+    """The cause, if it holds of the first place and of half of all: a probe makes some of the inputs anew, and these can't be told."""
+    if not holds(*numbers[0]) or 2 * sum(holds(aspect, spot) for aspect, spot in numbers) < len(numbers):
+        return None
+    explained = all(holds(aspect, spot) for aspect, spot in numbers)
+    return cause if explained else Cause(cause.name, PART + cause.message)
+
+
+def _is_nothing(seen: Plain) -> bool:
+    return seen is None or (isinstance(seen, Failure) and seen.message.startswith(described(None)))
 
 
 def _is_in_place(seen: Plain) -> bool:
@@ -393,11 +477,25 @@ def _other_dtype(aspect: Aspect, spot: Spot) -> bool:
     return within(aspect, coarser)(*_tensors(spot))
 
 
-def _an_input(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
+def _unchanged(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The inputs, by name, that came back as they were."""
     seen, _ = _tensors(spot)
-    return seen.numel() > 2 and any(
-        within(aspect)(seen, value) for _, value in entries.reachable(inputs[spot.case], seen.shape)
-    )
+    if seen.numel() <= 2:
+        return []
+    return [name for name, value in entries.reachable(inputs[spot.case], seen.shape) if within(aspect)(seen, value)]
+
+
+def _is_unchanged(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(_unchanged(aspect, spot, inputs))
+
+
+def _picked(number: tuple[Aspect, Spot], inputs: Sequence[Mapping[str, Any]]) -> Cause | None:
+    """That a part of what was handed in came back, as a weight of a module, where another was asked for."""
+    _, spot = number
+    name = _unchanged(*number, inputs)[0]
+    if name.strip("`") in inputs[spot.case]:
+        return None
+    return Cause(UNCHANGED.name, f"What came back is {name}, as it was handed in. Is that what was asked for?")
 
 
 def _off_by_an_input(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
@@ -468,7 +566,7 @@ def _near(aspect: Aspect, spot: Spot) -> Callable[[torch.Tensor, torch.Tensor], 
 
 
 def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mapping[str, Any]]) -> Cause | None:
-    """Everything is too large or too small by one of the sizes, which differs between the draws, or by the same factor in all."""
+    """Every number is too large or too small by one of the sizes, which differs between the draws, or by the same factor in all."""
     samples = []
     for aspect, spot in numbers:
         seen, right = _tensors(spot)
@@ -488,7 +586,7 @@ def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mappin
 
 
 def _by_a_constant(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
-    """Everything is off by one and the same number."""
+    """Every number is off by one and the same number."""
     off: float | None = None
     count = 0
     for aspect, spot in numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -54,11 +55,19 @@ def box(outcome: Outcome, title: str, body: str) -> str:
     )
 
 
-def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: str = "", inputs: str = "") -> Panel:
+def of_verdict(
+    verdict: Verdict,
+    understood: str = "",
+    printed: str = "",
+    more: str = "",
+    inputs: str = "",
+    warned: Sequence[str] = (),
+    note: str = "",
+) -> Panel:
     """The panel of a verdict.
 
-    understood: shown where it is earned. printed: what the student's code printed or warned. more: one more line, e.g. on hints.
-    inputs: on which inputs, where that must be said.
+    understood: shown where it is earned. printed: what the student's code printed. more: one more line, e.g. on hints.
+    inputs: on which inputs, where that must be said. warned: what Python and torch warned of meanwhile. note: what is to be read before all else.
     """
     mark, word = MARKS[verdict.outcome]
     score = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
@@ -67,6 +76,9 @@ def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: 
         f", {score}" if attempted and score else ""
     )
     lines, parts = [head], []
+    if note:
+        lines.append(f"  {note}")
+        parts.append(f'<div style="margin-top:.2em"><b>{_text(note)}</b></div>')
     if verdict.outcome is Outcome.EARNED:
         if understood:
             lines.append(f"  {understood}")
@@ -81,12 +93,13 @@ def of_verdict(verdict: Verdict, understood: str = "", printed: str = "", more: 
         if more:
             lines.append(f"  {more}")
             parts.append(f'<div style="color:#5b6472;margin-top:.3em">{_text(more)}</div>')
-    if printed:
-        lines += ["  Your code printed:", *(f"  | {line}" for line in printed.splitlines())]
-        parts.append(
-            f'<details style="margin-top:.3em"><summary>What your code printed</summary>'
-            f'<pre style="margin:.3em 0 0;white-space:pre-wrap;background:none;color:inherit">{escape(printed)}</pre></details>'
-        )
+    for title, said in (("Your code printed", printed), ("Python warned", "\n".join(warned))):
+        if said:
+            lines += [f"  {title}:", *(f"  | {line}" for line in said.splitlines())]
+            parts.append(
+                f'<details style="margin-top:.3em"><summary>{title}</summary>'
+                f'<pre style="margin:.3em 0 0;white-space:pre-wrap;background:none;color:inherit">{escape(said)}</pre></details>'
+            )
     return Panel(box(verdict.outcome, escape(head), "".join(parts)), "\n".join(lines))
 
 

@@ -61,15 +61,19 @@ class Picture:
 
     def html(self) -> str:
         """The picture with its sentence under it; the same height for every picture of the same size."""
-        width, _ = self.size
-        image = self.svg
-        if self.png:
-            source = base64.b64encode(self.png).decode()
-            image = (
-                f'<img src="data:image/png;base64,{source}" alt="{escape(self.words)}" decoding="sync" '
-                f'style="max-width:100%;height:auto;display:block;border-radius:10px">'
-            )
-        return framed(image, escape(self.sentence), width)
+        return framed(self.svg or self._image("png", self.png), escape(self.sentence), self.size[0])
+
+    def still(self) -> str:
+        """The same without marks to press. JupyterLab shows it in an untrusted notebook, where it shows no <svg>."""
+        image = self._image("png", self.png) if self.png else self._image("svg+xml", self.svg.encode())
+        return framed(image, escape(self.sentence), self.size[0])
+
+    def _image(self, kind: str, data: bytes) -> str:
+        source = base64.b64encode(data).decode()
+        return (
+            f'<img src="data:image/{kind};base64,{source}" alt="{escape(self.words)}" decoding="sync" '
+            f'style="max-width:100%;height:auto;display:block;border-radius:10px">'
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return self.bundle()

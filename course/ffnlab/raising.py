@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Raised:
-    """One kind of exception. words: any of these is in its message."""
+    """One kind of exception. words: any of these is in its type and message, as in "KeyError: 'n_kv'"."""
 
     name: str
     words: tuple[str, ...]
@@ -60,6 +60,34 @@ KINDS = (
         " over the dtype of what came in, as `zeros_like` and `x.new_zeros` do.",
     ),
     Raised(
+        "arguments that do not fit",
+        (
+            "positional argument",
+            "unexpected keyword argument",
+        ),
+        "A function is called with other arguments than its `def` takes: one is missing, or there is one too many. Compare its first line with the one "
+        "in the exercise, and with the line that calls it.",
+    ),
+    Raised(
+        "called, but no function",
+        (
+            "object is not callable",
+            "argument must be callable",
+        ),
+        "Something is called that is no function. If it is your answer, hand it over without calling it: its name alone, with no brackets behind it.",
+    ),
+    Raised(
+        "a name without a value",
+        ("where it is not associated with a value",),
+        "A name is used that has got no value yet. One way to get this: no branch of an `if` that gives it one was taken, because the words "
+        "or numbers that it asks for are others than those that come in.",
+    ),
+    Raised(
+        "a key that is not there",
+        ("KeyError",),
+        "A dict is asked for a key that it does not have. Where a key may be missing, `.get(key)` gives None for it, and `.get(key, default)` the default.",
+    ),
+    Raised(
         "a dimension that is not there",
         ("Dimension out of range",),
         "A dimension is named that the tensor does not have. It has fewer than you think, or it also comes with "
@@ -78,6 +106,6 @@ KINDS = (
 )
 
 
-def meaning(message: str) -> Raised | None:
-    """What the message of an exception means, where that is known."""
-    return next((one for one in KINDS if any(words in message for words in one.words)), None)
+def meaning(kind: str, message: str) -> Raised | None:
+    """What an exception of this type and with this message means, where that is known."""
+    return next((one for one in KINDS if any(words in f"{kind}: {message}" for words in one.words)), None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,73 +13,151 @@ from typing import Any
 from IPython.display import display
 
 from ffnlab import exercises, predictions
-from ffnlab.panel import MARKS, Panel, box
+from ffnlab.exercise import Exercise
+from ffnlab.panel import MARKS, Panel, box, message
 from ffnlab.verdict import Outcome, Verdict
 
 FILE = ".progress.json"
 GUESSES = ".predictions.json"
 
 
+TRIES, PAUSE = 10, 0.05  # seconds between two tries: other kernels and virus scanners hold a file for less than that
+
+NO_COURSE = "This is not saved, because the notebook is not in a folder with its name, such as 02_feed_forward: put it into one, and run its checks again."
+NOT_SAVED = (
+    "{}, in {}. What you have earned is kept until this kernel stops, and each check tries again to save it. "
+    "Save the notebook: if that fails as well, delete files that you no longer need."
+)
+
+_unsaved: dict[Path, dict[str, Any]] = {}  # by file, this session's entries that are not in it yet
+
+
 def folder() -> Path | None:
-    """The course's folder: the nearest one, from here upwards, that holds `00_start_here`; None outside a course."""
-    here = Path.cwd()
-    return next((place for place in (here, *here.parents) if (place / "00_start_here").is_dir()), None)
+    """The course's folder: the nearest one, from here upwards, that holds the folder of any notebook; None outside a course."""
+    here = _here()
+    for place in (here, *here.parents):
+        if any(os.path.isdir(place / name) for name in exercises.NOTEBOOKS):
+            return place
+    return None
+
+
+def _here() -> Path:
+    """The current folder; a relative path where it has been deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
 
 
 def keep(verdict: Verdict) -> None:
-    """Keep a verdict, if this is a course's folder that can be written: that of the last check, as it would be handed in now."""
-    course = folder()
-    if course is None:
-        return
-    kept = read(course)
-    now = {"outcome": verdict.outcome.value, "points": verdict.points}
-    if kept.get(verdict.exercise) == now:
-        return
-    kept[verdict.exercise] = now
-    _write(course / FILE, kept)
+    """Keep a verdict: that of the last check, as it would be handed in now."""
+    _keep(FILE, verdict.exercise, {"outcome": verdict.outcome.value, "points": verdict.points})
 
 
-def read(course: Path) -> dict[str, Any]:
-    """What is kept; nothing where the file is missing or broken."""
-    return _read(course / FILE)
+def read() -> dict[str, Any]:
+    """The verdicts that are kept, by exercise."""
+    return _read(FILE)
 
 
 def guess(name: str) -> Any:
     """What was guessed for the prediction called `name`; None where nothing is kept."""
-    course = folder()
-    return _read(course / GUESSES).get(name, {}).get("guess") if course else None
+    return _read(GUESSES).get(name, {}).get("guess")
 
 
 def keep_guess(name: str, guessed: str | float, right: bool) -> None:
-    """Keep the first guess of a prediction, if this is a course's folder that can be written."""
-    course = folder()
-    kept = _read(course / GUESSES) if course else {}
-    if course and name not in kept:
-        _write(course / GUESSES, kept | {name: {"guess": guessed, "right": right}})
+    """Keep the first guess of a prediction."""
+    if name not in _read(GUESSES):
+        _keep(GUESSES, name, {"guess": guessed, "right": right})
 
 
-def intuition(course: Path) -> tuple[int, int]:
+def intuition() -> tuple[int, int]:
     """How many predictions of the course were right, and how many were made."""
     known = predictions.every()
-    made = [entry for name, entry in _read(course / GUESSES).items() if name in known]
+    made = [entry for name, entry in _read(GUESSES).items() if name in known]
     return sum(entry.get("right") is True for entry in made), len(made)
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _file(name: str) -> Path:
+    return (folder() or _here()) / name
+
+
+def _read(name: str) -> dict[str, Any]:
+    """What a file and this session know."""
+    file = _file(name)
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        saved = _entries(file)
+    except Exception:  # an answer can have changed what opening a file does
+        saved = {}
+    return saved | _unsaved.get(file, {})
+
+
+def _entries(file: Path) -> dict[str, Any]:
+    """What a file holds; nothing where it is missing or broken.
+
+    Raises:
+        OSError: it is there and can't be read.
+    """
+    try:
+        saved = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
-    return {k: v for k, v in kept.items() if isinstance(v, dict)} if isinstance(kept, dict) else {}
+    return {k: v for k, v in saved.items() if isinstance(v, dict)} if isinstance(saved, dict) else {}
 
 
-def _write(file: Path, kept: dict[str, Any]) -> None:
+def _keep(name: str, key: str, entry: dict[str, Any]) -> None:
+    """Keep an entry in this session and in the file. When that can't be written, it is said once."""
+    file = _file(name)
+    is_first = file not in _unsaved
+    _unsaved.setdefault(file, {})[key] = entry
+    trouble = _save(file)
+    if trouble and trouble != NO_COURSE and is_first:
+        display(message("Your progress could not be saved", trouble))
+
+
+def _save(file: Path) -> str:
+    """Write what is not in the file yet; returns why that can't be done, or ""."""
+    if folder() is None:
+        return NO_COURSE
     try:
-        draft = file.with_name(f"{file.name}.{os.getpid()}")
-        draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        draft.replace(file)
-    except OSError:
+        _write(file, _unsaved.get(file, {}))
+    except Exception as error:  # likewise
+        reason = error.strerror if isinstance(error, OSError) else None
+        return NOT_SAVED.format(reason or type(error).__name__, file.parent)
+    _unsaved.pop(file, None)
+    return ""
+
+
+def _write(file: Path, entries: dict[str, Any]) -> None:
+    """Add entries to a file. The entries of other kernels stay, because only one kernel at a time can make the draft.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    for _ in range(TRIES):
+        with contextlib.suppress(FileExistsError, PermissionError):  # on Windows, another program has the file open
+            _write_alone(file, entries)
+            return
+        time.sleep(PAUSE)
+    _draft(file).unlink(missing_ok=True)  # of a kernel that was killed: writing takes milliseconds
+    _write_alone(file, entries)
+
+
+def _write_alone(file: Path, entries: dict[str, Any]) -> None:
+    saved = _entries(file)
+    if saved | entries == saved:
         return
+    draft = _draft(file)
+    draft.touch(exist_ok=False)
+    try:
+        draft.write_text(json.dumps(_entries(file) | entries, indent=1), encoding="utf-8")
+        draft.replace(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _draft(file: Path) -> Path:
+    return file.with_name(f"{file.name}.draft")
 
 
 def progress(notebook: str | None = None) -> None:
@@ -89,25 +169,25 @@ def progress(notebook: str | None = None) -> None:
     if notebook is not None and notebook not in exercises.NOTEBOOKS:
         raise ValueError(f"there is no notebook called {notebook!r}; there are: {', '.join(exercises.NOTEBOOKS)}")
     course = folder()
-    kept = read(course) if course else {}
-    opened = notebook or Path.cwd().name
+    trouble = _save(_file(FILE))
+    kept = read()
+    opened = notebook or _here().name
     text, rows = [], []
     earned_all = points_all = 0.0
     there = [name for name in exercises.NOTEBOOKS if course is None or (course / name).is_dir()]
     for name in there:
         listed = exercises.of_notebook(name)
-        earned = sum(_points(kept, e.name) for e in listed)
+        earned = sum(_points(kept, e) for e in listed)
         points = sum(e.points for e in listed)
         earned_all, points_all = earned_all + earned, points_all + points
         text.append(f"{name:<18}{_bar(earned, points)}  {earned:g} of {points:g} points")
         rows.append(
             f'<tr style="background:transparent;color:inherit"><th colspan="3" style="text-align:left;padding:.2em 1em .1em 0">{escape(name)}</th>'
-            f'<td style="text-align:right;padding:.2em 0 .1em"><code style="background:none">{_bar(earned, points)}</code>'
-            f" {earned:g} of {points:g}</td></tr>"
+            f'<td style="text-align:left;padding:.2em 0 .1em;white-space:nowrap">{_stripe(earned, points)} {earned:g} of {points:g}</td></tr>'
         )
         for exercise in listed if name == opened else ():
             mark, word = MARKS[_outcome(kept, exercise.name)]
-            score = f"{_points(kept, exercise.name):g} of {exercise.points:g}"
+            score = f"{_points(kept, exercise):g} of {exercise.points:g}"
             text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")
             rows.append(
                 "<tr style='background:transparent;color:inherit'>"
@@ -115,17 +195,15 @@ def progress(notebook: str | None = None) -> None:
                 f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
             )
     head = f"Your progress: {earned_all:g} of {points_all:g} points"
-    note = (
-        "Questions that you answer in your own words are read by a person and not counted here."
-        if course
-        else "Nothing is kept here: this notebook does not lie in the course's folder."
-    )
-    right, made = intuition(course) if course else (0, 0)
+    note = "Questions that you answer in your own words are read by a person and not counted here."
+    if trouble:
+        note += f" {trouble}"
+    right, made = intuition()
     if made:
         note += f" Your intuition was right in {right} of {made} prediction{'' if made == 1 else 's'}: no points, only for you."
     body = (
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
-        f'<div style="color:#5b6472;margin-top:.3em">{note}</div>'
+        f'<div style="color:#5b6472;margin-top:.3em">{escape(note)}</div>'
     )
     outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED
     display(Panel(box(outcome, head, body), "\n".join([head, *text, note])))
@@ -136,6 +214,14 @@ def _bar(earned: float, points: float, width: int = 12) -> str:
     return "█" * full + "░" * (width - full)
 
 
+def _stripe(earned: float, points: float) -> str:
+    share = 100 * earned / points if points else 0
+    return (
+        '<span style="display:inline-block;width:8em;height:.6em;margin-right:.5em;background:#dfe5ec;border-radius:.3em;overflow:hidden">'
+        f'<span style="display:block;width:{share:.0f}%;height:100%;background:#1f4e8c"></span></span>'
+    )
+
+
 def _outcome(kept: dict[str, Any], name: str) -> Outcome:
     try:
         return Outcome(kept[name]["outcome"])
@@ -143,6 +229,7 @@ def _outcome(kept: dict[str, Any], name: str) -> Outcome:
         return Outcome.NOT_ATTEMPTED
 
 
-def _points(kept: dict[str, Any], name: str) -> float:
-    points = kept.get(name, {}).get("points", 0.0)
-    return float(points) if isinstance(points, (int, float)) else 0.0
+def _points(kept: dict[str, Any], exercise: Exercise) -> float:
+    points = kept.get(exercise.name, {}).get("points", 0.0)
+    fits = isinstance(points, (int, float)) and 0 <= points <= exercise.points
+    return float(points) if fits else 0.0

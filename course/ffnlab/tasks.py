@@ -1,7 +1,4 @@
-"""What notebook 10 hands out and trains on: three feed-forward parts, the pairs to be learned, a small model around one or more blocks, its training.
-
-The notebook trains the student's block with these, and `ffnlab.experiments.capstone` its own.
-"""
+"""What notebook 10 trains on: the pairs to be learned, a small model around one or more blocks, its training."""
 
 from __future__ import annotations
 
@@ -16,58 +13,6 @@ from torch import nn
 from ffnlab.train import bar
 
 BALANCE = 0.01  # the coefficient of the balance loss
-
-
-class FFN(nn.Module):
-    """linear2(relu(linear1 x)), with biases: [..., d_model] -> [..., d_model]."""
-
-    def __init__(self, d_model: int, d_ff: int) -> None:
-        super().__init__()
-        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden: torch.Tensor = self.linear2(torch.relu(self.linear1(x)))
-        return hidden
-
-
-class SwiGLU(nn.Module):
-    """down(silu(gate x) * up x), without biases: [..., d_model] -> [..., d_model]."""
-
-    def __init__(self, d_model: int, d_ff: int) -> None:
-        super().__init__()
-        self.gate, self.up = (nn.Linear(d_model, d_ff, bias=False) for _ in range(2))
-        self.down = nn.Linear(d_ff, d_model, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        written: torch.Tensor = self.down(F.silu(self.gate(x)) * self.up(x))
-        return written
-
-
-class MoE(nn.Module):
-    """A mixture of SwiGLU experts, each of width d_ff, of which every token visits top_k.
-
-    Takes [..., d_model]; returns a pair: the output [..., d_model], and the balance loss of this call (a 0-d tensor,
-    1 when all experts get equally many tokens, without coefficient).
-    """
-
-    def __init__(self, d_model: int, d_ff: int, n_experts: int = 4, top_k: int = 2) -> None:
-        super().__init__()
-        self.router = nn.Linear(d_model, n_experts, False)
-        self.experts = nn.ModuleList(SwiGLU(d_model, d_ff) for _ in range(n_experts))
-        self.top_k = top_k
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        tokens = x.flatten(0, -2)  # [N, d_model]
-        scores = self.router(tokens).softmax(-1)  # [N, n_experts]
-        best = scores.topk(self.top_k)
-        share = best.values / best.values.sum(-1, keepdim=True)
-        table = torch.zeros_like(scores).scatter(-1, best.indices, share)  # [N, n_experts], zero where not chosen
-        total = torch.zeros_like(tokens)
-        for number, expert in enumerate(self.experts):
-            mine = table[:, number].nonzero().squeeze(-1)  # the tokens that this expert sees
-            total = total.index_add(0, mine, expert(tokens[mine]) * table[mine, number, None])
-        loads = (table > 0).to(scores.dtype).mean(0) / self.top_k  # sums to 1, no gradient
-        return total.view_as(x), len(self.experts) * loads @ scores.mean(0)
 
 
 def pairs(words: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from ffnlab.words import sentence
+from ffnlab.words import OPEN, sentence, without_marks
 
 EVERYWHERE = "general: "  # how the name of a mistake begins that is not of one exercise alone
 
@@ -51,6 +51,12 @@ class AspectVerdict:
     points: float
     max_points: float
     seen: str = ""  # what was wrong; empty where the aspect is right
+    told: str = ""  # the same as a student's page has it, where `seen` holds words of the student's; between marks until somebody has looked them up
+
+
+def aspect_verdict(name: str, points: float, max_points: float, seen: str = "") -> AspectVerdict:
+    """The verdict on one aspect. seen: may hold marks around the student's own words."""
+    return AspectVerdict(name, points, max_points, without_marks(seen), seen if OPEN in seen else "")
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,9 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
         return vars(self) | {
-            "aspects": [dict(vars(aspect)) for aspect in self.aspects],
+            "aspects": [
+                {name: value for name, value in vars(a).items() if value or name != "told"} for a in self.aspects
+            ],
             "outcome": self.outcome.value,
             "points": self.points,
             "max_points": self.max_points,
@@ -116,7 +124,7 @@ def not_attempted(exercise: Listed) -> Verdict:
 
 
 def not_earned(exercise: Listed, seen: str, cause: str = "") -> Verdict:
-    """No points, for a reason outside the answer's outputs: its cell did not run, or it took too long."""
+    """No points, for a reason outside the answer's outputs: its cell did not run, or it took too long. seen: see `aspect_verdict`."""
     return _without_points(exercise, Outcome.NOT_EARNED, seen, cause)
 
 
@@ -126,6 +134,6 @@ def not_graded(exercise: Listed, reason: str) -> Verdict:
 
 
 def _without_points(exercise: Listed, outcome: Outcome, seen: str, cause: str = "") -> Verdict:
-    aspects = tuple(AspectVerdict(aspect.name, 0.0, aspect.points, seen) for aspect in exercise.aspects)
+    aspects = tuple(aspect_verdict(aspect.name, 0.0, aspect.points, seen) for aspect in exercise.aspects)
     where = exercise.where if outcome is Outcome.NOT_EARNED else ""
     return Verdict(exercise.name, outcome, aspects, cause=cause, where=where)

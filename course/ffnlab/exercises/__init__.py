@@ -64,7 +64,7 @@ def find(name: str) -> Exercise:
         UnknownExercise: there is none.
     """
     exercises = every()
-    if name not in exercises:
+    if not isinstance(name, str) or name not in exercises:
         near = difflib.get_close_matches(str(name), exercises, n=1)
         raise UnknownExercise(
             f"there is no exercise called {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -390,9 +390,13 @@ def _net(result: Any) -> Net:
 def _fitting(result: Any) -> Net:
     W1, b1, W2, b2 = _net(result)
     m = b1.shape[-1] if b1.ndim else 0
-    for name, part, shape in (("W1", W1, [1, m]), ("b1", b1, [m]), ("W2", W2, [m, 1]), ("b2", b2, [1])):
+    for name, part, shape, written in (
+        ("W1", W1, [1, m], "[1, m]"),
+        ("b1", b1, [m], "[m]"),
+        ("W2", W2, [m, 1], "[m, 1]"),
+        ("b2", b2, [1], "[1]"),
+    ):
         if list(part.shape) != shape:
-            written = str(shape).replace(str(m), "m") if name != "b2" else "[1]"
             raise NotAsAsked(f"{name} has shape {list(part.shape)}; with m = {m} units it should be {written}")
     return W1.double(), b1.double(), W2.double(), b2.double()
 

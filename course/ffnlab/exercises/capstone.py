@@ -242,8 +242,8 @@ def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, 
         found["a token alone attends to itself"] = _size(first - second) > 1e-3
         moved = seen["moved"][:, -1] - out[:, -1]
         found["the order of earlier tokens does not count"] = _size(moved) <= 1e-4 * size
-        found["one head mixes all numbers of a token alike"] = _spread(seen["one head"], x) < 1e-2
-        found["several heads mix them differently"] = _spread(seen["heads"], x) > 1e-2
+        found["with one head, all numbers of a token get the same weights"] = _spread(seen["one head"], x) < 1e-2
+        found["with several heads, the weights of each head are its own"] = _spread(seen["heads"], x) > 1e-2
     return found
 
 

@@ -370,6 +370,7 @@ train_fact_ffn = Exercise(
     "train_fact_ffn",
     draw=_draw_facts,
     cases=1,
+    seconds=60,
     where="the section “Store facts”.",
     understood="A few hundred facts fit into two small matrices, put there by nothing but gradient steps on a cross-entropy.",
     hints=(
@@ -640,13 +641,14 @@ def _written(seen: Any, given: dict[str, Any]) -> dict[str, Any]:
         raise NotAsAsked("there are NaN or infinite numbers in the neuron")
     weights, read = given["weights"], E @ key + bias.reshape(())
     fires = torch.relu(read)
+    at_n = "more than 0" if fires[n] > 0 else "exactly 0" if abs(read[n]) < 1e-9 else "less than 0"
     before = (E + torch.relu(E @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"])[n] @ U.T  # [C]
     after = before + fires[n] * value @ U.T
     others = torch.arange(len(U)) != c
     told = int(after.argmax())
     heard = (fires > 1e-5 * fires[n].clamp(min=1e-9)) & (torch.arange(len(E)) != n)
     return {
-        "the neuron fires for person n": bool(fires[n] > 0),
+        "what the neuron adds up to for person n": at_n,
         "what person n is told": "the new answer"
         if told == c
         else "the old one"

@@ -1,14 +1,10 @@
 """Notebook 09's toy: a mixture of experts that learns eight linear maps, with a head start for expert 0 and cures against collapse.
 
-`train` makes one run; the notebook calls it with the student's functions. `python -m ffnlab.experiments.balance` makes the runs of
-the figure, all settings times five seeds, and writes balance.json beside this file.
+`train` makes one run; the notebook calls it with the student's functions. The figure shows stored runs, all settings times five seeds.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -172,55 +168,6 @@ def _train(task: Task, head_start: float, balance: Balance | None, update: Updat
     return Run(load, windows[-1], error, nothing, tables.reshape(-1, N_EXPERTS, N_EXPERTS), gate.mean().item())
 
 
-def information(table: torch.Tensor) -> float:
-    """How much of a token's cluster its expert tells, from 0 to 1: mutual information over the entropy of the clusters."""
-    joint = table.double() / table.sum()
-    entropy = torch.special.entr
-    clusters, experts = entropy(joint.sum(1)).sum(), entropy(joint.sum(0)).sum()
-    shared: torch.Tensor = (clusters + experts - entropy(joint).sum()) / clusters
-    return shared.item()
-
-
-def functions(cure: Cure) -> tuple[Balance | None, Update | None]:
-    """Loss and bias of a cure by their formulas, for top-1 routing; None where they are off."""
-
-    def balance(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-        load = torch.zeros(N_EXPERTS).index_add(0, chosen[:, 0], torch.ones(len(chosen)))
-        return cure.alpha * N_EXPERTS * (logits.softmax(1) @ load).sum() / len(chosen) ** 2
-
-    def update(selection: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-        even = counts.sum() / N_EXPERTS
-        return selection + cure.u * ((counts < even).float() - (counts > even).float())
-
-    return balance if cure.alpha else None, update if cure.u else None
-
-
-def cured(cure: str, head_start: float, seed: int) -> Run:
-    """One run with one of CURES."""
-    balance, update = functions(CURES[cure])
-    return train(seed, head_start, balance, update, CURES[cure].scores)
-
-
-def summary(runs: list[Run]) -> dict[str, Any]:
-    """The runs of one setting: the first seed's load in permille and its tables of clusters and experts in percent of a cluster; for
-    each seed effective experts, dead experts, the fullest expert's load over the mean, the error, and what else a Run has; and what the
-    expert tells of the cluster after LOOKS steps, seed by seed, of which "information" is the last."""
-    shares = [run.counts / run.counts.sum() for run in runs]
-    first = runs[0].tables / runs[0].tables.sum(2, keepdim=True)
-    told = [[round(information(table), 2) for table in run.tables] for run in runs]
-    return {
-        "load": [[round(1000 * share) for share in row] for row in runs[0].load.tolist()],
-        "tables": [[[round(100 * share) for share in row] for row in table] for table in first.tolist()],
-        "effective": [round(torch.special.entr(share).sum().exp().item(), 2) for share in shares],
-        "dead": [int((run.counts == 0).sum()) for run in runs],
-        "fullest": [round(N_EXPERTS * share.max().item(), 2) for share in shares],
-        "error": [round(run.error, 4) for run in runs],
-        "told": [list(seeds) for seeds in zip(*told, strict=True)],
-        "information": [seed[-1] for seed in told],
-        "gate": [round(run.gate, 2) for run in runs],
-    }
-
-
 def name(cure: str, head_start: float) -> str:
     """Under which name a setting is stored."""
     return f"{cure}, head start {head_start:g}"
@@ -229,36 +176,3 @@ def name(cure: str, head_start: float) -> str:
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    begun = time.process_time()
-    found = {}
-    nothing: list[float] = []
-    settings = list(itertools.product(CURES, HEAD_STARTS))
-    for number, (cure, head_start) in enumerate(settings, 1):
-        runs = [cured(cure, head_start, seed) for seed in SEEDS]
-        found[name(cure, head_start)] = summary(runs)
-        nothing = nothing or [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
-        print(f"{number} of {len(settings)} settings, {time.process_time() - begun:.0f} CPU seconds", flush=True)
-    about = {
-        "made by": "python -m ffnlab.experiments.balance",
-        "seeds": SEEDS,
-        "steps": STEPS,
-        "every": EVERY,
-        "looks": LOOKS,
-        "error of an output of 0": nothing,
-        "torch": torch.__version__.partition("+")[0],
-        "CPU seconds": round(time.process_time() - begun),
-    }
-    lines = ",\n".join(
-        f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, separators=(',', ':'))}"
-        for key, value in found.items()
-    )
-    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
-    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
-
-
-if __name__ == "__main__":
-    main()

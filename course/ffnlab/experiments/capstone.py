@@ -1,23 +1,14 @@
-"""E8, for notebook 10: one block with no FFN, a ReLU FFN, SwiGLU or a mixture learns random pairs by heart; five seeds.
-
-`python -m ffnlab.experiments.capstone` writes capstone.json beside this file: about four CPU minutes on one thread.
-"""
+"""E8, for notebook 10: one block with no FFN, a ReLU FFN, SwiGLU or a mixture learns random pairs by heart; five seeds."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import nn
-
 from ffnlab.experiments import read
-from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
 
 STORED = Path(__file__).with_suffix(".json")
 D_MODEL, N_HEADS, STEPS, SEEDS, WORDS = 16, 4, 300, (0, 1, 2, 3, 4), (40, 24)
-EXPERTS, TOP_K = 4, 2
 # What is compared: blocks, and the feed-forward part with its width. About 2,030 parameters in it where it is to be equal.
 MODELS: dict[str, tuple[int, str, int]] = {
     "none": (1, "none", 0),
@@ -27,70 +18,8 @@ MODELS: dict[str, tuple[int, str, int]] = {
     "moe, equal total": (1, "moe", 10),
     "moe, equal active": (1, "moe", 21),
 }
-PARTS: dict[str, type[nn.Module]] = {"relu": FFN, "swiglu": SwiGLU, "moe": MoE}
-
-
-class Compared(nn.Module):
-    """A pre-norm block with the feed-forward part of PARTS that `kind` names, of the given width, or with none."""
-
-    def __init__(self, kind: str, width: int, d_model: int = D_MODEL, n_heads: int = N_HEADS) -> None:
-        super().__init__()
-        self.before = nn.LayerNorm(d_model)
-        self.attend = nn.MultiheadAttention(d_model, n_heads, batch_first=True, bias=False)
-        self.between = nn.LayerNorm(d_model) if kind in PARTS else None
-        self.part = PARTS[kind](d_model, width) if kind in PARTS else None
-        self.aux_loss: torch.Tensor | None = None
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        read, hidden = self.before(x), ~torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
-        mixed, _ = self.attend(read, read, read, need_weights=False, attn_mask=hidden)
-        x = x + mixed
-        if self.part is None or self.between is None:
-            return x
-        y = self.part(self.between(x))
-        if isinstance(self.part, MoE):
-            y, self.aux_loss = y
-        out: torch.Tensor = x + y
-        return out
-
-
-def blocks(name: str) -> list[nn.Module]:
-    """Fresh blocks of one of MODELS."""
-    number, kind, width = MODELS[name]
-    return [Compared(kind, width) for _ in range(number)]
-
-
-def counts(name: str) -> dict[str, int]:
-    """Parameters of the blocks, in total and active for one token, and forward FLOPs for a token at the second of two places."""
-    number, kind, width = MODELS[name]
-    total = sum(p.numel() for block in blocks(name) for p in block.parameters())
-    idle = 3 * D_MODEL * width * (EXPERTS - TOP_K) if kind == "moe" else 0
-    matrices = {"none": 0, "relu": 2 * width, "swiglu": 3 * width, "moe": 3 * width * TOP_K + EXPERTS}[kind]
-    flops = number * (2 * D_MODEL * (4 * D_MODEL + matrices) + 4 * 2 * D_MODEL)
-    return {"total": total, "active": total - idle, "flops": flops}
-
-
-def run() -> dict[str, Any]:
-    """All models on all sizes, once for every seed: accuracy, loss, CPU milliseconds of a training step."""
-    torch.set_num_threads(1)
-    found: dict[str, Any] = {}
-    for words in WORDS:
-        for name in MODELS:
-            results = []
-            for seed in SEEDS:
-                torch.manual_seed(seed)
-                results.append(learn(Reader(words, D_MODEL, blocks(name)), *pairs(words, seed), steps=STEPS))
-            digits = {"accuracy": 3, "loss": 3, "milliseconds": 1}
-            found.setdefault(name, {})[str(words)] = {k: [round(r[k], n) for r in results] for k, n in digits.items()}
-            print(words, name, found[name][str(words)], flush=True)
-    settings = {"d_model": D_MODEL, "n_heads": N_HEADS, "steps": STEPS, "lr": 0.01, "seeds": SEEDS, "balance": 0.01}
-    return {"settings": settings, "counts": {name: counts(name) for name in MODELS}, "runs": found}
 
 
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)
-
-
-if __name__ == "__main__":
-    STORED.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")

@@ -1,21 +1,16 @@
 """Notebook 01's tokens that become one: random stacks of attention, with and without skip, FFN and norm, up to 96 layers deep.
 
-`python -m ffnlab.experiments.collapse` sends the tokens of five seeds through all of them and writes collapse.json beside this file: some seconds
-of one CPU core. The figure reads it; the notebook's cells compute anew.
+The runs of five seeds are stored.
 """
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from ffnlab.experiments import read
-from ffnlab.figures.shared import SEED
 
 STORED = Path(__file__).with_suffix(".json")
 
@@ -35,10 +30,10 @@ DEPTHS = (
     64,
     96,
 )  # where the figure stops, and where the dots' places are kept
-DEPTH, WIDTH, HEADS, LENGTH = DEPTHS[-1], 64, 4, 14
+DEPTH, LENGTH = DEPTHS[-1], 14
 SEEDS = range(5)
+LAYERS = 6  # of the runs in float32 and of those whose logarithms are kept
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Setting = tuple[bool, bool, bool]  # skip, FFN, norm
 SETTINGS: list[Setting] = [
     (skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)
@@ -55,130 +50,46 @@ def residuals(
 ) -> list[float]:
     """How far 14 random tokens of 64 numbers are from being one, before and after each of `depth` random layers.
 
-    ‖X − mean over tokens‖ / ‖X‖, as a list of depth + 1 numbers. A layer is attention with 4 heads and, with `ffn`, a ReLU
-    network of width 256; each has a norm before it with `norm`, and its input is added with `skip`.
+    ‖X − mean over tokens‖ / ‖X‖, as a list of depth + 1 numbers, in four digits. A layer is attention with 4 heads and, with `ffn`, a ReLU
+    network of width 256; each has a norm before it with `norm`, and its input is added with `skip`. In float32 there is attention alone,
+    seed 0.
+
+    Raises:
+        ValueError: no such run is stored.
     """
-    if not 0 <= depth <= DEPTH:
-        raise ValueError(f"depth must be from 0 to {DEPTH}, not {depth}")
-    precision = np.dtype(str(dtype).removeprefix("torch."))
-    ((_, stack),) = stacks([(skip, ffn, norm)], depth, seed, precision).items()
-    return [_residual(x) for x in stack]
+    single = dtype == torch.float32
+    if single and (skip or ffn or norm or seed):
+        raise ValueError("in float32 only attention alone was run, with seed 0")
+    most = LAYERS if single else DEPTH
+    if not 0 <= depth <= most:
+        raise ValueError(f"depth must be from 0 to {most}, not {depth}")
+    if seed not in SEEDS:
+        raise ValueError(f"seed must be from 0 to {SEEDS[-1]}, not {seed}")
+    found: list[float] = read(STORED)["float32"] if single else stored((skip, ffn, norm))["residuals"][seed]
+    return found[: depth + 1]
 
 
-def stacks(settings: list[Setting], depth: int, seed: int, precision: np.dtype[Any]) -> dict[Setting, list[Array]]:
-    """The tokens [14, 64] before and after each layer, for several settings of the same random layers."""
-    rng = np.random.default_rng([SEED, seed, 3])
-    x = rng.standard_normal((LENGTH, WIDTH)).astype(precision)
-    found = {setting: [x] for setting in settings}
-    for _ in range(depth):
-        square = [(rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH)).astype(precision) for _ in range(4)]
-        into = (rng.standard_normal((WIDTH, 4 * WIDTH)) / math.sqrt(WIDTH)).astype(precision)
-        back = (rng.standard_normal((4 * WIDTH, WIDTH)) / math.sqrt(4 * WIDTH)).astype(precision)
-        for (skip, ffn, norm), stack in found.items():
-            x = stack[-1]
-            x = skip * x + _heads(_normed(x) if norm else x, *square)
-            if ffn:
-                x = skip * x + np.maximum((_normed(x) if norm else x) @ into, 0) @ back
-            stack.append(x)
-    return found
-
-
-def seen(stack: list[Array]) -> list[Array]:
-    """The tokens of each layer as dots [14, 2] around their mean, in the plane in which they differ most, as far from it as they are in all
-    64 numbers: the root of the mean square is r(X). Each layer's plane is turned so that the dots move as little as they can.
-    """
-    found: list[Array] = []
-    for x in stack:
-        rest = x - x.mean(axis=0)
-        u, s, _ = np.linalg.svd(rest, full_matrices=False)
-        dots = u[:, :2] * s[:2]
-        dots = dots * _residual(x) * math.sqrt(LENGTH) / (np.linalg.norm(dots) or 1)
-        if found:
-            left, _, right = np.linalg.svd(dots.T @ found[-1])
-            dots = dots @ left @ right
-        found.append(dots)
-    return found
-
-
-def cubed(layers: int = 6, seed: int = 0) -> list[float]:
+def cubed(layers: int = LAYERS, seed: int = 0) -> list[float]:
     """log₁₀ of the residuals of attention alone with one head of width 64, before and after each layer, far below what float64 can hold beside 1.
 
-    Each token is written as what all share, m, plus a small rest e. What all queries have in common makes the weights a; what a
-    token's own rest adds to its scores is a product of two rests, and it moves the weights by that little. They then weigh a third
-    rest: the next rest is about the cube of this one. Computed with the rests alone, so that nothing is rounded away.
+    They were computed with the rests alone, what a token has beside the mean of all, so that nothing was rounded away.
+
+    Raises:
+        ValueError: no such run is stored.
     """
-    rng = np.random.default_rng([SEED, seed, 3])
-    x = rng.standard_normal((LENGTH, WIDTH))
-    shared, rest = x.mean(axis=0), x - x.mean(axis=0)
-    found = [_logarithm(shared, rest)]
-    for _ in range(layers):
-        Wq, Wk, Wv, Wo = (rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH) for _ in range(4))
-        rng.standard_normal((2, 4 * WIDTH, WIDTH))  # an FFN's, as in `residuals`
-        keys = rest @ Wk / math.sqrt(WIDTH)
-        weights = _softmax((keys @ (shared @ Wq))[None])[0]
-        moved = np.expm1((rest @ Wq) @ keys.T)
-        mean = moved @ weights
-        change = weights * (moved - mean[:, None]) / (1 + mean[:, None])  # A minus `weights`, in every row
-        shared, rest = (shared + weights @ rest) @ Wv @ Wo, change @ rest @ Wv @ Wo
-        found.append(_logarithm(shared, rest))
-    return found
+    if not 0 <= layers <= LAYERS:
+        raise ValueError(f"layers must be from 0 to {LAYERS}, not {layers}")
+    if seed not in SEEDS:
+        raise ValueError(f"seed must be from 0 to {SEEDS[-1]}, not {seed}")
+    found: list[float] = read(STORED)["cubed"][seed]
+    return found[: layers + 1]
 
 
-def _logarithm(shared: Array, rest: Array) -> float:
-    apart = rest - rest.mean(axis=0)
-    size = float(np.abs(apart).max())
-    return float(math.log10(size) + np.log10(np.linalg.norm(apart / size)) - np.log10(np.linalg.norm(shared + rest)))
-
-
-def _residual(x: Array) -> float:
-    return float(np.linalg.norm(x - x.mean(axis=0)) / np.linalg.norm(x))
-
-
-def _normed(x: Array) -> Array:
-    centred = x - x.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), dtype=x.dtype)
-
-
-def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
-    h = WIDTH // HEADS
-    out = np.zeros_like(x)
-    for start in range(0, WIDTH, h):
-        part = slice(start, start + h)
-        scores = (x @ wq[:, part]) @ (x @ wk[:, part]).T / np.asarray(math.sqrt(h), dtype=x.dtype)
-        out += _softmax(scores) @ (x @ wv[:, part]) @ wo[part]
-    return out
-
-
-def _softmax(scores: Array) -> Array:
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-def run() -> dict[str, Any]:
-    """By setting: of every seed, r(X) before and after each layer, in three digits; of the first, the dots at DEPTHS."""
-    found: dict[str, Any] = {}
-    for seed in SEEDS:
-        for setting, stack in stacks(SETTINGS, DEPTH, seed, np.dtype("float64")).items():
-            entry = found.setdefault(_name(setting), {"residuals": []})
-            entry["residuals"].append([float(f"{_residual(x):.3g}") for x in stack])
-            if seed == SEEDS[0]:
-                places = seen(stack)
-                entry["dots"] = [[[round(float(value), 4) + 0.0 for value in dot] for dot in places[n]] for n in DEPTHS]
-    return found
-
-
-def _name(setting: Setting) -> str:
-    return ", ".join(name for name, on in zip(("skip", "FFN", "norm"), setting, strict=True) if on) or "attention alone"
+def name(setting: Setting) -> str:
+    return ", ".join(part for part, on in zip(("skip", "FFN", "norm"), setting, strict=True) if on) or "attention alone"
 
 
 def stored(setting: Setting) -> dict[str, Any]:
     """What the last run of this module wrote of a setting: residuals [5][97], dots [14][14][2]."""
-    found: dict[str, Any] = read(STORED)[_name(setting)]
+    found: dict[str, Any] = read(STORED)[name(setting)]
     return found
-
-
-if __name__ == "__main__":
-    lines = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(entry, separators=(',', ':'))}" for name, entry in run().items()
-    )
-    STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

@@ -1,13 +1,11 @@
 """Near the end of notebook 10: one block, the student's own, reads the little world, and meets the cold creek that it has never seen.
 
 The notebook trains the student's block with `learn`, asks what it has learned with `judged`, and lets it finish a sentence with `tell`.
-`python -m ffnlab.experiments.creek` does the same with the four kinds of feed-forward part, from five seeds, and writes creek.json beside
-this file: about two minutes of one core. The recipe was chosen for the ReLU block.
+The stored runs are of the four kinds of feed-forward part, from five seeds. The recipe was chosen for the ReLU block.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -18,7 +16,6 @@ from torch import nn
 
 from ffnlab import reading, world
 from ffnlab.experiments import read
-from ffnlab.experiments.capstone import Compared
 from ffnlab.experiments.next_token import NextToken, fit
 
 STORED = Path(__file__).with_suffix(".json")
@@ -31,7 +28,6 @@ MODELS = {
     "moe": 21,
 }  # the width of the feed-forward part, of each expert with "moe"
 EVERY = 30  # steps, over which a stored loss is averaged
-SHORT = 60  # the steps of a run that a test can repeat
 
 
 class Reader(NextToken):
@@ -77,56 +73,6 @@ def tell(model: Reader, words: str) -> str:
     return " ".join(said).replace(" .", ".")
 
 
-def run(name: str, seed: int, steps: int = STEPS) -> tuple[list[float], dict[str, float]]:
-    """One kind from one seed: its losses, and how often it is right."""
-    torch.manual_seed(seed)
-    model = Reader([Compared(name, MODELS[name], D_MODEL, N_HEADS)])
-    losses = learn(model, steps, seed)
-    return losses, judged(model)
-
-
-def short(name: str) -> float:
-    """The loss of the last of SHORT steps from seed 0."""
-    return round(run(name, 0, SHORT)[0][-1], 4)
-
-
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    right: dict[str, dict[str, list[float]]] = {}
-    curves: dict[str, list[list[float]]] = {}
-    for name in MODELS:
-        for seed in SEEDS:
-            losses, found = run(name, seed)
-            means = torch.tensor(losses).reshape(-1, EVERY).mean(1).tolist()
-            curves.setdefault(name, []).append([round(mean, 3) for mean in means])
-            for word, share in found.items():
-                right.setdefault(name, {}).setdefault(word, []).append(round(share, 3))
-        print(name, right[name], flush=True)
-    settings = {
-        "d_model": D_MODEL,
-        "n_heads": N_HEADS,
-        "steps": STEPS,
-        "batch": BATCH,
-        "seeds": SEEDS,
-        "widths": MODELS,
-    }
-    about = {
-        "made by": "python -m ffnlab.experiments.creek",
-        "settings": settings,
-        "torch": torch.__version__.partition("+")[0],
-        "right": right,
-        "steps": [EVERY * (n + 0.5) for n in range(STEPS // EVERY)],
-        "losses": curves,
-        f"loss after {SHORT} steps of seed 0": {name: short(name) for name in MODELS},
-    }
-    lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in about.items())
-    STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

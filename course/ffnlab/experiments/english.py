@@ -1,20 +1,16 @@
 """Notebook 10's last step: two blocks learn English from the prose that every CPython carries, `pydoc_data.topics`, and write some.
 
-The notebook trains the student's own blocks with `learn` and lets them `write`. `python -m ffnlab.experiments.english` compares the four kinds
-of feed-forward part on text that they have not seen, at equal total and at equal active parameters, from five seeds, and writes english.json
-beside this file: about ten minutes of one core.
+The notebook trains the student's own blocks with `learn` and lets them `write`. The stored runs compare the four kinds of feed-forward part on
+text that they have not seen, at equal total and at equal active parameters, from five seeds.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,14 +20,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from ffnlab.experiments import read
-from ffnlab.experiments.capstone import EXPERTS, TOP_K, Compared
 from ffnlab.experiments.next_token import NextToken, fit
 
 STORED = Path(__file__).with_suffix(".json")
 D_MODEL, N_HEADS, LONGEST, BATCH, STEPS, LEARNING_RATE = 64, 4, 64, 16, 400, 0.01
 WORDS = 2000  # words with a number of their own; others are spelt
 SEEDS = (0, 1, 2, 3, 4)
-SHORT = 60  # the steps of a run that a test can repeat
 # What is compared: blocks, and the feed-forward part with its width. About 33,000 parameters in it where it is to be equal.
 MODELS: dict[str, tuple[int, str, int]] = {
     "none": (2, "none", 0),
@@ -130,14 +124,14 @@ def bits(model: Writer) -> float:
 def write(
     model: Writer,
     prompt: str,
+    generate: Callable[..., list[int]],
     temperature: float = 0.8,
     seed: int = 0,
     tokens: int = 80,
-    generate: Callable[..., list[int]] | None = None,
 ) -> str:
     """The prompt and what the model writes after it, one token at a time.
 
-    generate: the function of the notebook's exercise. Where there is none, or it raises NotImplementedError, tokens are chosen here.
+    generate: the function of the notebook's exercise; while it raises NotImplementedError, nothing is written but that.
     temperature: scores are divided by it before the softmax; 0 takes the most probable token. Characters that the text does not have
     are left out of the prompt. Raises ValueError for a negative temperature, or a prompt without anything to go on from.
     """
@@ -146,77 +140,14 @@ def write(
     said = _numbers(prompt, text().number)
     if not said:
         raise ValueError("the prompt needs at least one letter")
-    if generate is not None:
-        numbers = random.Random(seed)
-        with suppress(NotImplementedError):
-            said += generate(model, list(said), [numbers.random() for _ in range(tokens)], LONGEST, temperature)
-            return "".join(text().pieces[n] for n in said)
-    chance = torch.Generator().manual_seed(seed)
-    for _ in range(tokens):
-        scores = model(torch.tensor([said[-LONGEST:]]))[0, -1]
-        best = (
-            scores.argmax()
-            if not temperature
-            else torch.multinomial((scores / temperature).softmax(0), 1, generator=chance)
-        )
-        said.append(int(best))
+    numbers = random.Random(seed)
+    try:
+        said += generate(model, list(said), [numbers.random() for _ in range(tokens)], LONGEST, temperature)
+    except NotImplementedError:
+        return f"{prompt} … (it goes on once `generate` is written)"
     return "".join(text().pieces[n] for n in said)
-
-
-def blocks(name: str) -> list[nn.Module]:
-    """Fresh blocks of one of MODELS."""
-    number, kind, width = MODELS[name]
-    return [Compared(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
-
-
-def counts(name: str) -> dict[str, int]:
-    """Parameters of the blocks, in total and active for one token."""
-    number, kind, width = MODELS[name]
-    total = sum(p.numel() for block in blocks(name) for p in block.parameters())
-    idle = 3 * D_MODEL * width * (EXPERTS - TOP_K) * number if kind == "moe" else 0
-    return {"total": total, "active": total - idle}
-
-
-def run(name: str, seed: int, steps: int = STEPS) -> float:
-    """The held-out loss of one model, in bits per character."""
-    torch.manual_seed(seed)
-    return learn(Writer(blocks(name)), steps, seed)
 
 
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    found, seconds = {}, {}
-    for name in MODELS:
-        begun = time.process_time()
-        found[name] = [round(run(name, seed), 4) for seed in SEEDS]
-        seconds[name] = round((time.process_time() - begun) / len(SEEDS), 1)
-        print(
-            f"{name:18} {counts(name)} bits per character {found[name]}, {seconds[name]} CPU seconds each", flush=True
-        )
-    settings = {
-        "d_model": D_MODEL,
-        "n_heads": N_HEADS,
-        "steps": STEPS,
-        "tokens a step": BATCH * LONGEST,
-        "seeds": SEEDS,
-    }
-    about = {
-        "made by": "python -m ffnlab.experiments.english",
-        "settings": settings,
-        "characters": sum(map(len, paragraphs())),
-        "torch": torch.__version__.partition("+")[0],
-        "counts": {name: counts(name) for name in MODELS},
-        "CPU seconds": seconds,
-        "bits per character": found,
-        f"bits after {SHORT} steps of seed 0": {name: round(run(name, 0, SHORT), 4) for name in MODELS},
-    }
-    STORED.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,111 +1,23 @@
 """Notebook 08's picture of experts becoming experts: tokens that are points of a plane, six clusters, six experts, top-1 routing.
 
-`python -m ffnlab.experiments.plane` trains six runs, each in a few seconds, and writes plane.json beside this file: the router at some steps,
-so that a figure can draw who gets which part of the plane, and which expert each cluster's tokens go to.
+Six runs are stored: the router at some steps, so that a figure can draw who gets which part of the plane, and which expert each cluster's
+tokens go to.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import torch
-import torch.nn.functional as F
-
-from ffnlab.experiments import read, write
-from ffnlab.experiments.balance import information
+from ffnlab.experiments import read
 
 STORED = Path(__file__).with_suffix(".json")
 
 N_EXPERTS = 6  # as many as clusters
-D_FF = 4
-RADIUS, SPREAD = 2.2, 0.35  # the clusters' centres lie on a circle
-TOKENS, STEPS, LEARNING_RATE = 512, 1000, 0.02  # tokens: a step
-ALPHA = 0.1  # the weight of the balance loss of notebook 09, without which some experts stay idle
-NOISE = 1.0  # on the logits in training, so that a token sometimes tries another expert, as Shazeer et al. 2017 do
 SEEDS = (0, 1, 2, 3, 4, 5)
 KEPT = (0, 10, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 650, 800, 1000)  # steps at which a run is looked at
-NEW, SHOWN = 200, 16  # tokens of each cluster on which a run is judged; tokens of each cluster that are drawn
-
-
-class Task:
-    """Points around six centres; in each cluster the right output is another linear map of the way from its centre, plus a constant."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = torch.Generator().manual_seed(seed)
-        turn = 2 * math.pi * torch.rand(1, generator=self.rng)
-        angle = turn + 2 * math.pi * torch.arange(N_EXPERTS) / N_EXPERTS
-        self.centres = RADIUS * torch.stack([angle.cos(), angle.sin()], dim=1)
-        self.maps, self.constants = 0.4 * self.normal(N_EXPERTS, 2, 2), 0.4 * self.normal(N_EXPERTS, 2)
-
-    def normal(self, *shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=self.rng)
-
-    def tokens(self, cluster: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """A point of each of these clusters, [T, 2], and what should come out for it, [T, 2]."""
-        way = self.normal(len(cluster), 2)
-        x = self.centres[cluster] + SPREAD * way
-        return x, torch.einsum("td,tdo->to", way, self.maps[cluster]) + self.constants[cluster]
-
-
-class Kept(NamedTuple):
-    """A run at some step. router [3, E]: the weights of x and y, and the biases. table [c, e]: how many of cluster c's new tokens went to
-    expert e."""
-
-    router: torch.Tensor
-    table: torch.Tensor
-    error: float
-
-
-def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
-    """One run: the gate value not divided by itself, Adam, a balance loss of weight alpha, noise on the logits."""
-    task, fresh = Task(seed), Task(seed)
-    fresh.rng.manual_seed(1000 + seed)
-    parameters = {
-        "router": 0.05 * task.normal(3, N_EXPERTS) * torch.tensor([[1.0], [1.0], [3.0]]),
-        "W1": task.normal(N_EXPERTS, 2, D_FF) / 2**0.5,
-        "b1": torch.zeros(N_EXPERTS, 1, D_FF),
-        "W2": task.normal(N_EXPERTS, D_FF, 2) / D_FF**0.5,
-        "b2": torch.zeros(N_EXPERTS, 1, 2),
-    }
-    for parameter in parameters.values():
-        parameter.requires_grad_()
-    optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
-
-    def layer(
-        x: torch.Tensor, disturbed: torch.Tensor | float = 0.0
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Outputs [T, 2], probabilities [T, E] and chosen experts [T]."""
-        p = (logits(parameters["router"], x) + disturbed).softmax(1)
-        gate, chosen = p.max(1)
-        hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
-        outputs = hidden @ parameters["W2"] + parameters["b2"]  # [E, T, 2]
-        return gate[:, None] * outputs[chosen, torch.arange(len(x))], p, chosen
-
-    kept = []
-    for step in range(STEPS + 1):
-        if step in KEPT:
-            with torch.no_grad():
-                cluster = torch.arange(N_EXPERTS).repeat_interleave(NEW)
-                x, target = fresh.tokens(cluster)
-                y, _, chosen = layer(x)
-                table = torch.bincount(N_EXPERTS * cluster + chosen, minlength=N_EXPERTS**2).reshape(N_EXPERTS, -1)
-                kept.append(Kept(parameters["router"].clone(), table, F.mse_loss(y, target).item()))
-        x, target = task.tokens(torch.randint(N_EXPERTS, (TOKENS,), generator=task.rng))
-        y, p, chosen = layer(x, noise * task.normal(TOKENS, N_EXPERTS))
-        load = torch.bincount(chosen, minlength=N_EXPERTS) / TOKENS
-        loss = F.mse_loss(y, target) + alpha * N_EXPERTS * (load * p.mean(0)).sum()
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-    return kept
-
-
-def logits(router: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The router's logits [T, E] for points x [T, 2]."""
-    return x @ router[:2] + router[2]
+SHOWN = 16  # tokens of each cluster that are drawn
 
 
 def own(table: Sequence[Sequence[int]]) -> int:
@@ -123,44 +35,6 @@ def used(table: Sequence[Sequence[int]]) -> int:
     return sum(max(column) >= 10 for column in zip(*table, strict=True))
 
 
-def summary(seed: int, kept: list[Kept]) -> dict[str, Any]:
-    """What is stored of a run: some points, cluster after cluster, and what was kept, tables in percent of a cluster."""
-    task = Task(seed)
-    task.rng.manual_seed(2000 + seed)
-    points, _ = task.tokens(torch.arange(N_EXPERTS).repeat_interleave(SHOWN))
-    return {
-        "points": [[round(value, 2) for value in point] for point in points.tolist()],
-        "routers": [[[round(value, 3) for value in row] for row in one.router.tolist()] for one in kept],
-        "tables": [[[round(100 * share / NEW) for share in row] for row in one.table.tolist()] for one in kept],
-        "information": [round(information(one.table), 2) for one in kept],
-        "error": [round(one.error, 3) for one in kept],
-    }
-
-
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    runs = [summary(seed, train(seed)) for seed in SEEDS]
-    for seed, run in zip(SEEDS, runs, strict=True):
-        print(f"seed {seed}: information {run['information']}, error {run['error'][0]} to {run['error'][-1]}")
-    without = {}
-    for name, alpha, noise in (("noise", ALPHA, 0.0), ("the balance loss", 0.0, NOISE), ("both", 0.0, 0.0)):
-        tables = [summary(seed, train(seed, alpha, noise))["tables"][-1] for seed in SEEDS]
-        without[name] = {"own": list(map(own, tables)), "used": list(map(used, tables))}
-        print(f"without {name}: {without[name]}")
-    about = {
-        "made by": "python -m ffnlab.experiments.plane",
-        "seeds": SEEDS,
-        "steps": KEPT,
-        "without": without,
-        "torch": torch.__version__.partition("+")[0],
-    }
-    write(STORED, about, runs)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,4 @@
-"""The little world, learned with four experts in place of the FFN: by what do they divide the work?
-
-`python -m ffnlab.experiments.world_experts` trains the model of notebook 00 (attention that only averages) from five seeds with a top-1
-mixture, as many parameters as its FFN has and a router, and writes world_experts.json: two minutes of one core.
-"""
+"""The little world, learned with four experts in place of the FFN: by what do they divide the work? The stored runs of five seeds."""
 
 from __future__ import annotations
 
@@ -10,133 +6,16 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-from ffnlab import reading, world
-from ffnlab.experiments import read, write
-from ffnlab.experiments.world import BATCH, DECAY, LEARNING_RATE
+from ffnlab import world
+from ffnlab.experiments import read
 
 STORED = Path(__file__).with_suffix(".json")
 N_EXPERTS = 4
-ALPHA = 0.01  # the weight of the balance loss of notebook 09
-STEPS = 4000
 SEEDS = (0, 1, 2, 3, 4)
 PLACES, WEATHERS, MOODS, CREATURE = ("creek", "path"), ("cold", "warm"), ("spunky", "timid"), "dog"
 SHOWN = [world.Scene(*scene, CREATURE) for scene in itertools.product(PLACES, WEATHERS, MOODS)]
 
 
-class Mixture(reading.Speaker):
-    """The speaker that averages, with a router and experts after its attention."""
-
-    def __init__(self) -> None:
-        super().__init__(ffn=False)
-        d, f = reading.D_MODEL, reading.D_FF // N_EXPERTS
-        self.router = nn.Linear(d, N_EXPERTS, bias=False)
-        self.W1, self.b1 = (
-            nn.Parameter(torch.randn(N_EXPERTS, d, f) / d**0.5),
-            nn.Parameter(torch.zeros(N_EXPERTS, 1, f)),
-        )
-        self.W2 = nn.Parameter(torch.randn(N_EXPERTS, f, d) / f**0.5)
-
-    def route(self, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """For words [B, T]: scores for the next word [B, T, V], the router's probabilities [B, T, E], chosen experts [B, T]."""
-        x = self.gather(words)
-        tokens = x.flatten(0, 1)
-        p = self.router(tokens).softmax(-1)
-        gate, chosen = p.max(-1)
-        outputs = torch.relu(tokens @ self.W1 + self.b1) @ self.W2  # [E, B·T, d_model]
-        added = gate[:, None] * outputs[chosen, torch.arange(len(tokens))]
-        return self.say(x + added.reshape(x.shape), None), p.reshape(*words.shape, -1), chosen.reshape(words.shape)
-
-
-def train(seed: int, steps: int = STEPS) -> Mixture:
-    """One model, trained on wishes as `ffnlab.experiments.world` does it, with a balance loss and without its extra losses."""
-    torch.manual_seed(seed)
-    model = Mixture()
-    seen = world.scenes(held_out=False)
-    row = {scene: n for n, scene in enumerate(seen)}
-    sentences = reading.tensor([world.wish(scene) for scene in seen])
-    order = torch.tensor([row[scene] for scene in world.sample(seed, steps * BATCH)]).reshape(-1, BATCH)
-    adam = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, LEARNING_RATE, total_steps=steps)
-    for step in range(steps):
-        batch = sentences[order[step]]
-        scores, p, chosen = model.route(batch[:, :-1])
-        load = torch.bincount(chosen.flatten(), minlength=N_EXPERTS) / chosen.numel()
-        balance = N_EXPERTS * (load * p.mean((0, 1))).sum()
-        loss = F.cross_entropy(scores.flatten(0, 1), batch[:, 1:].flatten()) + ALPHA * balance
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        schedule.step()
-    return model.requires_grad_(False).eval()
-
-
-def divided(chosen: torch.Tensor, attributes: torch.Tensor) -> dict[str, float]:
-    """What decides the expert, as shares of its entropy, for experts chosen [S, T] in S scenes with attributes [S], 0 to 7: the place in
-    the sentence; in a place, the scene's three attributes; and what is left, the single words. And told: how much of the three attributes
-    one learns from the expert of a word at an unknown place, from 0 to 1."""
-    places = torch.arange(chosen.shape[1]).expand_as(chosen)
-    counts = torch.zeros(chosen.shape[1], 8, N_EXPERTS, dtype=torch.float64)
-    counts.index_put_(
-        (places, attributes[:, None].expand_as(chosen), chosen), torch.tensor(1.0).double(), accumulate=True
-    )
-    counts = counts / counts.sum()
-    entropy = torch.special.entr
-    all_of_it = entropy(counts.sum((0, 1))).sum()
-    in_a_place = entropy(counts.sum(1)).sum() - entropy(counts.sum((1, 2))).sum()
-    in_a_scene = entropy(counts).sum() - entropy(counts.sum(2)).sum()
-    scenes = counts.sum(0)  # [8, E]
-    told = (entropy(scenes.sum(1)).sum() + all_of_it - entropy(scenes).sum()) / entropy(scenes.sum(1)).sum()
-    parts = (all_of_it - in_a_place, in_a_place - in_a_scene, in_a_scene)
-    shares = {name: part / all_of_it for name, part in zip(("place", "attributes", "words"), parts, strict=True)}
-    return {name: round(share.item(), 3) for name, share in {**shares, "told": told}.items()}
-
-
-def summary(model: Mixture) -> dict[str, Any]:
-    """What is stored of a model: on all scenes that are held out, how often it is right about the two words that need a combination, and what
-    decides the expert; and the experts of each word of the sentences about SHOWN."""
-    scenes = world.scenes(held_out=True)
-    sentences = reading.tensor([world.wish(scene) for scene in scenes])
-    scores, _, chosen = model.route(sentences[:, :-1])
-    right = (scores.argmax(-1) == sentences[:, 1:]).double().mean(0)
-    attributes = torch.tensor(
-        [4 * water + 2 * cold + spunky for water, cold, spunky in (scene.attributes for scene in scenes)]
-    )
-    _, _, shown = model.route(reading.tensor([world.wish(scene)[:-1] for scene in SHOWN]))
-    return {
-        "way": round(right[world.WAY - 1].item(), 4),
-        "feeling": round(right[world.FEELING - 1].item(), 4),
-        "load": [
-            round(share, 3)
-            for share in (torch.bincount(chosen.flatten(), minlength=N_EXPERTS) / chosen.numel()).tolist()
-        ],
-        **divided(chosen, attributes),
-        "shown": shown.tolist(),
-    }
-
-
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    runs = []
-    for seed in SEEDS:
-        runs.append(summary(train(seed)))
-        print(f"seed {seed}: {runs[-1]}", flush=True)
-    about = {
-        "made by": "python -m ffnlab.experiments.world_experts",
-        "seeds": SEEDS,
-        "steps": STEPS,
-        "torch": torch.__version__.partition("+")[0],
-    }
-    write(STORED, about, runs)
-
-
-if __name__ == "__main__":
-    main()

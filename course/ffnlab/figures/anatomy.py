@@ -183,7 +183,7 @@ def _list(lit: str) -> list[str]:
         now = part == lit
         parts += [
             _number(part, lit, 346, y - 4.5),
-            svg.text(364, y, name.partition(":")[0], size=13, bold=now, fill=LIT if now else style.INK),
+            svg.text(364, y, name.partition(":")[0], size=13, fill=LIT if now else style.INK),
             svg.text(620, y, str(minutes), size=11, fill=style.MUTED, anchor="end"),
         ]
     return parts

@@ -1,7 +1,4 @@
-"""The figures of notebook 01: a blend of three values, a head on scaled vectors, a line among four points, and tokens that become one.
-
-Everything is computed with numpy: for these sizes it answers before torch has started its threads.
-"""
+"""The figures of notebook 01: a blend of three values, a head on scaled vectors, a line among four points, and tokens that become one."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from ffnlab import plot, style, svg
 from ffnlab.experiments import collapse as experiment
@@ -66,13 +64,16 @@ def stages(X: torch.Tensor, A: torch.Tensor | None = None) -> dict[str, torch.Te
 
     A given: used instead of the computed weights. No gradient.
     """
-    x = X.detach().numpy()
-    wq, wk, wv, wo = (part.astype(x.dtype) for part in _head())
-    q, k, v = x @ wq, x @ wk, x @ wv
-    scores = (q @ k.T / math.sqrt(wq.shape[1])).astype(x.dtype)
-    a = _softmax(scores) if A is None else A.detach().numpy()
-    parts = {"Q": q, "K": k, "V": v, "scores": scores, "A": a, "mix": a @ v, "out": a @ v @ wo}
-    return {name: torch.from_numpy(part) for name, part in parts.items()}
+    X = X.detach()
+    wq, wk, wv, wo = head(X.dtype)
+    q, k, v = X @ wq, X @ wk, X @ wv
+    a = _weights_for(q, k) if A is None else A.detach()
+    return {"Q": q, "K": k, "V": v, "scores": q @ k.T / math.sqrt(wq.shape[1]), "A": a, "mix": a @ v, "out": a @ v @ wo}
+
+
+def _weights_for(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """The weights [T, T] of torch's own attention: what it makes of values that tell the tokens apart."""
+    return F.scaled_dot_product_attention(q, k, torch.eye(len(k), dtype=k.dtype))
 
 
 def _softmax(scores: Array) -> Array:
@@ -164,11 +165,11 @@ LOW, HIGH = -2.0, 4.0
 
 def _attend(s: float, frozen: bool) -> tuple[Array, Array]:
     """The head on s times the sentence: (out [T, d], A [T, T]); frozen: with the A of s = 1."""
-    x = embeddings(dtype=torch.float64).numpy()
-    wq, wk, wv, wo = _head()
+    x = embeddings(dtype=torch.float64)
+    wq, wk, wv, wo = head(torch.float64)
     seen = x if frozen else s * x
-    a = _softmax((seen @ wq) @ (seen @ wk).T / math.sqrt(wq.shape[1]))
-    return a @ (s * x @ wv) @ wo, a
+    a = _weights_for(seen @ wq, seen @ wk)
+    return (a @ (s * x @ wv) @ wo).numpy(), a.numpy()
 
 
 @cache
@@ -433,8 +434,8 @@ FLOOR = -17  # the lowest power of ten drawn
 NAMED: dict[Setting, tuple[str, tuple[int, float, str], tuple[int, float, str]]] = {
     # label, and where it is written on each scale, logarithmic and linear: at which layer, how much lower, its anchor
     (False, False, False): ("attention alone", (4, -70, "start"), (2, -5, "start")),
-    (True, False, False): ("skip", (48, 6, "end"), (6, 18, "end")),
-    (True, False, True): ("skip, norm", (96, 27, "end"), (96, 24, "end")),
+    (True, False, False): ("skip", (40, 18, "end"), (6, 18, "end")),
+    (True, False, True): ("skip, norm", (96, 18, "end"), (96, 24, "end")),
     (True, True, True): ("all three", (96, -9, "end"), (96, -30, "end")),
 }
 CENTRE = (148.0, 208.0)  # of the dots
@@ -528,7 +529,7 @@ def _fall(runs: list[list[float]], chosen: Setting, depth: int, log: bool) -> li
         mine = setting == chosen
         shapes.append(
             svg.text(
-                x + (8 if anchor == "start" else -6), y + lower, words,
+                x + (3 if anchor == "start" else -2), y + lower, words,
                 size=12.5, bold=mine, fill=style.CHOSEN if mine else style.MUTED, anchor=anchor, halo=True,
             )
         )  # fmt: skip

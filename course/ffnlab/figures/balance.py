@@ -88,7 +88,7 @@ def load(cure: str = "none", head_start: int = 3, step: int = STEPS) -> Picture:
     )  # fmt: skip
     beside = frame.across(times[-1]) + 10
     shapes = [
-        svg.text(beside, frame.top - 12, "expert", size=12, fill=style.MUTED),
+        svg.text(max(beside, frame.left + 150), frame.top - 12, "expert", size=12, fill=style.MUTED),
         _head_starts(head_start),
     ]
     for expert, colour in enumerate(BANDS):

@@ -176,7 +176,7 @@ def block(kind: str = "relu") -> Picture:
             svg.text(start + 150, side + 5, label, size=14, bold=True, anchor="middle", fill=colour),
             svg.text(start + 128, side - 42, what, size=12.5, anchor="middle", fill=style.MUTED),
         ]
-    pitch = 68.0
+    pitch = 80.0
     for n, (other, (short, _, _)) in enumerate(_SAYS.items()):
         x, here = RIGHT - pitch * (len(_SAYS) - n), other == kind
         box = svg.rect(

@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from ffnlab import atlas, plot, style, svg, world
-from ffnlab.experiments import plane, world_experts
+from ffnlab import atlas, experiments, plot, style, svg, world
+from ffnlab.experiments import plane, read, world_experts
 from ffnlab.figures.shared import TOKENS
 from ffnlab.picture import Picture
 
@@ -20,6 +21,7 @@ __all__ = ["FACTORS", "KEPT", "LAST_FRAME", "LOGITS", "MODELS", "MOODS", "NORMS"
 NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
 LOGITS = (0.5, 2.0, -1.0, 1.5, -0.5, 0.0, 1.0, -2.0)
 E = len(LOGITS)
+SLOPES = Path(experiments.__file__).with_name("slopes.json")
 REACH = 3.0  # the largest logit that can be pushed
 PUSHED = tuple((svg.label(z / 2, 1, pad=True), z / 2) for z in range(-6, 7))  # what a hand can make of a logit
 NO_CELL = -1
@@ -44,27 +46,9 @@ def _listed(numbers: Sequence[float], digits: int = 2) -> str:
     return ", ".join(svg.label(number, digits) for number in numbers)
 
 
-def _softmax(z: Sequence[float], among: Sequence[int]) -> list[float]:
-    """exp(z), divided by its sum over the places `among`; zero elsewhere."""
-    largest = max(z[e] for e in among)
-    powers = [math.exp(z[e] - largest) if e in among else 0.0 for e in range(len(z))]
-    return [power / sum(powers) for power in powers]
-
-
 def _kept(z: Sequence[float], k: int) -> list[int]:
     """The places of the k largest, of equal ones the first."""
     return sorted(sorted(range(len(z)), key=lambda e: -z[e])[:k])
-
-
-def _gates(z: Sequence[float], k: int, norm: str) -> tuple[list[float], list[float]]:
-    """Scores before the choice, and the gates."""
-    kept = _kept(z, k)
-    if norm == "topk_softmax":
-        gates = _softmax(z, kept)
-        return gates, gates
-    scores = [1 / (1 + math.exp(-v)) for v in z] if norm == "sigmoid_norm" else _softmax(z, range(len(z)))
-    under = 1.0 if norm == "softmax_topk" else sum(scores[e] for e in kept)
-    return scores, [scores[e] / under if e in kept else 0.0 for e in range(len(z))]
 
 
 # becoming
@@ -310,7 +294,16 @@ def router(
         raise ValueError(f"the temperature must be positive, not {temperature}")
     z = [value / temperature for value in logits]
     kept = _kept(z, k)
-    scores, gates = _gates(z, k, norm)
+    if norm == "sigmoid_norm":
+        powers = [1 / (1 + math.exp(-value)) for value in z]
+        under = 1.0
+    else:
+        powers = [math.exp(value - max(z)) for value in z]
+        under = sum(powers[e] for e in (kept if norm == "topk_softmax" else range(E)))
+    scores = [power / under if e in kept or norm != "topk_softmax" else 0.0 for e, power in enumerate(powers)]
+    if norm in ("softmax_topk_renorm", "sigmoid_norm"):
+        under *= sum(scores[e] for e in kept)
+    gates = [power / under if e in kept else 0.0 for e, power in enumerate(powers)]
     total = sum(gates)
     who = f"Expert{'s' if k > 1 else ''} {', '.join(map(str, kept))}"
     title = f"{who}: gate{'s' if k > 1 else ''} sum to {total:.2f}" if k > 1 else f"{who}: gate {total:.2f}"
@@ -566,7 +559,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
                 svg.text(
                     x + max(width, 4) / 2,
                     _CALLED + 67,
-                    f"expert {e}" if sizes[e] > 1 else f"e {e}" if sizes[e] else "",
+                    f"expert {e}" if sizes[e] > 1 else str(e) if sizes[e] else "",
                     size=11.5,
                     bold=True,
                     fill=EXPERT_INK[e],
@@ -649,26 +642,6 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
 # slopes
 
 
-def derivatives(k: int, norm: str) -> list[list[float]]:
-    """∂gate of e / ∂logit of j at `LOGITS`, [E, E], from the formulas, so that a zero is exactly zero."""
-    z = list(LOGITS)
-    kept = _kept(z, k)
-    if norm == "sigmoid_norm":
-        s = [1 / (1 + math.exp(-v)) for v in z]
-        under = sum(s[e] for e in kept)
-
-        def slope(e: int, j: int) -> float:
-            return s[j] * (1 - s[j]) * ((under if e == j else 0.0) - s[e]) / under**2 if j in kept else 0.0
-
-    else:
-        p = _softmax(z, range(E) if norm == "softmax_topk" else kept)
-
-        def slope(e: int, j: int) -> float:
-            return p[e] * ((1.0 if e == j else 0.0) - p[j])
-
-    return [[slope(e, j) if e in kept else 0.0 for j in range(E)] for e in range(E)]
-
-
 def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
     """How the gate of each of 8 experts reacts to each logit: the derivatives as an 8 × 8 table, at fixed logits.
 
@@ -677,7 +650,7 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
     _inside("k", k, 1, E)
     _one_of("normalisation", norm, NORMS)
     _inside("cell", cell, NO_CELL, CELLS[-1])
-    found = derivatives(k, norm)
+    found = read(SLOPES)[norm][k - 1]
     learn = sum(1 for j in range(E) if any(found[e][j] for e in range(E)))
     largest = max(abs(value) for row in found for value in row)
     title = f"{norm}, k = {k}: {learn} of {E} logits get a gradient"

@@ -461,18 +461,18 @@ def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True)
         shapes += [
             svg.circle(LEFT + 8, y - 4.5, 6, fill=style.PAPER if silent else _HUES[j], stroke=_HUES[j], stroke_width=2),
             svg.text(LEFT + 22, y, NEURONS[j], size=13, fill=ink),
-            svg.text(LEFT + 130, y, sums, size=12.5, fill=ink),
+            svg.text(LEFT + 126, y, sums, size=12.5, fill=ink),
         ]
     for k in range(2):
         y, here = top - 18 + 36 * k, k == output
         terms = _sum([act[j] * w2[j][k] for j in range(3)], b2[k])
         frame = svg.rect(
-            346, y, RIGHT - 346, 30, radius=7, fill=style.PAPER, stroke=style.INK if here else style.RULE,
+            326, y, RIGHT - 326, 30, radius=7, fill=style.PAPER, stroke=style.INK if here else style.RULE,
             stroke_width=2 if here else 1,
         )  # fmt: skip
         words = [
-            svg.text(355, y + 20, OUTPUTS[k], size=12.5, bold=True, fill=style.INK if here else style.MUTED),
-            svg.text(437, y + 20, f"{terms} =", size=12.5, fill=style.MUTED),
+            svg.text(334, y + 20, OUTPUTS[k], size=12.5, bold=True, fill=style.INK if here else style.MUTED),
+            svg.text(416, y + 20, f"{terms} =", size=11.5, fill=style.MUTED),
             svg.text(RIGHT - 10, y + 20, svg.label(out[k]), size=14, bold=True, anchor="end"),
         ]
         shapes.append(svg.button(frame, *words, sets={"output": k}, name=f"the sheet of {OUTPUTS[k]}"))

@@ -326,6 +326,7 @@ def _spots(frame: plot.Frame, places: Array) -> list[str]:
     """The four points, those with XOR = 1 filled; points that lie on each other have one label."""
     shapes, names = [], ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
     shown: list[tuple[float, float, list[str]]] = []
+    spots: list[tuple[float, float]] = []
     for place, name, one in zip(places, names, XOR, strict=True):
         if not frame.holds(*place):
             continue
@@ -333,15 +334,21 @@ def _spots(frame: plot.Frame, places: Array) -> list[str]:
         shapes.append(
             svg.circle(x, y, 7.5, fill=style.INK if one else style.PAPER, stroke=style.INK, stroke_width=2, tip=name)
         )
+        spots.append((x, y))
         near = next((spot for spot in shown if math.dist(spot[:2], (x, y)) < 28), None)
         near[2].append(name) if near else shown.append((x, y, [name]))
     written: list[tuple[float, float, float]] = []  # middle, base line, half the width
     for x, y, here in shown:
-        half = 3.2 * len(", ".join(here))
+        half = 3.8 * len(", ".join(here))
         middle = min(max(x, frame.left + half - 8), frame.right - half + 8)
-        lines = (y - 13, y + 22, y - 27, y + 36)
+        lines = (y - 13, y + 22, y - 27, y + 36) if len(here) == 1 else (y + 22, y + 36, y - 13)  # the cut is above
         line = next(
-            (at for at in lines if not any(abs(middle - m) < half + w and abs(at - b) < 13 for m, b, w in written)),
+            (
+                at
+                for at in lines
+                if not any(abs(middle - m) < half + w and abs(at - b) < 13 for m, b, w in written)
+                and not any(abs(middle - x) < half + 8 and abs(at - 4 - y) < 13 for x, y in spots)
+            ),
             lines[0],
         )
         written.append((middle, line, half))

@@ -183,7 +183,8 @@ def neurons(place: str = "creek", weather: str = "cold", creature: str = "spunky
             group = 2 ** (2 - line)  # one word over as many columns as share it
             if n % group == 0:
                 middle = x + cell * group / 2
-                shapes.append(svg.text(middle, 62 + 17 * line, pair[not value], size=11, anchor="middle"))
+                ink = style.INK if value else style.MUTED  # else neighbours read as one word
+                shapes.append(svg.text(middle, 62 + 17 * line, pair[not value], size=11, anchor="middle", fill=ink))
         if n == CORNERS.index(scene.attributes):
             frame = svg.rect(x - 1, top - 5, cell - 1, row * len(named) + 8, stroke=style.INK, stroke_width=2, radius=3)
     for n, (name, on) in enumerate(zip(named, firing, strict=True)):

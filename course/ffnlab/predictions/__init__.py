@@ -38,5 +38,5 @@ def find(name: str) -> Prediction:
     """
     try:
         return every()[name]
-    except KeyError:
+    except (KeyError, TypeError):
         raise LookupError(f"there is no prediction called {name!r}") from None

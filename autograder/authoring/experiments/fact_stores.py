@@ -1,0 +1,120 @@
+"""Notebook 06: how many facts fit into an FFN of each width, and the weights of the stores that it looks into.
+
+`python -m autograder.authoring.experiments.fact_stores` trains 281 small FFNs and writes ffnlab's experiments/fact_stores.json: some minutes of
+one CPU core.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+from ffnlab.experiments.fact_stores import (
+    ANSWERS,
+    D_MODEL,
+    FACTS,
+    LEARNING_RATE,
+    LIMIT_FACTS,
+    LIMIT_WIDTH,
+    LONG_FACTS,
+    LONG_STEPS,
+    LONG_WIDTH,
+    ROOM,
+    SEEDS,
+    STEPS,
+    STORE_FACTS,
+    STORE_WIDTH,
+    STORED,
+    WEIGHTS,
+    WIDTHS,
+    Facts,
+    Store,
+    facts,
+)
+
+
+def learned(given: Facts, width: int, seed: int, steps: int = STEPS) -> tuple[Store, float]:
+    """A store of the given width, trained on all facts at once with Adam, and the share of the facts that it knows."""
+    chance = torch.Generator().manual_seed(seed)
+
+    def start(fan_in: int, *shape: int) -> torch.Tensor:
+        bound = 1 / math.sqrt(fan_in)
+        return ((2 * torch.rand(*shape, generator=chance) - 1) * bound).requires_grad_()
+
+    keys, b1 = start(D_MODEL, width, D_MODEL), start(D_MODEL, width)
+    values, b2 = start(width, width, D_MODEL), start(width, D_MODEL)
+    first = keys.detach().clone(), b1.detach().clone()
+
+    def logits() -> torch.Tensor:
+        return (given.E + torch.relu(given.E @ keys.T + b1) @ values + b2) @ given.U.T
+
+    adam = torch.optim.Adam([keys, b1, values, b2], lr=LEARNING_RATE)
+    for _ in range(steps):
+        adam.zero_grad()
+        F.cross_entropy(logits(), given.y).backward()  # type: ignore[no-untyped-call]
+        adam.step()
+    with torch.no_grad():
+        known = float((logits().argmax(1) == given.y).float().mean())
+    return Store(keys.detach(), b1.detach(), values.detach(), b2.detach(), *first), known
+
+
+def with_room(count: int, width: int, sizes: tuple[int, ...]) -> dict[str, Any]:
+    """What `ffnlab.experiments.fact_stores.room` gives."""
+    fires: list[float] = []
+    lost: dict[str, list[float]] = {str(m): [] for m in sizes}
+    for seed in SEEDS:
+        E, U, y = given = facts(count, seed)
+        store = learned(given, width, seed)[0]
+        h = torch.relu(E @ store.keys.T + store.b1)  # [facts, neurons]
+        scores, rank = (E + h @ store.values + store.b2) @ U.T, (h * (U[y] @ store.values.T)).argsort(descending=True)
+        fires.append(round((h > 0).float().mean().item(), 4))
+        for m in sizes:
+            out = [scores[n] - h[n, rank[n, :m]] @ store.values[rank[n, :m]] @ U.T for n in range(count)]
+            lost[str(m)].append(round((torch.stack(out).argmax(1) != y).float().mean().item(), 4))
+    return {"fires": fires, "lost": lost}
+
+
+def five_stores() -> dict[str, torch.Tensor]:
+    """The weights of five stores, in half precision, whose steps are smaller than what a fact depends on."""
+    found: dict[str, torch.Tensor] = {}
+    for seed in SEEDS:
+        store = learned(facts(STORE_FACTS, seed), STORE_WIDTH, seed)[0]
+        parts = {
+            "linear1.weight": store.keys,
+            "linear1.bias": store.b1,
+            "linear2.weight": store.values.T,
+            "linear2.bias": store.b2,
+        }
+        found |= {f"{seed}.{name}": part.half().contiguous() for name, part in parts.items()}
+    return found
+
+
+def run() -> None:
+    torch.set_num_threads(1)
+
+    def known(count: int, width: int, steps: int = STEPS) -> list[float]:
+        shares = [round(learned(facts(count, seed), width, seed, steps)[1], 3) for seed in SEEDS]
+        print(count, width, steps, shares, flush=True)
+        return shares
+
+    table = {str(count): {str(width): known(count, width) for width in WIDTHS} for count in FACTS}
+    edge = {str(count): known(count, LIMIT_WIDTH) for count in LIMIT_FACTS}
+    long = {str(count): known(count, LONG_WIDTH, LONG_STEPS) for count in LONG_FACTS}
+    room = {f"{count} facts, {width} neurons": with_room(count, width, sizes) for (count, width), sizes in ROOM.items()}
+    save_file(five_stores(), WEIGHTS)
+    weights, share = learned(facts(STORE_FACTS, 0), STORE_WIDTH, 0)
+    print("the store knows", share)
+    settings = {"d_model": D_MODEL, "answers": ANSWERS, "steps": STEPS, "lr": LEARNING_RATE, "seeds": SEEDS}
+    rounded = {name: np.round(t.double().numpy(), 3).tolist() for name, t in zip(Store._fields, weights, strict=True)}
+    found = {"settings": settings, "accuracy": table, "limit": edge, "longer": long, "room": room, "store": rounded}
+    STORED.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run()

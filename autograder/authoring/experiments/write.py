@@ -1,0 +1,15 @@
+"""How an experiment is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def write(file: Path, about: dict[str, Any], runs: Sequence[Any]) -> None:
+    """Keep what an experiment found, a line for each run, and say how large it is."""
+    lines = ",\n".join(json.dumps(run, separators=(",", ":")) for run in runs)
+    file.write_text(f'{{"about": {json.dumps(about)},\n"runs": [\n{lines}\n]}}\n', encoding="utf-8")
+    print(f"{file.name}: {file.stat().st_size:,} bytes")

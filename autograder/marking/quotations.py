@@ -1,0 +1,152 @@
+"""Which of a student's own words a page may show: those that stand in what was handed in, and the sentences of our own probes, which come back from the jail.
+
+A worker is the student's process: it sends what it likes as an exception's message, type or line, and could spell out hidden inputs there.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import torch
+
+import ffnlab
+from ffnlab.exercise import COMMON_NAMES
+from ffnlab.verdict import AspectVerdict, Verdict
+from ffnlab.words import LINE, QUOTATION, TYPE
+
+LOOKED_THROUGH = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
+LONGEST = 200  # characters of a text that is compared with our own sentences
+WITHHELD = "…"
+KNOWN = {
+    *dir(builtins),
+    *dir(torch),
+    *dir(torch.nn),
+    "ndarray",
+    "LinAlgError",
+    "NotAsAsked",
+    "NoneType",
+    "torch",
+    "function",
+    "method",
+    "module",
+} | {*COMMON_NAMES.values()}
+EMPTY_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
+SIZES = re.compile(r"\[?(?:\d{1,2}|[a-z])?(?:, (?:\d{1,2}|[a-z]))?\]?(?: values?)?|[(), 01]{1,40}")
+NUMBERED = re.compile(r"line (\d{1,6}): (.+)", re.DOTALL)
+
+
+def looked_up(verdict: Verdict, sources: Sequence[str]) -> Verdict:
+    """The verdict in which `told` holds those words alone that a page may show.
+
+    sources: the student's code, cell by cell, that of the exercise first.
+    """
+    cells, left = list[str](), LOOKED_THROUGH
+    for source in sources:
+        cells.append(EMPTY_LINES.sub("", source)[:left])  # IPython counts lines behind them
+        left -= len(cells[-1])
+
+    def shown(aspect: AspectVerdict) -> AspectVerdict:
+        return replace(aspect, told=QUOTATION.sub(lambda found: _shown(found[2], found[1], cells), aspect.told))
+
+    return replace(verdict, aspects=tuple(map(shown, verdict.aspects)))
+
+
+def _shown(text: str, kind: str, cells: Sequence[str]) -> str:
+    if kind == TYPE:
+        return text if _is_type(text, cells) else WITHHELD
+    if kind == LINE:
+        found = NUMBERED.fullmatch(text)
+        return text if found and any(_stands_in_line(int(found[1]), found[2], cell) for cell in cells) else WITHHELD
+    return text if _is_literal(text, cells) else _of_a_probe(text, cells)
+
+
+def _is_type(text: str, cells: Sequence[str]) -> bool:
+    names = text.split(".")
+    return len(names) <= 2 and all(
+        name in KNOWN or any(re.search(rf"^\s*class {re.escape(name)}\b", cell, re.MULTILINE) for cell in cells)
+        for name in names
+    )
+
+
+def _stands_in_line(number: int, text: str, cell: str) -> bool:
+    return text in [line.strip() for line in cell.split("\n")[number - 1 : number]]
+
+
+def _is_literal(text: str, cells: Sequence[str]) -> bool:
+    """Whether the text stands between quotes in the code, by itself."""
+    return any(quote not in text and f"{quote}{text}{quote}" in cell for quote in "\"'" for cell in cells)
+
+
+def _of_a_probe(text: str, cells: Sequence[str], depth: int = 0) -> str:
+    """What may be shown of a text where a probe of ours says it: in its holes what may be shown itself."""
+    kind = re.fullmatch(r"an? ([\w.]+|NumPy array)", text)
+    if text in _sentences() or SIZES.fullmatch(text) or _is_type(kind[1] if kind else text, cells):
+        return text
+    if depth == DEEPEST or len(text) > LONGEST:
+        return WITHHELD
+    found = [form.fullmatch(text.rstrip("…")) for form, parts in _forms() if all(part in text for part in parts)]
+    filled = [_filled(one, [_hole(hole, cells, depth) for hole in one.groups()]) for one in found if one]
+    return max(filled, key=lambda one: (-one.count(WITHHELD), len(one)), default=WITHHELD)
+
+
+def _hole(text: str, cells: Sequence[str], depth: int) -> str:
+    return text if not text or _is_literal(text.strip("'"), cells) else _of_a_probe(text, cells, depth + 1)
+
+
+def _filled(found: re.Match[str], fillings: Sequence[str]) -> str:
+    """What a form has matched, with other things in its holes."""
+    text, end = "", 0
+    for index, filling in enumerate(fillings, start=1):
+        text += found.string[end : found.start(index)] + filling
+        end = found.end(index)
+    return text + found.string[end:]
+
+
+DEEPEST = 3  # a hole may hold a sentence with holes
+MOST_HOLES = 4  # a sentence with more takes too long to compare
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], list[str]]]:
+    """The sentences with holes in our probes; of those with several clauses also the first."""
+    found = []
+    for node in _nodes():
+        if isinstance(node, ast.JoinedStr):
+            parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
+            for some in (parts, _first_clause(parts)):
+                words = [part for part in some if part]
+                if some.count(None) <= MOST_HOLES and sum(map(str.isalpha, "".join(words))) >= 8:
+                    found.append(
+                        (re.compile("".join("(.*?)" if part is None else re.escape(part) for part in some)), words)
+                    )
+    return found
+
+
+def _first_clause(parts: list[str | None]) -> list[str | None]:
+    for index, part in enumerate(parts):
+        if part and "; " in part:
+            return [*parts[:index], part.partition("; ")[0]]
+    return parts
+
+
+@cache
+def _sentences() -> frozenset[str]:
+    """The texts without holes in our probes."""
+    texts = (node.value for node in _nodes() if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return frozenset(texts)
+
+
+@cache
+def _nodes() -> list[ast.AST]:
+    package = Path(ffnlab.__file__).parent
+    files = [
+        *package.joinpath("exercises").glob("*.py"),
+        *map(package.joinpath, ("exercise.py", "handed.py", "plain.py", "comparing.py")),
+    ]
+    return [node for file in sorted(files) for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]

@@ -1,0 +1,598 @@
+"""Wrong answers as students type them: what their panel says, and what it must not say, because the answer does something else.
+
+Each is checked as `check` does it, with the shipped answers, on the public inputs. The first group once had a false cause, the second one none.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab import answers, exercises, panel
+from ffnlab.checks import examine
+from ffnlab.exercise import public_seed
+from ffnlab.verdict import Outcome, Verdict
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A wrong answer. says: each of these is in its panel. never: none of these is."""
+
+    exercise: str
+    what: str
+    code: str
+    says: tuple[str, ...]
+    never: tuple[str, ...] = field(default=())
+
+
+def typed(exercise: str, what: str, code: str) -> Any:
+    """The answer that a cell with this code defines, with its source where a traceback looks for it, as in a notebook."""
+    name = f"<answer: {exercise}, {what}>"
+    code = code.strip() + "\n"
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "__main__"}
+    exec(compile(code, name, "exec"), namespace)
+    return namespace[exercise]
+
+
+def checked(attempt: Attempt) -> Verdict:
+    """The verdict that `check` shows."""
+    exercise = exercises.find(attempt.exercise)
+    answer = typed(attempt.exercise, attempt.what, attempt.code)
+    seeds = [public_seed(attempt.exercise, case) for case in range(exercise.cases)]
+    return examine(exercise, answers.load(attempt.exercise), answer, seeds)[0]
+
+
+PART = "This explains a part of it"
+
+# What was false, or partly false.
+FALSE = [
+    Attempt(
+        "write_fact",
+        "a threshold from another key",
+        """
+def write_fact(ffn, E, U, n, c):
+    with torch.no_grad():
+        key = E[n] / E[n].norm()
+        match = E @ E[n]
+        bias = -match.topk(2).values.mean()
+        h = key @ E[n] + bias
+        value = (U[c] - E[n] - ffn(E[n])) / h
+    return key, bias, value
+""",
+        ("less than 0", "key"),
+        ("exactly 0",),
+    ),
+    Attempt(
+        "memory_view",
+        "the second of the parameters",
+        """
+def memory_view(ffn):
+    keys, values = list(ffn.parameters())[:2]
+    return keys, values
+""",
+        ("`linear1.bias`",),
+        ("What came back is what you were given", "x.add"),
+    ),
+    Attempt(
+        "ffn_as_conv1d",
+        "kernels of three, the neighbours random",
+        """
+def ffn_as_conv1d(ffn):
+    d_ff, d_model = ffn.linear1.weight.shape
+    torch.manual_seed(1)
+
+    class Conv(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1 = nn.Conv1d(d_model, d_ff, 3, padding=1)
+            self.conv2 = nn.Conv1d(d_ff, d_model, 3, padding=1)
+            with torch.no_grad():
+                self.conv1.weight[:, :, 1] = ffn.linear1.weight
+                self.conv1.bias.copy_(ffn.linear1.bias)
+                self.conv2.weight[:, :, 1] = ffn.linear2.weight
+                self.conv2.bias.copy_(ffn.linear2.bias)
+
+        def forward(self, x):
+            return self.conv2(ffn.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)
+
+    return Conv()
+""",
+        ("The kernel has size 3",),
+        ("The values are right", "are 0"),
+    ),
+    Attempt(
+        "flops_per_token",
+        "half of it, and T twice in the mix",
+        """
+def flops_per_token(d, f, T, gated=False):
+    return {"ffn": (3 if gated else 2) * d * f, "proj": 4 * d * d, "mix": 2 * T * T * d}
+""",
+        (PART,),
+        ("Everything is half",),
+    ),
+    Attempt(
+        "cost_of_a_step",
+        "no batch in the training, and even upside down",
+        """
+def cost_of_a_step(n, batch, size, flops, bandwidth):
+    return {
+        "flops": 2 * n * batch,
+        "training": 6 * n,
+        "bytes": n * size,
+        "seconds": max(2 * n * batch / flops, n * size / bandwidth),
+        "even": (2 * n * batch / flops) / (n * size / bandwidth),
+    }
+""",
+        (PART,),
+    ),
+    Attempt(
+        "bottleneck_rank",
+        "how many neurons fire",
+        """
+def bottleneck_rank(ffn, X):
+    return int((ffn.linear1(X) > 0).any(dim=0).sum())
+""",
+        ("neurons that fire",),
+    ),
+    Attempt(
+        "moe_sorted",
+        "x repeated as a whole",
+        """
+def moe_sorted(x, idx, w, experts):
+    T, k = idx.shape
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    sizes = torch.bincount(flat, minlength=len(experts)).tolist()
+    parts = x.repeat(k, 1)[order].split(sizes)
+    outputs = torch.cat([expert(part) for expert, part in zip(experts, parts)])
+    back = torch.empty_like(order)
+    back[order] = torch.arange(T * k)
+    return (outputs[back].reshape(T, k, -1) * w.unsqueeze(-1)).sum(1)
+""",
+        ("`x.repeat`",),
+        ("`order % T` would be right",),
+    ),
+    Attempt(
+        "ffn_chunked",
+        "a size of its own in place of c",
+        """
+def ffn_chunked(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    return torch.cat([ffn(part) for part in tokens.split(128)]).reshape(x.shape)
+""",
+        ("`c`",),
+        ("All tokens go through in one call",),
+    ),
+    Attempt(
+        "GatedFFN",
+        "the last line is still to be written",
+        """
+class GatedFFN(nn.Module):
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        super().__init__()
+        if activation not in ("silu", "gelu"):
+            raise ValueError(activation)
+        self.bend = F.silu if activation == "silu" else F.gelu
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        hidden = self.bend(self.gate_proj(x)) * self.up_proj(x)
+        ...
+""",
+        ("Your code is not finished", "`...`"),
+        ("does not hand it back",),
+    ),
+    Attempt(
+        "DeepFFN",
+        "the loop is still to be written",
+        """
+class DeepFFN(nn.Module):
+    def __init__(self, d_model, d_ff, n_hidden, activation):
+        super().__init__()
+        if n_hidden < 1:
+            raise ValueError(n_hidden)
+        named = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.act = named[activation] if isinstance(activation, str) else activation
+        widths = [d_model] + [d_ff] * n_hidden + [d_model]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+
+    def forward(self, x):
+        for layer in self.layers[:-1]:
+            ...
+        return x
+""",
+        ("Your code is not finished", "`...`"),
+        ("x.add",),
+    ),
+    Attempt(
+        "relu_interpolant",
+        "W1 without its first dimension",
+        """
+def relu_interpolant(n, A, B):
+    nodes = torch.linspace(A, B, n + 1, dtype=torch.float64)
+    slopes = nodes[:-1] + nodes[1:]
+    changes = torch.diff(slopes, prepend=torch.zeros(1, dtype=torch.float64))
+    W1 = torch.ones(n, dtype=torch.float64) if n == 1 else torch.ones(1, n, dtype=torch.float64)
+    return W1, -nodes[:-1], changes[:, None], nodes[:1] ** 2
+""",
+        ("should be [1, m]",),
+        ("[m, m]",),
+    ),
+    Attempt(
+        "train_fact_ffn",
+        "nothing but a learning rate of one thousandth",
+        """
+def train_fact_ffn(E, U, y, d_ff, steps):
+    ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))
+    opt = torch.optim.Adam(ffn.parameters())
+    for _ in range(steps):
+        opt.zero_grad()
+        F.cross_entropy((E + ffn(E)) @ U.T, y).backward()
+        opt.step()
+    return ffn
+""",
+        ("of the facts", "not far enough", "0.01"),
+        ("its o…", "squared error"),
+    ),
+]
+
+BACKWARD = """
+def ffn_backward(x, W1, b1, W2, b2, dy):
+    pre = x @ W1 + b1
+    dpre = (dy @ W2.T) * (pre > 0)
+    return {
+        "dW2": DW2,
+        "db2": dy.sum(0),
+        "dpre": dpre,
+        "dW1": DW1,
+        "db1": dpre.sum(0),
+        "dx": dpre @ W1.T,
+    }
+"""
+
+
+def backward(dW2: str, dW1: str) -> str:
+    return BACKWARD.replace("DW2", dW2).replace("DW1", dW1)
+
+
+SHARED = """
+class SharedExpertMoE(nn.Module):
+    def __init__(self, d_model, d_ff, n_experts, top_k):
+        super().__init__()
+        self.top_k = top_k
+        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.experts = nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts)])
+        self.shared = FFN(d_model, d_ff)
+
+    def forward(self, x):
+        weights, idx = self.router(x).softmax(-1).topk(self.top_k, dim=-1)
+        weights = weights / weights.sum(-1, keepdim=True)
+        y = self.shared(x)
+        for e, expert in enumerate(self.experts):
+            LINES
+        return y
+
+
+class FFN(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+"""
+MINE = "y.index_add_(0, rows, weights[rows, slot, None] * expert(x[rows]))"
+SENTENCE = ("as if it were one sentence",)
+
+# What had no name.
+UNNAMED = [
+    Attempt("ffn_backward", "one sentence, .T", backward("torch.relu(pre).T @ dy", "x.T @ dpre"), SENTENCE),
+    Attempt(
+        "ffn_backward",
+        "one sentence, outer products summed up over the first dimension",
+        backward("(torch.relu(pre)[:, :, None] * dy[:, None]).sum(0)", "(x[:, :, None] * dpre[:, None]).sum(0)"),
+        SENTENCE,
+    ),
+    Attempt(
+        "ffn_backward",
+        "one sentence, einsum",
+        backward('torch.einsum("tf,td->fd", torch.relu(pre), dy)', 'torch.einsum("td,tf->df", x, dpre)'),
+        SENTENCE,
+    ),
+    Attempt(
+        "SharedExpertMoE",
+        "two dimensions, as published",
+        SHARED.replace("LINES", "rows, slot = torch.where(idx == e)\n            " + MINE),
+        ("[..., d_model]",),
+    ),
+    Attempt(
+        "SharedExpertMoE",
+        "two dimensions, by a mask",
+        SHARED.replace(
+            "LINES",
+            "rows = (idx == e).any(-1).nonzero()[:, 0]\n            "
+            "mine = (weights * (idx == e)).sum(-1)[rows]\n            "
+            "y[rows] = y[rows] + mine[:, None] * expert(x[rows])",
+        ),
+        ("works with 2 dimensions", "`x.reshape(-1, x.shape[-1])`"),
+    ),
+    Attempt(
+        "ffn_chunked",
+        "sentences cut instead of tokens",
+        """
+def ffn_chunked(x, ffn, c):
+    return torch.cat([ffn(part) for part in x.split(c, dim=0)], dim=0)
+""",
+        ("sentences", "tokens"),
+    ),
+    Attempt(
+        "superposition_error",
+        "the spectral norm",
+        """
+def superposition_error(f, X, Y):
+    whole = f(X + Y)
+    off = whole - f(X) - f(Y)
+    return (torch.linalg.norm(off, ord=2) / torch.linalg.norm(whole, ord=2)).item()
+""",
+        ("singular value",),
+    ),
+    Attempt(
+        "generate",
+        "e to the power of a large number",
+        """
+def generate(model, prompt, numbers, window, temperature):
+    ids = list(prompt)
+    for u in numbers:
+        with torch.no_grad():
+            scores = model(torch.tensor([ids[-window:]]))[0, -1]
+        if temperature == 0:
+            ids.append(int(scores.argmax()))
+            continue
+        p = torch.exp(scores / temperature)
+        p = p / p.sum()
+        ids.append(int((p.cumsum(0) > u).int().argmax()))
+    return ids[len(prompt):]
+""",
+        ("NaN",),
+    ),
+    Attempt(
+        "gelu_tanh",
+        "the cube of both terms",
+        """
+def gelu_tanh(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x) ** 3))
+""",
+        ("cube",),
+    ),
+    Attempt(
+        "rank1_residual",
+        "the quotient of variances",
+        """
+def rank1_residual(X):
+    return ((X - X.mean(0)).var() / X.var()).item()
+""",
+        ("variances", "norm"),
+    ),
+    Attempt(
+        "write_fact",
+        "a third answer wins",
+        """
+def write_fact(ffn, E, U, n, c):
+    with torch.no_grad():
+        match = E @ E[n]
+        second = match[torch.arange(len(E)) != n].max()
+    return E[n], -second, 10 * U[c]
+""",
+        ("third answer", "strongly enough"),
+    ),
+    Attempt(
+        "write_fact",
+        "the key of a person who has the number of an answer",
+        """
+def write_fact(ffn, E, U, n, c):
+    with torch.no_grad():
+        key = E[c]
+        match = E @ key
+        bias = -match.topk(2).values.mean()
+        h = match[c] + bias
+        value = (U[c] - E[n] - ffn(E[n])) / h
+    return key, bias, value
+""",
+        ("`E[c]`", "number of an answer"),
+    ),
+    Attempt(
+        "layer_share",
+        "keys that need not be there",
+        """
+def layer_share(cfg, block="encoder"):
+    d, f, h = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    kv, size = cfg["n_kv"] or h, cfg["head_dim"] or d // h
+    bias = int(cfg["bias"])
+    ffn = (2 if cfg["gated"] else 1) * f * (d + bias) + d * (f + bias)
+    attention = (h + 2 * kv) * size * (d + bias) + d * (h * size + bias)
+    return ffn / (ffn + attention * (2 if block == "decoder" else 1))
+""",
+        ("cfg.get",),
+    ),
+    Attempt(
+        "layer_share",
+        "arguments of a helper that have changed places",
+        """
+def layer_share(cfg, block="encoder"):
+    def ffn_of(f, d, bias, gated):
+        return (2 if gated else 1) * f * (d + bias) + d * (f + bias)
+
+    d, h, bias = cfg["d_model"], cfg["n_heads"], int(cfg.get("bias", False))
+    kv, size = cfg.get("n_kv") or h, cfg.get("head_dim") or d // h
+    ffn = ffn_of(d, cfg["d_ff"], bias, cfg.get("gated", False))
+    attention = (h + 2 * kv) * size * (d + bias) + d * (h * size + bias)
+    return ffn / (ffn + attention * (2 if block == "decoder" else 1))
+""",
+        ("changed places",),
+    ),
+    Attempt(
+        "route",
+        "names that are not those of the table",
+        """
+def route(logits, k, norm):
+    top, chosen = logits.topk(k, dim=-1)
+    if norm == "topk-softmax":
+        weights = top.softmax(-1)
+    elif norm == "sigmoid":
+        weights = torch.sigmoid(top)
+        weights = weights / weights.sum(-1, keepdim=True)
+    elif norm == "softmax-topk":
+        weights = logits.softmax(-1).gather(-1, chosen)
+    return torch.zeros_like(logits).scatter(-1, chosen, weights)
+""",
+        ("no branch of an `if`",),
+    ),
+    Attempt(
+        "load_balance_loss",
+        "no minlength, and a plain number",
+        """
+def load_balance_loss(logits, idx):
+    E = logits.shape[-1]
+    f = torch.bincount(idx.flatten()) / idx.numel()
+    return (E * (f * logits.softmax(-1).mean(0)).sum()).item()
+""",
+        ("minlength",),
+    ),
+    Attempt(
+        "decompose_output",
+        "the token in place of the values",
+        """
+def decompose_output(ffn, x):
+    h = ffn.activation(ffn.linear1(x))
+    return torch.outer(h, x)
+""",
+        ("the token itself",),
+    ),
+    Attempt(
+        "decompose_output",
+        "no activation and no b1",
+        """
+def decompose_output(ffn, x):
+    pre = ffn.linear1.weight @ x
+    return pre[:, None] * ffn.linear2.weight.T
+""",
+        ("b1", "activation"),
+    ),
+    Attempt(
+        "collapse_linear",
+        "the bias read off at ones",
+        """
+def collapse_linear(W1, b1, W2, b2):
+    x = torch.ones(W1.shape[0], dtype=W1.dtype)
+    return W1 @ W2, (x @ W1 + b1) @ W2 + b2
+""",
+        ("x = 0",),
+    ),
+    Attempt(
+        "attention_output",
+        "divided by the root of d",
+        """
+def attention_output(A, V):
+    return A @ V / math.sqrt(V.shape[-1])
+""",
+        ("√d",),
+    ),
+    Attempt(
+        "attention_output",
+        "entry by entry",
+        """
+def attention_output(A, V):
+    return A[:, : V.shape[1]] * V
+""",
+        ("entry by entry",),
+    ),
+    Attempt(
+        "count_ffn",
+        "every bias twice",
+        """
+def count_ffn(d, f, bias=True, gated=False):
+    into = 2 if gated else 1
+    return (into + 1) * d * f + (2 * (into * f + d) if bias else 0)
+""",
+        ("Every bias is counted twice",),
+    ),
+    Attempt(
+        "xor_weights",
+        "for inputs of -1 and 1",
+        """
+def xor_weights(low, high):
+    W1 = torch.ones(2, 2)
+    b1 = torch.tensor([2.0, 0.0])
+    W2 = torch.tensor([[1.0], [-2.0]]) * (high - low) / 2
+    return W1, b1, W2, torch.tensor([float(low)])
+""",
+        ("−1 and 1",),
+    ),
+    Attempt(
+        "knockout",
+        "an x of its own",
+        """
+def knockout(ffn, idx):
+    x = torch.randn(3, ffn.linear1.in_features, dtype=ffn.linear1.weight.dtype)
+    h = ffn.activation(ffn.linear1(x))
+    h[:, idx] = 0
+    return ffn.linear2(h)
+""",
+        ("an x of your own",),
+    ),
+    Attempt(
+        "drop_mask",
+        "the first token is left out",
+        """
+def drop_mask(idx, E, capacity):
+    T, k = idx.shape
+    taken = [0] * E
+    kept = torch.zeros(T, k, dtype=torch.bool)
+    for s in range(k):
+        for t in range(1, T):
+            e = int(idx[t, s])
+            if taken[e] < capacity:
+                kept[t, s] = True
+                taken[e] += 1
+    return kept
+""",
+        ("first token",),
+    ),
+    Attempt(
+        "ffn_forward",
+        "an argument forgotten",
+        """
+def ffn_forward(x, W1, b1, W2, b2):
+    return torch.relu(x @ W1 + b1) @ W2 + b2
+""",
+        ("`def`", "arguments"),
+    ),
+    Attempt(
+        "relu",
+        "no return",
+        "def relu(x):\n    y = x.clamp(min=0)",
+        ("Likely cause: Nothing comes back", "Is it finished?"),
+        ("is computed", "One way"),
+    ),
+    Attempt("relu", "called already", "relu = torch.relu(torch.ones(2))", ("without calling it",)),
+]
+
+
+@pytest.mark.parametrize("attempt", FALSE + UNNAMED, ids=lambda attempt: f"{attempt.exercise}: {attempt.what}")
+def test_a_panel_says_what_the_answer_does(attempt: Attempt) -> None:
+    verdict = checked(attempt)
+    text = panel.of_verdict(verdict).text
+    assert verdict.outcome is Outcome.NOT_EARNED
+    assert [words for words in attempt.says if words not in text] == [], text
+    assert [words for words in attempt.never if words in text] == [], text
