@@ -16,13 +16,13 @@ from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 
 pytest_plugins = ["nearest"]
-torch.set_num_threads(1)  # the tensors are small, and tests run in two processes
+torch.set_num_threads(1)  # the tensors are small, and tests run in several processes
 ROOT = Path(__file__).resolve().parent.parent
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
-# The longest first, so that both processes end together; all else stays in its order behind them.
+# The longest first, so that the processes end together; all else stays in its order behind them.
 LONGEST = (
     "test_browser", "test_setup", "test_grading", "test_matrix", "test_attacks", "test_hub", "test_first_week", "test_formgrader", "test_survival",
-    "test_site", "test_cli", "test_build", "test_gradescope", "test_desk", "test_board", "test_class_report",
+    "test_cluster", "test_site", "test_cli", "test_build", "test_gradescope", "test_desk", "test_board", "test_class_report",
 )  # fmt: skip
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 

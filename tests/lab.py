@@ -36,6 +36,8 @@ ALL_RUN = f"""() => {{ const w = {CURRENT}; const cells = w.content.widgets.filt
   return w.sessionContext.session.kernel.status === 'idle' && cells.every(c => c.model.executionCount !== null) }}"""
 ERRORS = f"""() => {CURRENT}.content.widgets.flatMap(c => c.model.type === 'code' ?
   (c.model.sharedModel.getOutputs() || []).filter(o => o.output_type === 'error').map(o => o.ename + ': ' + o.evalue) : [])"""
+RED = f"""() => {CURRENT}.content.widgets.flatMap(c => c.model.type === 'code' ?
+  (c.model.sharedModel.getOutputs() || []).filter(o => o.name === 'stderr').map(o => String(o.text)) : [])"""
 PLACE = (
     f"""(id) => {CURRENT}.content.widgets.findIndex(c => (c.model.getMetadata('nbgrader') || {{}}).grade_id === id)"""
 )

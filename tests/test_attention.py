@@ -12,6 +12,7 @@ import torch
 from drawings import Net, fold, numbers, tips, two_sums
 
 from autograder import keys
+from autograder.authoring.experiments import collapse as making
 from autograder.marking import draws, judge
 from ffnlab.exercises import attention as exercises
 from ffnlab.experiments import collapse
@@ -230,14 +231,14 @@ def test_collapse_says_how_far_five_seeds_are_apart() -> None:
 
 
 def test_what_was_stored_of_the_collapse_is_computed_again() -> None:
-    for setting, stack in collapse.stacks(attention.SETTINGS, 12, 1, numpy.dtype("float64")).items():
+    for setting, stack in making.stacks(attention.SETTINGS, 12, 1, numpy.dtype("float64")).items():
         again = [float(numpy.linalg.norm(x - x.mean(axis=0)) / numpy.linalg.norm(x)) for x in stack]
         assert collapse.stored(setting)["residuals"][1][:13] == pytest.approx(again, rel=0.01, abs=1e-14)
 
 
 def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
     """Their mean is the middle, the root of their mean square is r(X), and they lie as the tokens do in the plane where these differ most."""
-    for setting, stack in collapse.stacks(
+    for setting, stack in making.stacks(
         [(True, False, False), (False, False, False)], 3, 0, numpy.dtype("float64")
     ).items():
         stored = collapse.stored(setting)

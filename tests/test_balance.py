@@ -8,6 +8,7 @@ import pytest
 import torch
 from drawings import BALANCES, numbers, tips
 
+from autograder.authoring.experiments import balance as making
 from ffnlab.exercises import balance as exercises
 from ffnlab.experiments import balance as experiment
 from ffnlab.figures import balance as figures
@@ -65,23 +66,23 @@ def test_the_stored_runs_are_complete_and_small() -> None:
 
 @pytest.mark.parametrize("cure", ["none", "loss, α = 0.01", "bias, u = 0.01"])
 def test_a_stored_run_comes_out_again(cure: str) -> None:
-    run = experiment.cured(cure, 3, 0)
+    run = making.cured(cure, 3, 0)
     kept = experiment.stored()["runs"][experiment.name(cure, 3)]
     share = (run.counts / run.counts.sum()).tolist()
     effective = math.exp(-sum(p * math.log(p) for p in share if p))
     assert effective == pytest.approx(kept["effective"][0], abs=0.3)
     assert run.error == pytest.approx(kept["error"][0], rel=0.3)
-    assert experiment.information(run.tables[-1]) == pytest.approx(kept["information"][0], abs=0.15)
+    assert making.information(run.tables[-1]) == pytest.approx(kept["information"][0], abs=0.15)
 
 
 def test_information_is_1_for_a_permutation_and_0_where_the_expert_tells_nothing() -> None:
     permutation = 64 * torch.eye(8)[torch.randperm(8, generator=torch.Generator().manual_seed(0))]
-    assert experiment.information(permutation) == pytest.approx(1)
-    assert experiment.information(torch.full((8, 8), 8)) == pytest.approx(0, abs=1e-9)
+    assert making.information(permutation) == pytest.approx(1)
+    assert making.information(torch.full((8, 8), 8)) == pytest.approx(0, abs=1e-9)
     pairs = torch.zeros(8, 8)
     for cluster in range(8):  # two clusters share an expert
         pairs[cluster, cluster // 2] = 64
-    assert experiment.information(pairs) == pytest.approx(math.log(4) / math.log(8))
+    assert making.information(pairs) == pytest.approx(math.log(4) / math.log(8))
 
 
 def ranges(what: str, cure: str, head_start: int) -> tuple[float, float]:

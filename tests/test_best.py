@@ -64,7 +64,7 @@ def test_the_best_counts_where_the_class_says_so_and_the_page_tells_it(school: C
     assert summary.graded == 2 and counts(school).grade.points == 2
     assert "the best counts" in page(school)
     with gradebook.Book(school) as book:
-        (latest,) = book.latest(START, WHO.sis)
+        (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0, "the latest is still the latest"
     summary, _ = grade(school)
     assert (summary.graded, summary.unchanged) == (0, 2), "each is graded once"
@@ -76,7 +76,7 @@ def test_a_rule_that_changes_later_grades_what_is_missing_and_can_go_back(school
     grade(school)
     assert counts(school).grade.points == 2
     with gradebook.Book(school) as book:
-        (latest,) = book.latest(START, WHO.sis)
+        (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0
     rule(school, "latest")
     assert counts(school).grade.points == 0

@@ -13,38 +13,38 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from conftest import needs_chromium
+from drawings import PARAMETERS, name_of
 from lab import browser
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from ffnlab import controls, svg
-from ffnlab.figures import feed_forward
+from ffnlab.figures import anatomy, capstone, experts, feed_forward
 from ffnlab.picture import Picture
 
 pytestmark = needs_chromium
 HERE = "http://board.test"
 FAR = "a plane too far"
 COURSE = Path(__file__).resolve().parent.parent / "course" / "ffnlab"
-# What stands in for a kernel: `answer` is Python's, and slow or dead when a test says so.
+# What stands in for a kernel: `answer` is Python's, and slow or dead when a test says so. The model has what anywidget hands to `render`, and no more.
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>boards</title><link rel="stylesheet" href="/board.css"><div class="board"></div><div class="board"></div>
 <script type="module">
 import board from "/board.js";
-window.asked = []; window.slow = 0; window.models = [];
+window.asked = []; window.slow = 0; window.dead = false; window.models = [];
 for (const [index, el] of document.querySelectorAll(".board").entries()) {
   const data = structuredClone(window.data[index]), heard = {};
   const set = (name, value) => { data[name] = value; (heard["change:" + name] ?? []).forEach((tell) => tell()); };
   let busy = false, wanted = null;
-  const model = { comm_live: true, get: (name) => data[name], set,
+  const model = { get: (name) => data[name], set, send() {}, widget_manager: { get_model: async () => { throw new Error("no such model"); } },
     on: (name, tell) => (heard[name] ??= []).push(tell), off() {},
-    end() { model.comm_live = false; (heard["comm_live_update"] ?? []).forEach((tell) => tell()); },
     async save_changes() {
       wanted = data.at;
-      if (busy || !model.comm_live) return;
+      if (busy || window.dead) return;
       busy = true;
       while (wanted) {
         const at = wanted; wanted = null; window.asked.push(at);
         await new Promise((done) => setTimeout(done, window.slow));
-        if (!model.comm_live) break;
+        if (window.dead) break;
         set("shown", { at, html: await window.answer(index, at) });
       }
       busy = false;
@@ -163,6 +163,7 @@ def test_every_control_moves_the_picture(page: Page) -> None:
     says(page, "x is 2,")
     one.get_by_label("chosen").select_option("two")
     says(page, "chosen is two")
+    expect(one.locator(".ffn-aloud[role=status]")).to_contain_text("chosen is two")  # for who hears the page
     board(page, 1).get_by_label("permute tokens").check()
     says(page, "The sentence is shuffled", 1)
     says(page, "x is 2,")  # two figures on a page are two
@@ -175,15 +176,29 @@ def test_a_mark_is_pressed_with_the_mouse_and_with_the_keyboard(page: Page) -> N
     says(page, "chosen is two")
     expect(two).to_have_attribute("aria-pressed", "true")
     expect(one.get_by_label("chosen", exact=True)).to_have_value("2")  # the control is moved along
-    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     says(page, "chosen is one")
-    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
     page.keyboard.press(" ")
     says(page, "chosen is two")
     expect(two).to_be_focused()  # though the picture was drawn anew
     board(page, 1).get_by_role("button", name="token 7, dog").click()
     says(page, "“dog”", 1)
+
+
+def test_a_row_of_tokens_is_one_stop_of_the_tab_key(page: Page) -> None:
+    tokens = board(page, 1).locator("[data-sets]")
+    stops = "marks => marks.filter((mark) => mark.tabIndex === 0).map((mark) => mark.getAttribute('aria-label'))"
+    assert tokens.evaluate_all(stops) == ["token 1, creek"]  # the one that is chosen
+    tokens.nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    expect(board(page, 1).get_by_role("button", name="token 2, was")).to_be_focused()
+    assert tokens.evaluate_all(stops) == ["token 2, was"]
+    page.keyboard.press("Enter")
+    says(page, "“was”", 1)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.ffn-picture')") is None
 
 
 def test_the_focus_stays_at_a_mark_that_does_something_else_when_it_was_pressed(page: Page) -> None:
@@ -302,18 +317,34 @@ def test_play_shows_every_step_and_can_be_stopped(page: Page) -> None:
     assert at(page)["angle"] == stopped < 7
 
 
-def test_a_busy_kernel_and_a_dead_one_leave_the_picture_and_say_so(page: Page) -> None:
-    note = board(page).locator(".ffn-note")
-    page.evaluate("window.slow = 2500")
+def test_a_kernel_that_does_not_answer_is_told_within_two_seconds_above_the_picture(page: Page) -> None:
+    note, picture = board(page).locator(".ffn-note"), board(page).locator(".ffn-picture")
+    place = picture.bounding_box()
+    page.evaluate("window.slow = 4000")
     board(page).get_by_role("button", name="choose one").click()
-    expect(note).to_contain_text("Python is busy")
+    expect(note).to_contain_text("Python does not answer. If it is busy, the picture follows", timeout=2000)
     says(page, "chosen is none")
+    expect(picture).to_have_css("filter", "grayscale(1) opacity(0.45)")
+    told = note.bounding_box()
+    assert place == picture.bounding_box(), "the picture moved under the hand"
+    assert told and place and place["y"] <= told["y"] <= place["y"] + 10
     says(page, "chosen is one")
     expect(note).to_be_empty()
-    page.evaluate("window.models[0].end()")
-    board(page).get_by_role("button", name="choose two").click()
-    expect(note).to_contain_text("The kernel has ended")
+    expect(picture).to_have_css("filter", "none")
+    page.evaluate("window.dead = true")
+    for n in range(9):  # a hand that goes on does not put it off
+        board(page).get_by_label("x", exact=True).fill(str(n % 3))
+        page.wait_for_timeout(200)
+    assert "If the kernel was restarted or shut down, run this cell again." in note.inner_text()
     says(page, "chosen is one")
+
+
+def test_a_live_board_hides_its_still_alone(page: Page) -> None:
+    page.evaluate("""() => { for (const name of ["a", "b"]) document.body.insertAdjacentHTML("afterbegin", `<p data-still="${name}">${name}</p>`);
+      const model = { ...window.models[0], get: (name) => (name === "still" ? "a" : window.models[0].get(name)) };
+      return import("/board.js").then((board) => board.default.render({ model, el: document.querySelector(".board") })) }""")
+    expect(page.locator("[data-still=a]")).to_be_hidden()
+    expect(page.locator("[data-still=b]")).to_be_visible()
 
 
 def test_a_figure_that_raises_says_so_and_goes_on(page: Page) -> None:
@@ -321,3 +352,34 @@ def test_a_figure_that_raises_says_so_and_goes_on(page: Page) -> None:
     expect(board(page).get_by_role("alert")).to_contain_text("This figure could not be drawn: there is no such plane")
     board(page).get_by_label("chosen", exact=True).select_option("one")
     says(page, "chosen is one")
+
+
+# Texts that lie on one another, and words of a button that do not fit it, by figure. The widths of words are known to a browser alone.
+OVERPRINTED = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
+  const place = (element) => element.getBoundingClientRect();
+  const wrong = [], words = [...svg.querySelectorAll("text")].filter((one) => one.textContent.trim()).map((one) => [one.textContent, place(one)]);
+  words.forEach(([one, a], n) => words.slice(n + 1).forEach(([other, b]) => {
+    const across = Math.min(a.right, b.right) - Math.max(a.left, b.left), down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (across > 2 && down > 5) wrong.push(`${svg.parentElement.id}: ${one} on ${other}`);
+  }));
+  for (const button of svg.querySelectorAll("[data-sets]")) {
+    const [box, word, ...more] = button.querySelectorAll("rect, text");
+    if (box?.tagName === "rect" && word?.tagName === "text" && !more.length && place(word).width > place(box).width - 6)
+      wrong.push(`${svg.parentElement.id}: ${word.textContent} fills its button`);
+  }
+  return wrong;
+})"""
+
+
+def test_no_words_of_a_figure_lie_on_others(chromium: Browser) -> None:
+    thorough = (anatomy.block, capstone.block, feed_forward.folded)
+    pictures = {
+        f"{name_of(draw)}{parameters}": draw(*parameters).svg
+        for draw, listed in PARAMETERS.items()
+        if draw is not experts.becoming  # its letters are points that may lie anywhere
+        for parameters in ((), *(listed if draw in thorough else ()))
+    }
+    page = chromium.new_page()
+    page.set_content("".join(f'<div style="width:720px" id="{name}">{svg}</div>' for name, svg in pictures.items()))
+    assert page.evaluate(OVERPRINTED) == []
+    page.close()

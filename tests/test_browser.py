@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from conftest import needs_chromium
-from lab import PATIENCE, Lab, browser, server
+from lab import CURRENT, IDLE, PATIENCE, RED, SCREENSHOTS, Lab, browser, server
 from playwright.sync_api import Locator
 
 from autograder.authoring.build import solution_answer
@@ -73,6 +76,7 @@ def figures() -> list[tuple[str, str]]:
 def test_the_untouched_notebook_runs_from_top_to_bottom(jupyter: Callable[[str], Lab], name: str) -> None:
     lab = jupyter(name)
     assert lab.errors == []
+    assert lab.page.evaluate(RED) == [], "red before anything is solved"
     first = next(exercise.name for exercise in of_notebook(name))
     assert "not attempted" in lab.cell(f"check-{first}").locator(".jp-Cell-outputArea").inner_text()
 
@@ -87,7 +91,7 @@ def solve_what_it_shows(lab: Lab, grade_id: str) -> Locator:
         lab.run(waiting[1])
         lab.run(grade_id)
         cell = lab.cell(grade_id)
-    cell.locator(".jp-OutputArea-output svg, .jp-OutputArea-output img").first.wait_for(timeout=PATIENCE)
+    cell.locator(".ffn-picture svg, .ffn-picture img").first.wait_for(timeout=PATIENCE)
     return cell
 
 
@@ -226,6 +230,17 @@ def _kept(lab: Lab, name: str) -> object:
     raise AssertionError(f"the guess of {name} was not kept")
 
 
+def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
+    cell = lab.cell("by-hand")
+    lab.page.evaluate(f"() => {CURRENT}.sessionContext.session.kernel.restart().then(() => null)")
+    lab.page.wait_for_function(IDLE, timeout=PATIENCE)
+    cell.get_by_role("slider", name="cold").first.press("ArrowRight")
+    cell.get_by_text("If the kernel was restarted or shut down, run this cell again.").wait_for()
+    patience = re.search(r"PATIENCE = (\d+)", (ROOT / "course" / "ffnlab" / "board.js").read_text(encoding="utf-8"))
+    assert patience and int(patience[1]) <= 2000, "milliseconds, by the page's own clock"
+    lab.picture("kernel_restarted")
+
+
 def test_nbgraders_validate_button_answers(lab: Lab) -> None:
     lab.command("docmanager:save")
     button = lab.page.get_by_role("button", name="Validate")
@@ -238,3 +253,38 @@ def test_nbgraders_validate_button_answers(lab: Lab) -> None:
     lab.picture("validate")
     assert "failed" in text.lower() or "passed" in text.lower() or "success" in text.lower(), text
     assert "error" not in text.lower().split("\n")[0], text
+    lab.page.keyboard.press("Escape")
+    lab.page.locator(".jp-Dialog").wait_for(state="detached", timeout=PATIENCE)
+
+
+def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -> None:
+    lab.command("notebook:clear-all-cell-outputs")
+    lab.page.wait_for_function("() => !document.querySelector('.ffn-live')", timeout=PATIENCE)
+    assert lab.run_all() == []
+    assert not lab.page.locator(".ffn-still").filter(visible=True).count()
+    live = [pixels(picture) for picture in lab.page.locator(".ffn-picture figure > *:first-child").all()]
+    asked = lab.page.locator(".ffnlab-guess").count()
+    lab.page.evaluate(
+        f"() => {CURRENT}.context.save().then(() => {CURRENT}.sessionContext.shutdown()).then(() => null)"
+    )
+    chromium, cookies = lab.page.context.browser, lab.page.context.storage_state()
+    assert chromium
+    page = chromium.new_page(viewport={"width": 1280, "height": 900}, storage_state=cookies)
+    page.goto(f"{lab.page.url.partition('/lab')[0]}/lab/tree/{FFN}/{FFN}.ipynb")
+    page.locator(".ffn-still").last.wait_for(state="attached", timeout=PATIENCE)
+    page.wait_for_function(IDLE, timeout=PATIENCE)
+    page.wait_for_timeout(2000)  # until the widgets' manager has found that it has none of them
+    assert "Error displaying widget" not in page.locator("body").inner_text()
+    stills = [pixels(picture) for picture in page.locator(".ffn-still figure > *:first-child").all()]
+    assert len(stills) == len(live)
+    for number, (still, before) in enumerate(zip(stills, live, strict=True)):
+        assert abs(still.mean() - before.mean()) < 2 and still.std() > 20, number
+    assert page.get_by_text("Open this when you have made your guess").filter(visible=True).count() == asked
+    page.screenshot(path=str(SCREENSHOTS / "opened_again.png"))
+    page.close()
+
+
+def pixels(picture: Locator) -> np.ndarray:
+    """A picture in grey, as it is on the screen."""
+    picture.scroll_into_view_if_needed()
+    return np.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("L"), dtype=float)

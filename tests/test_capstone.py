@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import re
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.authoring.build import solution_answer
+from autograder.authoring.build import cells_of, solution_answer
+from autograder.authoring.experiments import capstone as making
+from autograder.authoring.experiments import creek as making_creek
+from autograder.keys import parts
 from ffnlab import world
 from ffnlab.exercises import capstone as exercises
 from ffnlab.experiments import capstone as experiment
 from ffnlab.experiments import creek
 from ffnlab.figures import capstone as figures
-from ffnlab.tasks import FFN, MoE, Reader, SwiGLU, learn, pairs
+from ffnlab.tasks import Reader, learn, pairs
 
 WORDS = [words for _, words in figures.PAIRS]
 
@@ -71,7 +75,7 @@ def test_the_switch_changes_the_mixture_alone() -> None:
 
 def test_the_stored_counts_are_those_of_the_blocks() -> None:
     stored = experiment.stored()
-    assert stored["counts"] == {name: experiment.counts(name) for name in experiment.MODELS}
+    assert stored["counts"] == {name: making.counts(name) for name in experiment.MODELS}
     assert stored["settings"]["seeds"] == list(experiment.SEEDS) and len(experiment.SEEDS) >= 5
     equal = [stored["counts"][name]["total"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")]
     assert max(equal) / min(equal) < 1.04
@@ -81,14 +85,14 @@ def test_the_stored_counts_are_those_of_the_blocks() -> None:
 
 def test_a_stored_run_comes_out_again() -> None:
     torch.manual_seed(0)
-    model = Reader(24, experiment.D_MODEL, experiment.blocks("relu"))
+    model = Reader(24, experiment.D_MODEL, making.blocks("relu"))
     found = learn(model, *pairs(24, 0), steps=experiment.STEPS)
     assert found["accuracy"] == pytest.approx(experiment.stored()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
 
 
 @pytest.mark.parametrize("name", ["none", "relu"])
 def test_a_short_run_at_the_creek_comes_out_again(name: str) -> None:
-    assert creek.short(name) == pytest.approx(creek.stored()["loss after 60 steps of seed 0"][name], abs=0.05)
+    assert making_creek.short(name) == pytest.approx(creek.stored()["loss after 60 steps of seed 0"][name], abs=0.05)
 
 
 def test_the_stored_runs_at_the_creek_are_those_that_the_notebook_plots() -> None:
@@ -123,17 +127,18 @@ def test_a_block_is_asked_only_about_scenes_that_it_has_not_seen() -> None:
 
 def test_the_losses_of_all_steps_come_back() -> None:
     torch.manual_seed(0)
-    found = learn(Reader(5, 16, [experiment.Compared("moe", 4)]), *pairs(5, 0), steps=20)
+    found = learn(Reader(5, 16, [making.Compared("moe", 4)]), *pairs(5, 0), steps=20)
     assert len(found["losses"]) == 20 and found["losses"][0] > found["losses"][-1] > 0
 
 
 def test_the_mixture_equals_a_loop_over_tokens() -> None:
     torch.manual_seed(0)
-    moe, x = MoE(6, 10, n_experts=4, top_k=2), torch.randn(2, 5, 6)
+    mixture: Any = parts.MoE
+    moe, x = mixture(6, 10, n_experts=4, top_k=2), torch.randn(2, 5, 6)
     y, balance = moe(x)
     visits, likely = [0.0] * 4, torch.zeros(4)
     for b, t in itertools.product(range(2), range(5)):
-        p = torch.softmax(moe.router(x[b, t]), -1)
+        p = torch.softmax(moe.scorer(x[b, t]), -1)
         likely = likely + p / 10
         best = p.argsort(descending=True)[:2].tolist()
         expected = sum(p[e] / p[best].sum() * moe.experts[e](x[b, t]) for e in best)
@@ -146,9 +151,15 @@ def test_the_mixture_equals_a_loop_over_tokens() -> None:
     assert balance.requires_grad
 
 
+def test_the_guides_parts_are_those_of_the_notebook() -> None:
+    for part in (parts.FFN, parts.SwiGLU, parts.MoE):
+        assert inspect.getsource(part) in cells_of("10_capstone")["imports"] + "\n"
+
+
 def test_the_parts_keep_the_shape() -> None:
     x = torch.randn(3, 2, 6)
-    assert FFN(6, 10)(x).shape == SwiGLU(6, 10)(x).shape == MoE(6, 10)(x)[0].shape == x.shape
+    ffn, swiglu, moe = (part(6, 10) for part in (parts.FFN, parts.SwiGLU, parts.MoE))
+    assert ffn(x).shape == swiglu(x).shape == moe(x)[0].shape == x.shape
 
 
 def test_pairs_are_all_pairs_with_random_answers() -> None:

@@ -67,7 +67,7 @@ def test_notebooks_are_read_without_a_grammar_of_addresses() -> None:
     ("arguments", "words"),
     [
         (("grade", "99_nothing"), "no assignment called '99_nothing'"),
-        (("grade", "--grading", "no/such/folder"), "is not a folder"),
+        (("grade", "--grading", "no/such/folder"), "mkdir no/such/folder"),
         (("answer", "ffn_forwrd", "README.md"), "did you mean 'ffn_forward'"),
         (("answer", "ffn_forward", "no_such_file.py"), "can't be read"),
         (("answers", "no/such/folder"), "is not a folder"),
@@ -236,7 +236,7 @@ def test_a_class_is_graded_from_the_command_line(tmp_path: Path) -> None:
     status, said, _ = autograder("grade", "--grading", str(tmp_path))
     assert status == 0 and "1 unchanged" in said
     status, _, said = autograder("grade", "--grading", str(tmp_path), "--student", "nobody")
-    assert status == 2 and "no submission by nobody" in said
+    assert status == 2 and "there is no student called 'nobody'" in said
     assert (tmp_path / "grading.log").read_text(encoding="utf-8").count("zoe") == 1
 
 

@@ -9,9 +9,12 @@ import pytest
 import torch
 from drawings import MIXED, numbers, tips
 
+from autograder.authoring.experiments import balance, slopes
+from autograder.authoring.experiments import plane as making
+from autograder.authoring.experiments import world_experts as making_world
 from ffnlab import atlas
 from ffnlab.exercises import experts as exercises
-from ffnlab.experiments import balance, plane, world_experts
+from ffnlab.experiments import plane, read, world_experts
 from ffnlab.figures import experts as figures
 
 # becoming
@@ -59,7 +62,7 @@ def test_what_the_notebook_says_about_experts_in_a_plane() -> None:
 
 def test_a_run_in_the_plane_comes_out_again() -> None:
     kept = plane.stored()["runs"][2]
-    again = plane.summary(2, plane.train(2))
+    again = making.summary(2, making.train(2))
     assert again["points"] == kept["points"]
     assert again["information"][0] == pytest.approx(kept["information"][0], abs=0.02)
     assert again["information"][-1] == pytest.approx(kept["information"][-1], abs=0.2)
@@ -71,11 +74,11 @@ def test_a_run_in_the_plane_comes_out_again() -> None:
 
 def test_what_decides_an_expert_adds_up() -> None:
     chosen = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
-    assert world_experts.divided(chosen, torch.tensor([0, 7])) == {"place": 1, "attributes": 0, "words": 0, "told": 0}
+    assert making_world.divided(chosen, torch.tensor([0, 7])) == {"place": 1, "attributes": 0, "words": 0, "told": 0}
     by_scene = torch.tensor([[0, 0], [1, 1]])
-    assert world_experts.divided(by_scene, torch.tensor([0, 7])) == {"place": 0, "attributes": 1, "words": 0, "told": 1}
+    assert making_world.divided(by_scene, torch.tensor([0, 7])) == {"place": 0, "attributes": 1, "words": 0, "told": 1}
     by_word = torch.tensor([[0, 0], [1, 1]])
-    assert world_experts.divided(by_word, torch.tensor([3, 3]))["words"] == 1
+    assert making_world.divided(by_word, torch.tensor([3, 3]))["words"] == 1
 
 
 def test_what_the_notebook_says_about_experts_of_words() -> None:
@@ -126,8 +129,9 @@ def test_the_router_draws_the_gates(norm: str, temperature: float, k: int) -> No
 def test_the_slopes_are_those_of_autograd(norm: str, k: int) -> None:
     z = torch.tensor(figures.LOGITS, dtype=torch.float64)
     expected = torch.func.jacrev(lambda z: gates(z, k, norm))(z)
-    found = torch.tensor(figures.derivatives(k, norm), dtype=torch.float64)
+    found = torch.tensor(slopes.derivatives(k, norm), dtype=torch.float64)
     assert torch.allclose(found, expected, atol=1e-12)
+    assert slopes.run()[norm][k - 1] == read(figures.SLOPES)[norm][k - 1]
     learn = int((expected.abs() > 1e-12).any(0).sum())
     assert numbers(figures.slopes(k, norm).title) == [k, learn, 8]
     assert learn == (8 if norm == "softmax_topk" else k if k > 1 else 0)

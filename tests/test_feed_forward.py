@@ -6,6 +6,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,9 @@ from torch import nn
 
 from autograder import keys
 from autograder.marking import draws, judge
-from ffnlab import exercises, style
+from ffnlab import answers, exercises, style
+from ffnlab.checks import examine
+from ffnlab.exercise import public_seed
 from ffnlab.figures import anatomy, feed_forward, shared, start_here
 from ffnlab.picture import Picture
 from ffnlab.verdict import Verdict
@@ -369,3 +372,14 @@ def test_a_walk_at_constant_cold_has_the_kinks_that_notebook_02_says(cold: float
     y = torch.relu(x @ W1 + b1) @ W2 + b2
     bends = (y[2:] - 2 * y[1:-1] + y[:-2]).abs().amax(1) > 1e-9
     assert water[1:-1][bends].tolist() == pytest.approx(at)
+
+
+def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
+    def ffn_forward(x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: Any = torch.relu) -> Any:
+        return act(x @ W1 + b1).detach() @ W2 + b2
+
+    exercise = exercises.find("ffn_forward")
+    seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
+    verdict, _ = examine(exercise, answers.load(exercise.name), ffn_forward, seeds)
+    (said,) = (aspect.seen for aspect in verdict.aspects if aspect.name == "gradients")
+    assert said.startswith("no gradient reaches x") and "(right: “gradient of" in said

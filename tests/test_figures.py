@@ -9,8 +9,11 @@ import json
 import math
 import pkgutil
 import re
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from html import escape
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import drawings
@@ -20,7 +23,7 @@ import pytest
 from drawings import DRAWINGS, PARAMETERS, REFUSED, SVG, Draw, name_of, texts
 from matplotlib.figure import Figure
 
-from ffnlab import controls, figures, style, svg
+from ffnlab import controls, figures, guessing, saved, style, svg
 from ffnlab.board import Board
 from ffnlab.figures import activations, feed_forward, memory, start_here
 from ffnlab.picture import Picture
@@ -187,8 +190,21 @@ def test_a_plot_is_a_picture_too() -> None:
 @pytest.fixture
 def displayed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(controls, "display", lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setattr(saved, "display", lambda bundle, raw, metadata=None: shown.append(bundle))
     return shown
+
+
+def test_colab_is_told_how_to_load_a_figure_and_a_question_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    colab: Any = ModuleType("google.colab.output")
+    colab.enable_custom_widget_manager = lambda: None
+    colab._widgets = SimpleNamespace(_installed_url="https://colab/manager.js")
+    monkeypatch.setitem(sys.modules, "google.colab.output", colab)
+    displayed: list[dict[str, Any]] = []
+    monkeypatch.setattr(saved, "display", lambda data, raw, metadata=None: displayed.append(metadata))
+    controls.show(feed_forward.trace, **all_controls())
+    guessing.predict("gpt3_ffn_share")
+    view = "application/vnd.jupyter.widget-view+json"
+    assert displayed == [None, {view: {"colab": {"custom_widget_manager": {"url": "https://colab/manager.js"}}}}] * 2
 
 
 def move(board: Board, name: str, value: Any) -> str:
@@ -209,17 +225,13 @@ def all_controls() -> dict[str, controls.Control]:
     }
 
 
-def test_show_leaves_a_picture_for_the_saved_notebook(displayed: list[dict[str, Any]]) -> None:
-    controls.show(feed_forward.trace, **all_controls())
-    (bundle,) = displayed
-    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"}
-    assert bundle["image/svg+xml"] == feed_forward.trace().svg
-    assert bundle["text/plain"] == feed_forward.trace().words
-
-
-def test_show_keeps_a_plot_too(displayed: list[dict[str, Any]]) -> None:
-    controls.show(plot, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
-    assert set(displayed[0]) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+@pytest.mark.parametrize("draw", [feed_forward.trace, plot], ids=["drawing", "plot"])
+def test_show_leaves_picture_and_sentence_for_the_saved_notebook(draw: Any, displayed: list[dict[str, Any]]) -> None:
+    controls.show(draw)
+    still, live = displayed
+    assert escape(draw().sentence) in still["text/html"] and "<svg" not in still["text/html"]
+    assert still["text/plain"] == draw().words
+    assert set(live) == {"application/vnd.jupyter.widget-view+json"}
 
 
 @pytest.mark.parametrize(

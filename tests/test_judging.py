@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +22,7 @@ import torch
 
 from autograder.engine import judging, outputs
 from autograder.jail import wire
+from autograder.jail.errors import OutsideKill
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws, judge
@@ -73,6 +75,13 @@ def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[
     )
 
 
+def test_unfinished_code_is_called_so_in_grading_as_well(free: judging.Judge, right: list[dict[str, Any]]) -> None:
+    seen = [dict.fromkeys(case) for case in right]
+    for says, named in ((True, "general: not finished"), (False, None), ("yes", None)):
+        verdict = judged(free, frame(seen, unfinished=says)).verdict
+        assert verdict and verdict.mistake == named
+
+
 HOSTILE = {
     "a regular expression's worst": "Backward" * 2000 + "'" * 12_000,
     "a text of 400 kB": "(" * 400_000,
@@ -110,7 +119,7 @@ SEEDS = draws.development(START)
 def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
     """Judges to whom an observation does what it says."""
 
-    def harmed(exercise: Exercise, marking: Any, observations: Any, inputs: Any) -> Verdict:
+    def harmed(exercise: Exercise, marking: Any, observations: Any, inputs: Any, unfinished: bool) -> Verdict:
         harm = observations[0]["shape"]
         if harm == "spin":
             re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter: no thread of its own could end it
@@ -120,7 +129,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
             assert [bytearray(2**20) for _ in range(10_000)]
         if harm == "die":
             os.kill(os.getpid(), signal.SIGSEGV)
-        return honest(exercise, marking, observations, inputs)
+        return honest(exercise, marking, observations, inputs, unfinished)
 
     honest = comparing.judge
     monkeypatch.setattr(comparing, "judge", harmed)
@@ -152,6 +161,26 @@ def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges
         said = found.verdict(START, SEEDS, frame(right, printed=printed))
         assert said.verdict and said.verdict.outcome is Outcome.EARNED
         os.kill(found.pid, signal.SIGKILL)
+
+
+def test_a_judge_that_is_killed_over_an_answer_costs_nobody_a_point(judges: judging.Judges) -> None:
+    found, killed = judging.Judge(judges, QUICK), set[int]()
+    found.verdict(START, SEEDS, harming("nothing"))
+
+    def kill() -> None:
+        while len(killed) < judging.TRIES:
+            time.sleep(0.2)
+            if found.pid not in (0, *killed):
+                os.kill(found.pid, signal.SIGKILL)
+                killed.add(found.pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with pytest.raises(OutsideKill, match="SIGKILL from outside ended the process that judges"):
+        found.verdict(START, SEEDS, harming("sleep"))
+    thread.join()
+    said = found.verdict(START, SEEDS, frame(observed(START)))
+    assert said.verdict and said.verdict.outcome is Outcome.EARNED
 
 
 def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Judges) -> None:

@@ -18,6 +18,7 @@ from autograder.desk import feedback, gradebook, report
 from autograder.desk.marks import Mark, total
 from autograder.engine import rebuild
 from autograder.engine.graded import Graded
+from autograder.files import Batch
 from autograder.house import Class, release, solution
 from ffnlab import exercises
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned
@@ -50,8 +51,9 @@ def school(tmp_path: Path) -> Class:
 
 def enter(school: Class, book: gradebook.Book, student: str, graded: Graded) -> None:
     """As grading does it."""
-    given = book.marks(FFN, student).get(student, {})
-    feedback.write(school, student, graded, None, given)
+    given = book.marks(FFN, [student]).get(student, {})
+    with Batch() as files:
+        feedback.write(files, school, student, graded, None, given)
     book.enter(student, graded, "0" * 64, None)
 
 
@@ -111,12 +113,12 @@ def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(sc
         with gradebook.Book(school) as book:
             book.know(FFN)
             enter(school, book, "zoe", paper(earned=False))
-            marks = book.marks(FFN, "zoe")["zoe"]
+            marks = book.marks(FFN, ["zoe"])["zoe"]
         assert not marks[QUESTION].waits and not marks[EXERCISE].waits
     with gradebook.Book(school) as book:  # an attempt before it is graded too, because the best counts
         book.enter("zoe", paper("Something else."), "1" * 64, None, history_only=True)
         enter(school, book, "zoe", paper())
-        assert not book.marks(FFN, "zoe")["zoe"][QUESTION].waits
+        assert not book.marks(FFN, ["zoe"])["zoe"][QUESTION].waits
 
 
 def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_too(school: Class) -> None:
@@ -124,7 +126,7 @@ def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_to
     for answer in ("It drops nothing.", "It drops nothing.", "It drops out the hidden layer."):
         with gradebook.Book(school) as book:
             enter(school, book, "zoe", paper(answer))
-            mark = book.marks(FFN, "zoe")["zoe"][QUESTION]
+            mark = book.marks(FFN, ["zoe"])["zoe"][QUESTION]
         assert mark.waits and (mark.score, mark.comment) == (2.0, "Good.")
 
 
@@ -134,7 +136,7 @@ def test_grading_again_keeps_what_a_person_gave(school: Class) -> None:
     with gradebook.Book(school) as book:
         book.know(FFN)
         enter(school, book, "zoe", paper(earned=False))
-        marks = book.marks(FFN, "zoe")["zoe"]
+        marks = book.marks(FFN, ["zoe"])["zoe"]
     assert (marks[QUESTION].score, marks[QUESTION].comment, marks[EXERCISE].score) == (2.0, "Good.", 1.5)
     assert "Good." in page(school) and f"3.5 of {FULL + 3:g} points" in page(school)
 
@@ -217,7 +219,7 @@ def test_exercises_come_and_go_although_somebody_was_graded(changed: Class) -> N
         graded.verdicts["quiz_new"] = Verdict("quiz_new", Outcome.EARNED, (AspectVerdict("choice", 2.0, 2.0),))
         del graded.verdicts[gone]
         enter(changed, book, "zoe", graded)
-        assert book.marks(FFN, "zoe")["zoe"]["quiz_new"].score == 2.0
+        assert book.marks(FFN, ["zoe"])["zoe"]["quiz_new"].score == 2.0
     with Gradebook(changed.db_url) as nbgraders:
         names = {cell.name for cell in nbgraders.find_notebook(FFN, FFN).grade_cells}
         assert "check-quiz_new" in names and f"check-{gone}" not in names

@@ -9,6 +9,7 @@ import pytest
 import torch
 from drawings import LAST_FACT, numbers
 
+from autograder.authoring.experiments import fact_stores as making
 from ffnlab import style
 from ffnlab.exercises import memory as exercises
 from ffnlab.experiments import fact_stores
@@ -143,7 +144,7 @@ def test_only_knocked_out_answers_have_grey_bars_behind_them() -> None:
 
 
 def test_one_entry_of_the_table_comes_out_again() -> None:
-    shares = [fact_stores.learned(fact_stores.facts(64, seed), 8, seed)[1] for seed in fact_stores.SEEDS]
+    shares = [making.learned(fact_stores.facts(64, seed), 8, seed)[1] for seed in fact_stores.SEEDS]
     assert shares == pytest.approx(fact_stores.accuracy(64, 8), abs=0.05)
     assert torch.equal(fact_stores.facts(64, 0).E, fact_stores.facts(64, 0).E)
 
@@ -171,3 +172,18 @@ def test_some_neurons_fire_weakly_for_the_last_token_alone(seed: int) -> None:
     sums = given["X"] @ given["weak"]["W1"] + given["weak"]["b1"]
     near = sums.abs() < 0.0041
     assert int((sums[-1][near[-1]] > 0).sum()) == 2 and int((sums[-1][near[-1]] < 0).sum()) >= 2
+
+
+def test_the_stored_weights_are_those_of_a_training_run() -> None:
+    given, weights = fact_stores.stores()[1]
+    trained = making.learned(given, fact_stores.STORE_WIDTH, 1)[0]
+    assert torch.allclose(weights["linear1.weight"], trained.keys, atol=0.02)
+    assert torch.allclose(weights["linear2.weight"], trained.values.T, atol=0.02)
+
+
+def test_what_is_stored_of_stores_with_room_comes_out_again() -> None:
+    again = making.with_room(128, 256, fact_stores.ROOM[128, 256])
+    kept = fact_stores.room(128, 256)
+    assert again["fires"] == pytest.approx(kept["fires"], abs=0.02)
+    for m, shares in kept["lost"].items():
+        assert again["lost"][m] == pytest.approx(shares, abs=0.08)

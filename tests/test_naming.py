@@ -3,6 +3,7 @@ of the mistake, which is worth having only where it is true."""
 
 from __future__ import annotations
 
+import linecache
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +18,9 @@ from autograder.marking import depends, draws
 from autograder.marking.withheld import withheld
 from ffnlab import comparing, differences, entries, general, naming, plain, raising, related
 from ffnlab.comparing import judge, marking_of
-from ffnlab.exercise import Draw, Exercise, attempt, gradients, on_each
+from ffnlab.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
 from ffnlab.plain import Failure
-from ffnlab.verdict import Verdict
+from ffnlab.verdict import Outcome, Verdict
 
 Mistakes = dict[str, Callable[..., Any]]
 
@@ -519,7 +520,7 @@ def test_equal_numbers_with_two_causes_are_told_both() -> None:
 
     exercise, right, mistakes = several()
     verdict = judged(exercise, right, other, {"no bias": mistakes["no bias"], "twice for three": also})
-    assert verdict.cause == "One way to get this: This is no bias. Another: This is twice for three."
+    assert verdict.cause == "One way to get a part of this: This is no bias. Another: This is twice for three."
 
 
 def test_a_name_that_leaves_an_exception_unexplained_says_that_it_is_a_part() -> None:
@@ -531,6 +532,101 @@ def test_a_name_that_leaves_an_exception_unexplained_says_that_it_is_a_part() ->
         return torch.tanh(x)
 
     assert judged(exercise, right, other, mistakes).cause == "This explains a part of it: This is no bias."
+
+
+def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
+    exercise = Exercise("two", draw=lambda rng, case: {"x": rng.normal(4)})
+    exercise.aspect("values", points=1)(lambda answer, x: answer(x)[0])
+    exercise.aspect("sizes", points=2)(lambda answer, x: answer(x)[1])
+    inputs = [exercise.inputs(seed, seed) for seed in range(2)]
+
+    def seen(answer: Any) -> list[dict[str, Any]]:
+        return [exercise.observe(answer, given) for given in inputs]
+
+    message = "The sizes have signs. The values are right, but `abs` is missing. Half is well."
+    known = [("signs", message, seen(lambda x: (2 * x, x)))]
+    marking = marking_of(exercise, seen(lambda x: (2 * x, x.abs())), known, inputs)
+    assert judge(exercise, marking, seen(lambda x: (2 * x, x)), inputs).cause == message
+    partly = judge(exercise, marking, seen(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
+    assert partly.mistake == "signs"
+    assert partly.cause == "This explains a part of it: The sizes have signs. `abs` is missing. Half is well."
+
+
+@pytest.mark.parametrize(
+    ("message", "left"),
+    [
+        ("The number is right, but a float came back: `//` gives ints.", "A float came back: `//` gives ints."),
+        ("The values are right, but x is detached.", "x is detached."),
+        ("The value is that of `F.gelu(x)`. The slope is right.", "The value is that of `F.gelu(x)`."),
+        ("It is what was printed minus what is right.", "It is what was printed minus what is right."),
+    ],
+)
+def test_what_a_message_says_is_right_can_be_left_out(message: str, left: str) -> None:
+    assert naming.without_claims(message) == left
+
+
+def defined(code: str) -> Any:
+    """The `f` of a cell with this code."""
+    linecache.cache["<cell: f>"] = (len(code), None, code.splitlines(keepends=True), "<cell: f>")
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(compile(code, "<cell: f>", "exec"), namespace)
+    return namespace["f"]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_unfinished"),
+    [
+        ("def f(x, b):\n    y = torch.tanh(x)\n    ...\n", True),
+        ("def f(x, b):\n    for row in x:\n        ...\n    return x\n", True),
+        ("class f:\n    def __init__(self, x):\n        self.x = x\n\n    def forward(self):\n        ...\n", True),
+        ("def f(x, b):\n    return x\n    ...\n", False),
+        ("def f(x, b):\n    return x[..., None]\n\n\ndef g():\n    ...\n", False),
+    ],
+)
+def test_code_with_an_ellipsis_for_a_line_is_unfinished(code: str, is_unfinished: bool) -> None:
+    assert unfinished(defined(code)) is is_unfinished
+
+
+def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_does() -> None:
+    exercise, right, mistakes = several()
+    inputs = [exercise.inputs(seed, seed) for seed in range(2)]
+
+    def cause_of(answer: Any, ellipsis: bool = False) -> Verdict:
+        seen = [[exercise.observe(one, given) for given in inputs] for one in (right, mistakes["no bias"], answer)]
+        marking = marking_of(exercise, seen[0], [("no bias", "This is no bias.", seen[1])], inputs)
+        return judge(exercise, marking, seen[2], inputs, ellipsis)
+
+    def stub_for_one(x: Any, b: Any) -> Any:
+        if x.ndim == 1:
+            raise NotImplementedError
+        return right(x, b)
+
+    assert cause_of(mistakes["no bias"], ellipsis=True).mistake == "no bias"
+    assert cause_of(lambda x, b: x, ellipsis=True).cause == "Your code is not finished: a line `...` is still in it."
+    assert cause_of(lambda x, b: x).mistake == "general: input returned"
+    assert "`raise NotImplementedError` is still in it" in cause_of(stub_for_one).cause
+    assert cause_of(lambda x, b: None).cause == naming.NOTHING_RETURNED.message
+    assert cause_of(right, ellipsis=True).outcome is Outcome.EARNED
+
+
+def test_a_weight_that_comes_back_is_named_and_is_no_unchanged_input() -> None:
+    exercise = Exercise("f", draw=lambda rng, case: {"weights": {"W1": rng.normal(5, 3), "b1": rng.normal(5)}})
+    exercise.aspect("values", points=1)(lambda answer, weights: answer(**weights))
+    verdict = judged(exercise, lambda W1, b1: 2 * W1, lambda W1, b1: b1)
+    assert verdict.cause == "What came back is `b1`, as it was handed in. Is that what was asked for?"
+
+
+def test_an_exception_for_all_other_numbers_of_dimensions_is_told_as_that() -> None:
+    exercise = Exercise("f", draw=lambda rng, case: {"x": rng.normal(2, 3, 4)})
+
+    @exercise.aspect("any shape", points=1)
+    def _(answer: Any, x: Any) -> Any:
+        shapes = {"x of shape [d]": x[0, 0], "x of shape [T, d]": x[0], "x of shape [B, T, d]": x}
+        return on_each(answer, shapes)
+
+    verdict = judged(exercise, torch.tanh, lambda x: torch.tanh(x) + 0 * torch.einsum("td->t", x)[:, None])
+    assert verdict.mistake == "general: number of dimensions"
+    assert verdict.cause.startswith("Your code works with 2 dimensions, and raises with 1 or 3.")
 
 
 def test_many_small_counts_tell_what_one_does_not() -> None:

@@ -26,6 +26,7 @@ from autograder.house import UserError, release
 from autograder.marking import judge
 from autograder.site import frames, make, pages
 from ffnlab import controls, guessing, predictions, svg
+from ffnlab.figures.start_here import STEPS
 from ffnlab.picture import Picture
 
 SUBSET = ("00_start_here", "02_feed_forward")
@@ -87,6 +88,10 @@ def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Bu
     documents = {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")}
     assert {*documents, "index.html", "course/README.html", "CONTRIBUTING.html", "instructor.html"} <= found
     assert {f"course/{name}.html" for name in SUBSET} <= found
+    front = (target / "index.html").read_text(encoding="utf-8")
+    minutes = re.findall(r'<span class="ffn-minutes">(\d+) minutes</span>', front)
+    assert minutes == [str(STEPS[int(name[:2])].core) for name in SUBSET]
+    assert front.count('name="description"') == front.count('name="viewport"') == 1
 
 
 def test_a_page_says_how_to_open_its_notebook(site: Path) -> None:
@@ -302,6 +307,7 @@ def test_a_prediction_is_answered_with_the_keyboard_and_remembered(address: str,
     page.set_default_timeout(10_000)
     page.goto(f"{address}/course/00_start_here.html")
     place = page.locator(f".ffn-predict[data-name={NUMBER}]")
+    assert place.get_by_role("button", name="This is my guess").is_disabled(), "the slider's first place is no guess"
     place.get_by_role("slider").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")

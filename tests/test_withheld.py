@@ -7,18 +7,23 @@ import re
 
 import pytest
 from attacks import START
+from conftest import needs_bubblewrap
 from hypothesis import example, given
 from hypothesis import strategies as st
+from test_attacks import SEEDS
 from test_class import LISTED, rebuilt
 from test_rebuild import ANSWER, answered
 
 from autograder import keys
-from autograder.desk import feedback
-from autograder.marking import draws
+from autograder.desk import entries, feedback
+from autograder.engine.grade import grade_submission
+from autograder.jail.sandbox import Jail
+from autograder.marking import draws, panels, quotations
 from autograder.marking.judge import judge_here
 from autograder.marking.withheld import rough, withheld
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
+from ffnlab.words import quoted
 
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][+-]?\d+)?")  # 10,10 are two
 SEVERAL = ("hello_shape", "softmax", "ffn_forward", "gelu_tanh", "silu", "collapse_linear", "swiglu")
@@ -74,3 +79,73 @@ def test_a_page_shows_neither_what_was_printed_nor_what_was_raised_in_full() -> 
     page = feedback.feedback_page("eve", graded) + json.dumps(feedback.graded_notebook(graded))
     assert "0.12345" not in page and "987654" not in page and "ValueError: 0.12" in page
     assert graded.assignment == START
+
+
+# A student's own words. `code` spells digits of a hidden input in letters and words, with "zq" between, which stands nowhere in the submission.
+CODE = """
+import linecache
+from ffnlab.exercise import NotAsAsked
+
+def code(x):
+    words = "nought one two three four five six seven eight nine".split()
+    return ("z" + "q").join(words[int(digit)] for digit in str(x.flatten()[0].item()) if digit.isdigit())
+
+def hello_shape(x):
+    """
+SPELLING = {
+    "a message": "raise ValueError(code(x))",
+    "a probe's message": "raise NotAsAsked(code(x))",
+    "a hole in a probe's message": 'raise NotAsAsked(f"a {code(x)} came back instead of a tensor")',
+    "a type": 'raise type(code(x), (Exception,), {})("no")',
+    "a type like a probe's": 'raise type("NotAnOption", (Exception,), {})(code(x))',
+    "a file's line": """source = code(x) + "()"
+    linecache.cache["<ipython-input-1-a>"] = 1, None, [source], ""
+    exec(compile(source, "<ipython-input-1-a>", "exec"))""",
+    "a function": "return getattr(x, code(x))()",
+}
+
+
+def answers(source: str, jail: Jail) -> tuple[str, str]:
+    """Of a graded answer, what its instructor reads and what the student does."""
+    graded = grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
+    page = re.sub("<pre.*?</pre>", "", feedback.feedback_page("eve", graded), flags=re.DOTALL)  # but for the answer
+    remarks = str(entries.remarks_of(graded))
+    verdict = graded.verdicts["hello_shape"]
+    return verdict.message, page + remarks + panels.of(START, verdict).text
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("way", SPELLING)
+def test_no_hidden_input_is_spelled_on_a_page(way: str, jail: Jail) -> None:
+    instructor, student = answers(CODE + SPELLING[way], jail)
+    assert "zq" in instructor and "zq" not in student and "hello_shape" in student
+
+
+@pytest.mark.parametrize("returned", ["zqone", type("zqone", (), {})(), {"zqone": 1}, ["zqone"]])
+def test_no_returned_text_or_type_is_on_a_page(returned: object) -> None:
+    for name in ("relu", "superposition_error", "ffn_trace", "count_ffn"):
+        verdict = judge_here(keys.find(name), lambda *_, **__: returned, draws.development(name))
+        verdict = quotations.looked_up(verdict, ["zqtwo"])
+        assert (
+            verdict.seen
+            and "zq" not in panels.of(exercises.notebook_of(name), verdict).text + withheld(verdict).message
+        )
+
+
+@needs_bubblewrap
+def test_words_that_were_handed_in_and_those_of_our_probes_are_shown(jail: Jail) -> None:
+    begin = "\n\nclass Odd(Exception):\n    pass\n\ndef hello_shape(x):\n    "
+    for code, words in {
+        'raise Odd("too few tokens")': "Your code raised Odd: too few tokens (line 5: raise Odd(&quot;too few tokens&quot;)).",
+        'raise Odd(f"{len(x)} tokens")': "Your code raised Odd: … (line 5: raise Odd(f&quot;{len(x)} tokens&quot;)).",
+        "return x @ x[0, :1, :1, :1]": "(line 5: return x @ x[0, :1, :1, :1])",
+    }.items():
+        assert words in answers(begin + code, jail)[1], code
+    for message in (
+        "None came back (is a `return` missing?) instead of a tensor",
+        "a list came back; a pair (out, A) was expected",
+        "expected attribute linear1: nn.Linear(d_model, d_ff); its weight has shape [8, 7]",
+        "in the pair (out, A), A is a NoneType; a tensor was expected",
+    ):
+        verdict = not_earned(LISTED[0], quoted(message))
+        assert withheld(quotations.looked_up(verdict, [])).seen == message and withheld(verdict).seen == "…"

@@ -1,5 +1,6 @@
 """How Sphinx makes the pages. Nothing of them asks another host: fonts are the reader's own, formulas are MathML."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from sphinx.application import Sphinx
 
 import ffnlab
 
+ABOUT = "The Transformer's feed-forward network in eleven notebooks: figures that move, and exercises whose check names the mistake."
 BENCH = Path(ffnlab.__file__).parent
 
 project = html_title = "Feed forward"
@@ -36,9 +38,20 @@ myst_heading_anchors = 3
 
 def setup(app: Sphinx) -> None:
     app.connect("html-page-context", _captions, priority=900)  # after furo, whose navigation it mends
+    app.connect("html-page-context", _head)
 
 
 def _captions(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: object) -> None:
     """A heading by its role alone needs a level, for who hears the page."""
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def _head(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """What a search engine and a message with a link to the front page show; the viewport is furo's alone."""
+    tags = re.sub(r'\s*<meta name="viewport"[^>]*>', "", context.get("metatags", ""))
+    if name == "index":
+        for attribute, value in (("name", "description"), ("property", "og:description")):
+            tags += f'\n<meta {attribute}="{value}" content="{ABOUT}">'
+        tags += f'\n<meta property="og:title" content="{project}">'
+    context["metatags"] = tags

@@ -114,9 +114,9 @@ def _figure(notebooks: Sequence[Path]) -> str:
 
 
 def _card(path: Path) -> str:
-    first = nbformat.read(path, as_version=4).cells[0].source
-    title = re.search(r"^# (?:\d+ · )?(.*)$", first, re.M)
-    minutes = re.search(r"^\| \*\*Time\*\* \| (\d+ minutes)", first, re.M)
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+    title = re.search(r"^# (?:\d+ · )?(.*)$", text, re.M)
+    minutes = re.search(r"^\| \*\*Time\*\* \| (\d+ minutes)", text, re.M)
     number = path.stem.partition("_")[0]
     return (
         f'<li><a href="course/{path.stem}.html"><span class="ffn-number">{number}</span> '

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from autograder.house import UserError, replace, root, source
+from autograder.files import replace
+from autograder.house import UserError, root, source
 from autograder.marking import depends
 from autograder.site import documents
 from ffnlab import answers, exercises, predictions
