@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -27,8 +28,26 @@ LONGEST = (
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 
 
+def often(cases: Collection[Any], chosen: Collection[Any]) -> list[Any]:
+    """The cases of a test, of which `make test` runs those chosen and `make sweep` all."""
+    assert all(case in cases for case in chosen)
+    rare = pytest.mark.sweep
+    return [
+        case if case in chosen else pytest.param(*(case if isinstance(case, tuple) else [case]), marks=rare)
+        for case in cases
+    ]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--everything", action="store_true", help="run all cases of each test, as `make sweep` does")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What shares something costly, a notebook that was run in a browser, is run one after the other."""
+    """Leaves out what only a sweep runs. What shares something costly, as a notebook that was run in a browser, stands together."""
+    if not config.getoption("--everything"):
+        left = [item for item in items if item.get_closest_marker("sweep")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("sweep")]
     if config.getoption("--nearest") is None:
         order = {file: place for place, file in enumerate(LONGEST)}
         shared = {item: _shared(item) for item in items}

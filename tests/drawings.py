@@ -358,11 +358,19 @@ DRAWINGS = {
 }
 
 
+FIGURES = list(PARAMETERS)
+
+
 @cache
 def picture_of(name: str) -> Picture:
     """One of the drawings."""
     function, values = DRAWINGS[name]
     return function(*values)
+
+
+def pictures_of(function: Draw) -> dict[str, Picture]:
+    """All drawings of one figure, by name."""
+    return {name: picture_of(name) for name, (drawn_by, _) in DRAWINGS.items() if drawn_by is function}
 
 
 # What a reader finds in a picture.

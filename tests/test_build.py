@@ -135,6 +135,7 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", exercises.NOTEBOOKS)
 def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
+    assert outline.made(name) == build.answers_made(name), "run `make build`: the answers are those of another key"
     assert not outline.write(name, outline.made(name)), "run `make build`"
     for known, exercise in zip(outline.of_notebook(name), exercises.of_notebook(name), strict=True):
         assert (known.name, known.points, known.cases) == (exercise.name, exercise.points, exercise.cases)

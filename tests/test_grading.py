@@ -9,7 +9,7 @@ from typing import Any, Never
 
 import nbformat
 import pytest
-from conftest import needs_bubblewrap
+from conftest import needs_bubblewrap, often
 from test_rebuild import ANSWER as RIGHT
 from test_rebuild import answered, blank, place
 
@@ -35,13 +35,16 @@ SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in 
 KEPT = [
     (key, answer) for name in (START, FFN) for key in keys.of_notebook(name) for answer in key.rights + key.mistakes
 ]
+FIRST = [(key, answer) for key, answer in KEPT if answer in (key.rights[0], key.mistakes[0])]
 
 
 def graded(jail: Jail, source: str) -> Graded:
     return grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
 
 
-@pytest.mark.parametrize(("key", "answer"), KEPT, ids=lambda x: getattr(x, "name", None) or x.exercise.name)
+@pytest.mark.parametrize(
+    ("key", "answer"), often(KEPT, FIRST), ids=lambda x: getattr(x, "name", None) or x.exercise.name
+)
 def test_every_kept_answer_as_typed_gets_its_verdict_in_the_jail(key: Key, answer: Answer, jail: Jail) -> None:
     result = grade_answer(key.exercise.name, answer.source, jail)
     if answer.kind == "right":

@@ -14,7 +14,7 @@ import drawings
 import matplotlib
 import numpy as np
 import pytest
-from drawings import DRAWINGS, SVG
+from drawings import FIGURES, SVG
 
 from ffnlab import figures, plot, style, svg
 from ffnlab.figures import activations, attention, balance, capstone, experts, feed_forward, gated, memory, parameters
@@ -94,12 +94,12 @@ def test_threads_draw_what_one_alone_draws(forgotten: None) -> None:
     assert dict(matplotlib.rcParams) == settings
 
 
-@pytest.mark.parametrize("name", DRAWINGS, ids=str)
-def test_figures_can_share_a_page(name: str) -> None:
-    drawn = drawings.picture_of(name).svg
-    for shared in (" id=", "url(", "href", "<style", "font-family='"):
-        assert shared not in drawn, shared
-    assert drawn.count("font-family") == 1, "one type for a card"
+@pytest.mark.parametrize("figure", FIGURES, ids=drawings.name_of)
+def test_figures_can_share_a_page(figure: drawings.Draw) -> None:
+    for name, picture in drawings.pictures_of(figure).items():
+        for shared in (" id=", "url(", "href", "<style", "font-family='"):
+            assert shared not in picture.svg, (name, shared)
+        assert picture.svg.count("font-family") == 1, f"{name}: one type for a card"
 
 
 # Words and numbers at their places
@@ -186,11 +186,12 @@ def test_figures_name_roles_and_no_colours() -> None:
         assert not named & {"POSITIVE", "NEGATIVE"}, f"{path.name}: a sign's colour comes from signed or diverging"
 
 
-@pytest.mark.parametrize("name", DRAWINGS, ids=str)
-def test_a_figure_that_tells_things_apart_by_name_has_no_colour_of_choice_or_loss(name: str) -> None:
-    drawn = drawings.picture_of(name).svg.upper()
-    series = [colour for colour in style.SERIES if colour in drawn]
-    assert not series or not [colour for colour in (style.CHOSEN, style.LOST) if colour in drawn]
+@pytest.mark.parametrize("figure", FIGURES, ids=drawings.name_of)
+def test_a_figure_that_tells_things_apart_by_name_has_no_colour_of_choice_or_loss(figure: drawings.Draw) -> None:
+    for name, picture in drawings.pictures_of(figure).items():
+        drawn = picture.svg.upper()
+        series = [colour for colour in style.SERIES if colour in drawn]
+        assert not series or not [colour for colour in (style.CHOSEN, style.LOST) if colour in drawn], name
 
 
 def test_every_role_has_a_colour_of_its_own_that_is_seen_on_paper() -> None:
