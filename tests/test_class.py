@@ -610,6 +610,9 @@ def test_what_belongs_to_no_assignment_is_told_with_the_nearest_name(tmp_path: P
     ben, cem, dot, file = class_folder.strays(school)
     assert ben == "ben/00_start_hear: no notebook of the course is called so; did you mean 00_start_here?"
     assert cem == "cem: empty" and dot == "dot: empty" and file == "grades.csv: not a student's folder"
+    assert not class_folder.has_stray_work(school)
+    (school.submitted / "ben" / "00_start_hear" / "00_start_hear.ipynb").touch()
+    assert class_folder.has_stray_work(school)
     for number in range(2000):
         (school.submitted / f"{number}.csv").touch()
     assert len(class_folder.strays(school)) == 41 and class_folder.strays(school)[-1] == "1,964 more"

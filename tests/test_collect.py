@@ -1299,6 +1299,17 @@ def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(sc
     assert collect(school, archive, people).missing[0].students == ()
 
 
+def test_before_an_assignment_is_due_nobody_is_missing_yet(school: Class, tmp_path: Path) -> None:
+    people = worksheet(tmp_path / "w.csv", CLASS)
+    archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
+    school.folder.mkdir()
+    for due, line in ((2099, "It is due on 2 Nov 2099, 23:59"), (2025, "Not yet: ")):
+        text = f'time_zone = "Europe/Berlin"\n[assignments.{FFN}]\ndue = {due}-11-02\n'
+        (school.folder / "course.toml").write_text(text, encoding="utf-8")
+        (found,) = collect(school, archive, people).missing
+        assert line in found.line(20) and (CLASS[1].email in found.line(20)) == (due == 2025), found.line(20)
+
+
 def test_a_name_with_a_comma_is_quoted_for_a_mail_program() -> None:
     student = Student("a", {"first_name": 'Ana "Nina"', "last_name": "Ruiz, Dr.", "email": "a@x.example"})
     assert missing.address(student) == "\"Ana 'Nina' Ruiz, Dr.\" <a@x.example>"

@@ -194,7 +194,7 @@ def grade(
         whole = not say_doubts(console, Policy.of(school), book) and whole
     for stray in () if student or exercise else class_folder.strays(school):
         console.print(Text(f"Not looked at in {shown(school.submitted)}: {stray}", style="bold red"), soft_wrap=True)
-    if not whole:
+    if not whole or (not (student or exercise) and class_folder.has_stray_work(school)):
         raise typer.Exit(2)
 
 

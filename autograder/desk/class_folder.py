@@ -97,6 +97,12 @@ def strays(school: Class) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def has_stray_work(school: Class) -> bool:
+    """Whether a notebook is among what belongs to no assignment, so that somebody's grade may hang on it."""
+    places = (school.submitted.joinpath(*path) for *path, _ in _strays(school, assignments()))
+    return any(place.suffix == ".ipynb" or any(place.rglob("*.ipynb")) for place in places)
+
+
 def _strays(school: Class, notebooks: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A name, or a student's and one in their folder, and behind it the reason."""
     for home in sorted(school.submitted.iterdir()) if school.submitted.is_dir() else ():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from autograder.desk import handed_in
 from autograder.desk.manifest import FILE, FOLDER, Manifest
-from autograder.desk.policy import Policy, in_short
+from autograder.desk.policy import Policy, in_short, moment
 from autograder.desk.roster import Roster, Student
 from autograder.desk.settle import FILE as SETTLE
 from autograder.house import Class
@@ -20,11 +21,12 @@ SPECIAL = re.compile(r'[()<>@,:;."\[\]\\]')  # what a name beside an address has
 
 @dataclass(frozen=True)
 class Missing:
-    """Who has not handed in an assignment, of so many students on the class's lists."""
+    """Who has not handed in an assignment, of so many students on the class's lists. due: when it will be due, empty where it is already or never."""
 
     assignment: str
     expected: int
     students: tuple[Student, ...]
+    due: str = ""
 
     def line(self, most: int) -> str:
         """How many have handed in, and the addresses of so many of those who have not, as a mail program takes them."""
@@ -33,6 +35,8 @@ class Missing:
         said = (
             f"{self.assignment}: {self.expected - len(self.students):,} of {self.expected:,} students have handed in."
         )
+        if self.due:
+            return f"{said} It is due on {self.due}."
         more = f" and {len(self.students) - most:,} more" if len(self.students) > most else ""
         return f"{said} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else said
 
@@ -46,7 +50,9 @@ def find(roster: Roster, policy: Policy, assignment: str, students: Collection[s
         return None
     there = {member for student in students for member in policy.group(assignment, student)}
     expected = listed(roster)
-    return Missing(assignment, len(expected), tuple(one for one in expected if one.id not in there))
+    due = policy.due(assignment)
+    later = moment(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
+    return Missing(assignment, len(expected), tuple(one for one in expected if one.id not in there), later)
 
 
 def listed(roster: Roster) -> list[Student]:
