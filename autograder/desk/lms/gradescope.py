@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from autograder.desk.lms.archive import Entry, Refused, same, zip_files
 from autograder.desk.lms.base import Lms
 from autograder.desk.lms.handin import HandIn, Person, moment
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 NAME = "gradescope"
 METADATA = "submission_metadata.yml"
 SUBMISSION = re.compile(r"submission_(?P<number>\d+)(?:\.\w+)?")
-LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # makes nothing but text, lists and mappings
 MOST_METADATA = 32 * 2**20
 DEPTH = 30  # libyaml ends the process where it is nested some thousands deep
 
@@ -39,13 +36,16 @@ SID, EMAIL, ROLE = ("SID", "Student ID"), ("Email",), ("Role",)
 def _metadata(entry: Entry) -> dict[str, dict[str, Any]]:
     if entry.size > MOST_METADATA:
         raise UserError(f"{METADATA} is too large: {entry.size / 2**20:,.0f} MiB")
+    import yaml  # takes a while, and few commands need it
+
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # makes nothing but text, lists and mappings
     try:
         text, depth = entry.read().decode("utf-8-sig"), 0
-        for event in yaml.parse(text, Loader=LOADER):
+        for event in yaml.parse(text, Loader=loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEPTH:
                 raise UserError(f"{METADATA} can't be read: it is nested too deeply")
-        found = yaml.load(text, Loader=LOADER)
+        found = yaml.load(text, Loader=loader)
     except (Refused, yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
         raise UserError(f"{METADATA} can't be read: {' '.join(str(error).split())[:120]}") from None
     if not isinstance(found, dict):
