@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -61,9 +62,11 @@ class Lms(Protocol):
     instead: ClassVar[str] = ""  # what `give-back` makes where there is no sheet, for --help
     page_notes: ClassVar[tuple[str, ...]] = ()  # for whoever uploads the pages
 
+    @abstractmethod
     def fits(self, path: str) -> bool:
         """Whether a path in an export is one of this system's."""
 
+    @abstractmethod
     def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """What was handed in, and the entries that are not understood. zone: of the clock behind times that name none."""
 
