@@ -277,12 +277,8 @@ class Work:
         ):
             raise UserError(f"nothing of {self.assignment} was collected from {self.done.title}")
         for student in self.marks:
-            record, page = self.manifest.latest(student, self.taker.name), self._page(student)
-            if not handed_in.is_file(page):  # of a group, whoever handed in has it
-                record, page = (
-                    self.manifest.latest(self.by.get(student, student), self.taker.name),
-                    self._page(self.by.get(student, student)),
-                )
+            owner = student if handed_in.is_file(self._page(student)) else self.by.get(student, student)
+            record, page = self.manifest.latest(owner, self.taker.name), self._page(owner)  # of a group, one has it
             if record is None:
                 self.leave(student, "", f"left out: not collected from {self.done.title}")
             elif record.handed_in_for != self.assignment:

@@ -207,11 +207,9 @@ class Roster:
     def _id_for(self, person: Person) -> str:
         """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
         ids = person.ids
-        own = [
-            (one.number is Number.ASSIGNMENT, f"{one.name}-{ids[one.name]}") for one in numbered() if one.name in ids
-        ]
-        stable = [text for changes, text in own if not changes]
-        wanted = [ids.get("sis_id"), ids.get("username"), *stable, ids.get("email"), *(text for _, text in own)]
+        own = {one.number: f"{one.name}-{ids[one.name]}" for one in numbered() if one.name in ids}
+        changing = own.pop(Number.ASSIGNMENT, "")
+        wanted = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), changing]
         return next((one for one in wanted if one and not self.not_free(one)), "")
 
     def extend(self, sheet: Sheet) -> tuple[Lms, int, list[str]]:

@@ -50,10 +50,6 @@ def _before_usernames(heads: set[str], said: Sequence[tuple[tuple[str, str], tup
     return stem if all(head.startswith(f"{stem}_") for head in heads) else ""
 
 
-def _username(head: str, stem: str) -> str:
-    return head.removeprefix(f"{stem}_") if stem else ""
-
-
 def _is_blackboards(sheet: Sheet) -> bool:
     return sheet.column(*AVAILABILITY) is not None or any(COLUMN.fullmatch(title) for title in sheet.header)
 
@@ -77,13 +73,13 @@ class Blackboard(Lms):
             (match["head"], match["when"]): _said(entry, match["head"]) for entry, match in known if match["about"]
         }
         with_files = {(match["head"], match["when"]) for _, match in known if match["file"]}
-        before = _before_usernames({match["head"] for _, match in known}, [one for one in said.items() if one[1]])
+        stem = _before_usernames({match["head"] for _, match in known}, [one for one in said.items() if one[1]])
         found = []
         for entry, match in known:
             place = match["head"], match["when"]
             if match["about"] and place in with_files:
                 continue
-            username, name = said.get(place) or (_username(match["head"], before), "")
+            username, name = said.get(place) or (match["head"].removeprefix(f"{stem}_") if stem else "", "")
             # Where Blackboard's texts are missing, a second head and time in a name may as well be the true ones.
             if not username or (place not in said and AGAIN.search(f"_{match['file']}")):
                 unknown.append(entry.name)
@@ -110,25 +106,14 @@ class Blackboard(Lms):
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in a grade centre's sheet; None where it is not Blackboard's."""
-        username = sheet.column(*USERNAME)
-        if username is None or sheet.column(*LAST) is None or not _is_blackboards(sheet):
+        username, sis, first, last = (sheet.column(*titles) for titles in (USERNAME, STUDENT_ID, FIRST, LAST))
+        if username is None or last is None or not _is_blackboards(sheet):
             return None
-        found = []
-        for row in sheet.rows:
-            ids = {"username": row[username], "sis_id": row[sheet.column(*STUDENT_ID)]}
-            if ids["username"]:
-                first, last = row[sheet.column(*FIRST)], row[sheet.column(*LAST)]
-                found.append(Person(ids, first, last))
-        return found
+        rows = [row for row in sheet.rows if row[username]]
+        return [Person({"username": row[username], "sis_id": row[sis]}, row[first], row[last]) for row in rows]
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
-        """The columns about students and one column of grades, with its title as it is: another one would make a new column.
-
-        column: the title, with or without the points and the number behind it.
-
-        Raises:
-            UserError: it is not a sheet of Blackboard's, or it does not say which column is meant.
-        """
+        """The columns about students and one of grades, whose title stays: another one would make a new column. column: also without what is behind it."""
         username = sheet.column(*USERNAME)
         if username is None:
             raise UserError(f"{sheet.name} is not a sheet of Blackboard's grade centre: its columns are {sheet.titles}")

@@ -103,24 +103,18 @@ class Brightspace(Lms):
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in exported grades; None where they are not Brightspace's. The numbers of the download are not in them."""
-        org, username = sheet.column(*ORG_ID), sheet.column(*USERNAME)
+        org, username, email = sheet.column(*ORG_ID), sheet.column(*USERNAME), sheet.column(*EMAIL)
+        first, last = sheet.column(*FIRST), sheet.column(*LAST)
         if org is None and (username is None or sheet.column(*END) is None):
             return None
-        found = []
-        for row in sheet.rows:
-            ids = {"sis_id": bare(row[org]), "username": bare(row[username]), "email": row[sheet.column(*EMAIL)]}
-            if any(ids.values()):
-                first, last = row[sheet.column(*FIRST)], row[sheet.column(*LAST)]
-                found.append(Person(ids, first, last))
-        return found
+        ids = ({"sis_id": bare(r[org]), "username": bare(r[username]), "email": r[email]} for r in sheet.rows)
+        found = (Person(one, row[first], row[last]) for one, row in zip(ids, sheet.rows, strict=True))
+        return [person for person in found if person.ids]
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
         """The keys, one item's points, and the mark at the end of each row. D2L offers to create an item whose name it does not know.
 
         column: the item's name, with or without "Points Grade" and what the export adds.
-
-        Raises:
-            UserError: these are no grades of Brightspace, or they do not say which item is meant.
         """
         org, username, end = sheet.column(*ORG_ID), sheet.column(*USERNAME), sheet.column(*END)
         if org is None and username is None:

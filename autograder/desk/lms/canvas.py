@@ -142,9 +142,6 @@ class Canvas(Lms):
         """The gradebook's columns about students with one assignment's: an unknown title would make a new assignment, and points change Canvas's.
 
         column: the assignment's title, with or without its number, or the number alone.
-
-        Raises:
-            UserError: it is not a gradebook, or it does not say which assignment is meant.
         """
         section = sheet.column(*SECTION)
         if not _is_gradebook(sheet) or section is None:

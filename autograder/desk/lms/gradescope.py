@@ -92,19 +92,10 @@ os.replace(draft, os.path.join(home, "results", "results.json"))
 '''
 
 
-def results(score: float, tests: Iterable[Mapping[str, Any]], page: str) -> str:
-    """A submission's `results.json`. score: over all. tests: a name, a score and a maximum each, and words. page: HTML, shown above them."""
-    return json.dumps(
-        {
-            "score": score,
-            "output": page,
-            "output_format": "html",
-            "visibility": "after_published",
-            "stdout_visibility": "hidden",
-            "tests": [dict(test) for test in tests],
-        },
-        ensure_ascii=True,
-    )
+def _results(score: float, marks: Iterable[Mark], page: str) -> dict[str, Any]:
+    """A submission's `results.json`. score: over all. page: HTML, shown above the marks."""
+    about = {"output_format": "html", "visibility": "after_published", "stdout_visibility": "hidden"}
+    return {"score": score, "output": page, **about, "tests": [_test(mark) for mark in marks]}
 
 
 def _test(mark: Mark) -> dict[str, object]:
@@ -113,10 +104,9 @@ def _test(mark: Mark) -> dict[str, object]:
     return shown | {"output": said, "output_format": "text", "visibility": "after_published"}
 
 
-def _scores(results: str) -> object:
+def _scores(results: Mapping[str, Any]) -> object:
     """Of a submission's results, what members of a group must have in common."""
-    found = json.loads(results)
-    return found["score"], [(test["name"], test["score"], test["output"]) for test in found["tests"]]
+    return results["score"], [(test["name"], test["score"], test["output"]) for test in results["tests"]]
 
 
 class Gradescope(Lms):
@@ -130,11 +120,7 @@ class Gradescope(Lms):
         return path == METADATA or bool(SUBMISSION.fullmatch(path.split("/")[0]))
 
     def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        """What was handed in, and the entries that are not understood.
-
-        Raises:
-            UserError: there is no metadata that can be read, without which nobody knows whose a submission is.
-        """
+        """Raises UserError: there is no metadata that can be read, without which nobody knows whose a submission is."""
         about = next((entry for entry in entries if entry.name == METADATA), None)
         if about is None:
             raise UserError(f"{METADATA} is missing in this export of Gradescope: it says whose each submission is")
@@ -185,21 +171,19 @@ class Gradescope(Lms):
 
     def release(self, work: Work) -> bytes:
         """An autograder's zip that gives each submission its results."""
-        found: dict[str, tuple[str, str]] = {}
+        found: dict[str, tuple[dict[str, Any], str]] = {}
         for student, record, page in work.to_send():
             points, place = work.score(student), f"results/{record.back['submission']}.json"
             if points is None:
                 work.leave(student, "", "no score is to be given")
                 continue
-            shown = page.read_text(encoding="utf-8")
-            text = results(points, map(_test, work.marks[student].values()), shown)
-            before, whose = found.get(place, (text, student))
-            if _scores(before) != _scores(text):
+            results = _results(points, work.marks[student].values(), page.read_text(encoding="utf-8"))
+            before, whose = found.setdefault(place, (results, student))
+            if _scores(before) != _scores(results):
                 work.leave(student, "", f"left out: handed in together with {whose}, who has other points")
                 continue
-            found.setdefault(place, (text, student))
             work.add(student, f"{points:g}")
         work.done.notes.append("upload it as this assignment's autograder, then “Regrade All Submissions”")
-        files = {place: text.encode() for place, (text, _) in found.items()}
+        files = {place: json.dumps(results).encode() for place, (results, _) in found.items()}
         programs = {"setup.sh": SETUP.encode(), "run_autograder": RUN.encode()}
         return zip_files(programs | files, programs=tuple(programs))

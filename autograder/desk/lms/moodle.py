@@ -145,8 +145,7 @@ class Moodle(Lms):
             if not match:
                 unknown.append(entry.name)
                 continue
-            number, name = match["number"] or "", match["name"]
-            typed = match["plugin"] == "onlinetext"
+            number, name, typed = match["number"] or "", match["name"], match["plugin"] == "onlinetext"
             found.append(
                 HandIn(
                     NAME,
@@ -185,13 +184,7 @@ class Moodle(Lms):
         return found
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
-        """The worksheet, which is given back as it is, with other grades.
-
-        column: the title of the column that takes the grades, where it is in another language.
-
-        Raises:
-            UserError: it is not a worksheet, or one that is graded on a scale.
-        """
+        """The worksheet, which is given back as it is, with other grades. column: the title of the grades, where it is in another language."""
         if sheet.column(*SCALE) is not None:
             raise UserError(f"{sheet.name}: this assignment is graded on a scale, which takes no points")
         grade = sheet.column(column) if column else sheet.column(*GRADE)
@@ -246,10 +239,7 @@ class Moodle(Lms):
         )
 
     def unread_time(self, sheet: Sheet) -> str:
-        """What stands on a worksheet as the time of somebody's submission and can't be read; "" where all can be.
-
-        Of a worksheet in another language it is not known which column has the times.
-        """
+        """Of a worksheet in another language it is not known which column has the times."""
         submitted = sheet.column(*SUBMITTED)
         if sheet.column(*IDENTIFIER) == 0 and submitted is not None:
             return next(
