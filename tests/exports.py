@@ -148,7 +148,10 @@ def gradescope_metadata(
 
 @dataclass(frozen=True)
 class System:
-    """A round trip with a system. files: of an export. roster: the LMS's list. grades, pages: what comes back, by keys, read as the LMS reads it."""
+    """A round trip with a system. files: of an export. roster: the LMS's list. grades, pages: what comes back, by keys, read as the LMS reads it.
+
+    folder: a student's, by what its list says.
+    """
 
     name: str
     files: Callable[[Sequence[Somebody]], dict[str, bytes]]
@@ -158,6 +161,7 @@ class System:
     key: Callable[[Somebody], str]
     page_key: Callable[[Somebody], str]
     column: str = ""
+    folder: Callable[[Somebody], str] = lambda who: str(who.sis)
 
 
 def _moodle_files(people: Sequence[Somebody]) -> dict[str, bytes]:

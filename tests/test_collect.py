@@ -112,8 +112,9 @@ def test_every_hand_in_is_filed_under_whom_its_token_leads_to(system: System, sc
     list_of = system.roster(tmp_path / "list.csv", CLASS)
     by_name = system.name == "brightspace"
     found = collect(school, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
-    assert handed_in_by(school) == IDS and not found.needs_somebody
-    assert {row.student for row in found.rows} == set(IDS.values())
+    folders = {who.i: system.folder(who) for who in CLASS}
+    assert handed_in_by(school) == folders and not found.needs_somebody
+    assert {row.student for row in found.rows} == set(folders.values())
 
 
 def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(school: Class, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ from autograder.desk.policy_file import parts
 from autograder.files import Batch
 from autograder.house import Class, UserError
 
-MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD = SYSTEMS
+MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD, *_ = SYSTEMS
 
 
 @pytest.fixture

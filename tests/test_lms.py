@@ -41,7 +41,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.desk import lms
-from autograder.desk.lms import archive, canvas, gradescope, moodle, sheets
+from autograder.desk.lms import archive, gradescope, moodle, sheets
 from autograder.desk.lms.archive import Archive, Entry, Refused
 from autograder.desk.lms.handin import HandIn, letters, moment
 from autograder.desk.lms.sheets import Sheet
@@ -587,8 +587,8 @@ def test_a_list_is_recognised_by_its_header(tmp_path: Path) -> None:
     made["moodle"].append(sheet(tmp_path / "7.csv", participants, delimiter=";"))
     for system, files in made.items():
         for file in files:
-            title, people = listing(Sheet.read(file))
-            assert title == lms.SYSTEMS[system].TITLE
+            found, people = listing(Sheet.read(file))
+            assert found is lms.SYSTEMS[system]
             for who, person in zip(CLASS, people, strict=False):
                 assert person.ids["sis_id"] == who.sis and letters(person.shown) == letters(who.name)
     assert people[0].ids["email"] == CLASS[0].email
@@ -637,7 +637,7 @@ def test_a_column_may_be_called_by_how_it_alone_begins(tmp_path: Path) -> None:
 def test_a_scale_takes_no_points(tmp_path: Path) -> None:
     rows = [["Identifier", "Grade", "Scale", "Last modified (grade)"], ["Participant 1", "", "bad\ngood", "-"]]
     with pytest.raises(UserError, match="on a scale"):
-        moodle.grade_sheet(Sheet.read(sheet(tmp_path / "a.csv", rows)))
+        lms.SYSTEMS["moodle"].grade_sheet(Sheet.read(sheet(tmp_path / "a.csv", rows)))
 
 
 def test_helpers_make_what_the_systems_make() -> None:
@@ -652,7 +652,7 @@ def test_helpers_make_what_the_systems_make() -> None:
 def test_ids_that_a_spreadsheet_program_has_changed_are_refused_with_the_line(tmp_path: Path) -> None:
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
     path.write_text(path.read_text(encoding="utf-8").replace(",12001,", ",1.20E+04,"), encoding="utf-8")
-    for read in (listing, lambda sheet: canvas.grade_sheet(sheet, FFN)):
+    for read in (listing, lambda sheet: lms.SYSTEMS["canvas"].grade_sheet(sheet, FFN)):
         with pytest.raises(
             UserError, match=r"line 5: the ID '1.20E\+04' is none of Canvas's.*download the gradebook again"
         ):
@@ -670,5 +670,5 @@ def test_a_worksheet_that_was_saved_by_another_program_says_what_to_choose_in_mo
         data = "\n".join(delimiter.join(row).replace(", ", " ") for row in csv.reader(text.splitlines())).encode(
             encoding
         )
-        advice = moodle.grade_sheet(Sheet.of(data, "w.csv")).advice
+        advice = lms.SYSTEMS["moodle"].grade_sheet(Sheet.of(data, "w.csv")).advice
         assert said in advice and ("This sheet was saved" in advice) == bool(said)

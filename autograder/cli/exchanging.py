@@ -28,6 +28,7 @@ from autograder.cli.shared import (
     say_doubts,
     shown,
 )
+from autograder.desk import lms
 from autograder.house import UserError, known
 from ffnlab.cleaning import in_a_line
 
@@ -36,9 +37,17 @@ if TYPE_CHECKING:
 
 MOST = 200  # lines of a table
 MOST_ASKED = 40
+SYSTEMS = lms.by_rank()
 
 
-@app.command()
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+@app.command(
+    help=f"Collect what {_either([one.title for one in SYSTEMS])} exported into submitted/. Every attempt is kept in collected/.\n\n"
+    "Exit status 2 where something needs a person; it is listed, and can be settled in collected/settle.csv, which the next run reads."
+)
 def collect(
     source: Annotated[
         Path, typer.Argument(help="What the LMS exported, a zip or a folder; or nbgrader's exchange, its inbound/.")
@@ -63,16 +72,13 @@ def collect(
         bool,
         typer.Option(
             "--match-names",
-            help="Where an export has no id that the roster has (Brightspace), take a name that one student alone has.",
+            help="Where an export has no id that the roster has "
+            f"({', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}), take a name that one student alone has.",
         ),
     ] = False,
     grading: Grading = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Collect what Moodle, Canvas, Brightspace, Blackboard, Gradescope or nbgrader's exchange exported into submitted/. Every attempt is kept in collected/.
-
-    Exit status 2 where something needs a person; it is listed, and can be settled in collected/settle.csv, which the next run reads.
-    """
     from autograder.desk import collect as collecting
     from autograder.desk.policy import Policy
 
@@ -160,9 +166,14 @@ def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST)
         console.print(f"… and {len(lines) - most:,} more", style=style)
 
 
-@app.command(name="give-back")
+@app.command(
+    name="give-back",
+    help="Make the file that an LMS takes: its own sheet with the grades in it, or a zip of the feedback pages. "
+    "Exit status 2 where somebody was left out.\n\n"
+    + " ".join(f"For {one.name}: {one.instead}." for one in SYSTEMS if one.instead),
+)
 def give_back(
-    system: Annotated[str, typer.Argument(help="moodle, canvas, brightspace, blackboard, gradescope or nbgrader.")],
+    system: Annotated[str, typer.Argument(help=f"{_either([one.name for one in SYSTEMS])}.")],
     assignment: Annotated[str, typer.Argument(help="The assignment.")],
     sheet: Annotated[
         Path | None,
@@ -185,10 +196,6 @@ def give_back(
     grading: Grading = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Make the file that an LMS takes: its own sheet with the grades in it, or a zip of the feedback pages. Exit status 2 where somebody was left out.
-
-    For gradescope: an autograder that gives back what was found here. For nbgrader: what its release_feedback needs beside the pages.
-    """
     from autograder.desk import give_back as giving
     from autograder.desk import missing
     from autograder.desk.classroom import not_yet_graded

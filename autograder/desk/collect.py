@@ -14,8 +14,9 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from autograder.desk import handed_in, ledger, lms, manifest, missing
-from autograder.desk.lms import archive, blackboard, brightspace, canvas, moodle
+from autograder.desk.lms import archive
 from autograder.desk.lms.archive import Refused, same
+from autograder.desk.lms.base import Number
 from autograder.desk.lms.exchange import SECRET
 from autograder.desk.lms.handin import HandIn, is_to_come, letters
 from autograder.desk.lms.sheets import Sheet
@@ -147,7 +148,7 @@ class _Plan:
     def __init__(self, school: Class, opened: archive.Archive, export: lms.Export, zone: tzinfo | None) -> None:
         self.school, self.opened, self.export, self.zone = school, opened, export, zone
         self.roster, self.settled = Roster.load(school), Settled.load(school)
-        self.found = Collected(export.title, opened.name, school.folder / manifest.FOLDER / SETTLE)
+        self.found = Collected(export.lms.title, opened.name, school.folder / manifest.FOLDER / SETTLE)
         self.submissions: list[Submission] = []
         self.asked: set[str] = set()
         self.unread: list[str] = []  # lines about worksheets whose times can't be read
@@ -157,35 +158,39 @@ class _Plan:
         self.assignments = assignments()
 
     def take_lists(self, files: Sequence[Path], zone: tzinfo | None) -> None:
-        """Take over who is who, and from Moodle's worksheet when they handed in."""
-        times: dict[tuple[str, str], datetime] = {}
+        """Take over who is who, and from the sheets of a system that exports no times when they handed in."""
+        exporter, sheets = self.export.lms, []
         for file in files:
             sheet = Sheet.read(file)
-            title, number, doubts = self.roster.extend(sheet)
-            self.found.notes.append(f"{file.name}: {title}, {number} {'person' if number == 1 else 'people'}")
+            sheets.append(sheet)
+            system, number, doubts = self.roster.extend(sheet)
+            self.found.notes.append(f"{file.name}: {system.title}, {number} {'person' if number == 1 else 'people'}")
             self.found.doubts += doubts
-            if nameless := sum(one.startswith(f"{moodle.NAME}-") for one in self.roster.students):
-                self.found.notes.append(
-                    f"{nameless:,} students have no ID number, login or address on a list: they are known by Moodle's number, "
-                    "which is another one for each assignment"
-                )
-            times |= moodle.times(sheet, zone)
-            if unread := moodle.unread_time(sheet):
+            for one in lms.numbered():
+                nameless = sum(student.startswith(f"{one.name}-") for student in self.roster.students)
+                if nameless and one.number is Number.ASSIGNMENT:
+                    self.found.notes.append(
+                        f"{nameless:,} students have no ID number, login or address on a list: they are known by {one.title}'s number, "
+                        "which is another one for each assignment"
+                    )
+            if unread := system.unread_time(sheet):
                 self.unread.append(
-                    f"{file.name}: its times can't be read ({in_a_line(unread, 60)}): {moodle.IN_ENGLISH}"
+                    f"{file.name}: its times can't be read ({in_a_line(unread, 60)}): set {system.title} to English and download it again"
                 )
-        if self.export.system == moodle.NAME:
-            hand_ins = moodle.with_times(self.export.hand_ins, times)
+        if exporter.times_on:
+            hand_ins = exporter.with_times(self.export.hand_ins, sheets, zone)
             self.export = replace(self.export, hand_ins=hand_ins)
             without = {one.who for one in hand_ins if not one.at}
             if len(without) < len({one.who for one in hand_ins}):
-                self.found.notes.append(f"its times are the worksheet's, read as {_clock(zone)}")
+                self.found.notes.append(f"its times are the {exporter.times_on}'s, read as {_clock(zone)}")
                 if without:
                     self.unread.append(
-                        f"{len(without):,} of those who handed in have no time on a worksheet, so none of them is late"
+                        f"{len(without):,} of those who handed in have no time on a {exporter.times_on}, so none of them is late"
                     )
             elif not self.unread:
-                self.unread.append("Moodle exports no times: they stand on the grading worksheet, for --roster")
+                self.unread.append(
+                    f"{exporter.title} exports no times: they stand on the {exporter.sheet}, for --roster"
+                )
         self.export = replace(self.export, hand_ins=tuple(map(self._with_doubt, self.export.hand_ins)))
         self._look_at_the_export()
 
@@ -198,15 +203,14 @@ class _Plan:
             first = in_a_line(next(iter(remarks.values())), 120)
             self.unread.append(
                 f"{len(remarks):,} times can't be read ({first}), so nobody is late by them: "
-                f"if they are in another language, set {self.export.title} to English and download it again"
+                f"if they are in another language, set {self.export.lms.title} to English and download it again"
             )
-        anonymous = {
-            one.who for one in self.export.hand_ins if one.system == canvas.NAME and canvas.is_anonymous(one.who)
-        }
-        if anonymous:
-            said = f"Canvas exported it anonymously: {len(anonymous):,} names are anon_…, which no gradebook has, so no grade can be given back."
-            cure = "Switch off anonymous grading or show the names, and download it again"
-            (self.found.doubts if self.roster.is_listed else self.found.notes).append(f"{said} {cure}")
+        exporter = self.export.lms
+        if anonymous := {one.who for one in self.export.hand_ins if exporter.is_anonymous(one.who)}:
+            (self.found.doubts if self.roster.is_listed else self.found.notes).append(
+                f"{exporter.title} exported it anonymously: {len(anonymous):,} names are {exporter.anonymous}…, which no gradebook has, "
+                "so no grade can be given back. Switch off anonymous grading or show the names, and download it again"
+            )
         claims = {one.attempt for one in self.export.hand_ins if not one.is_owned and not one.doubt}
         if claims:
             self.found.notes.append(
@@ -240,7 +244,7 @@ class _Plan:
             self.found.notes.append(f"nothing in it was handed in for {assignment}")
         for submission in self.submissions:
             submission.expected = submission.first.assignment or expected
-        if self.export.system in (blackboard.NAME, brightspace.NAME):
+        if self.export.lms.is_local_time:
             self.found.notes.append(f"its times name no zone: read as {_clock(zone)}")
 
     def file(self, match_names: bool) -> None:
@@ -300,11 +304,10 @@ class _Plan:
         entries = {same(one.entry) for one in self.export.hand_ins}
         for matter in self.settled.filled:
             where = f"in {SETTLE}, line {matter.line}: "
-            if matter.system not in lms.SYSTEMS:
-                systems = ", ".join(lms.SYSTEMS)
-                self.found.doubts.append(
-                    f"{where}there is no system called {in_a_line(matter.system, 60)!r}; there are: {systems}"
-                )
+            try:
+                lms.find(matter.system)
+            except UserError as reason:
+                self.found.doubts.append(f"{where}{reason}")
             if matter.assignment and not _assignment(matter.assignment, self.assignments):
                 close = near(matter.assignment, self.assignments, str) or f"; there are: {', '.join(self.assignments)}"
                 self.found.doubts.append(
@@ -588,5 +591,6 @@ def _known_as(student: Student) -> dict[str, str]:
     """What nbgrader's gradebook keeps of a student besides the id."""
     cells = student.cells
     told = {name: cells.get(name, "") for name in ("first_name", "last_name", "email")}
-    number = next((cells[key] for key in ("canvas", "brightspace", "sis_id", "username") if cells.get(key)), "")
+    own = [one.name for one in lms.numbered() if one.number is not Number.ASSIGNMENT]
+    number = next((cells[key] for key in (*own, "sis_id", "username") if cells.get(key)), "")
     return told | {"lms_user_id": number}

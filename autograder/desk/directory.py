@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autograder.desk.lms.handin import letters, words
-from autograder.desk.roster import KEYS, Roster
+from autograder.desk.roster import Roster, keys
 from autograder.house import NAME, Class, UserError
 from ffnlab.cleaning import in_a_line
 
@@ -40,7 +40,7 @@ class Directory:
             return [text]
         if student := self.roster.with_id(text.strip()):
             return [student.id]
-        by_id = {found.id: found for key in KEYS if (found := self.roster.owner(key, text))}
+        by_id = {found.id: found for key in keys() if (found := self.roster.owner(key, text))}
         if by_id or not letters(text):
             return list(by_id)
         called = [student.id for student in self.roster.called(text)]

@@ -5,19 +5,17 @@ A grade is given back to whom the LMS's own ids lead, and a page by what was not
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.desk import feedback, handed_in, lms, page_secret
-from autograder.desk.lms import blackboard, brightspace, canvas, exchange, gradescope, moodle
+from autograder.desk import feedback, handed_in, lms
+from autograder.desk.lms.archive import zip_files
+from autograder.desk.lms.base import Lms, Number, Page
 from autograder.desk.lms.sheets import GradeSheet, Row, Sheet, like, number
 from autograder.desk.manifest import Manifest, Record
-from autograder.desk.marks import Mark, Marks, total
+from autograder.desk.marks import Marks, total
 from autograder.desk.roster import Doubtful, Roster, Student
 from autograder.files import keep
 from autograder.house import Class, UserError, importing, known
@@ -27,12 +25,6 @@ if TYPE_CHECKING:
     from autograder.desk.policy import Counted, Grade
 
 Score = Callable[[str], float | None]
-SHEETS = {
-    moodle.NAME: "the grading worksheet",
-    canvas.NAME: "the gradebook, exported as CSV",
-    brightspace.NAME: "the grades, exported as CSV",
-    blackboard.NAME: "the grade centre's sheet, to work offline",
-}
 
 
 @dataclass(frozen=True)
@@ -87,13 +79,10 @@ def give_back(
         UserError: there is nothing to give back, or the sheet can't be used.
     """
     known(assignment)
-    if system not in lms.SYSTEMS:
-        raise UserError(f"there is no system called {in_a_line(system, 60)!r}; there are: {', '.join(lms.SYSTEMS)}")
-    if system in SHEETS and sheet is None and not pages:
-        raise UserError(
-            f"{SHEETS[system]} is needed, as {lms.SYSTEMS[system].TITLE} lets you download it: --sheet FILE"
-        )
-    if to is None and not dry_run and system != exchange.NAME:
+    taker = lms.find(system)
+    if taker.sheet and sheet is None and not pages:
+        raise UserError(f"the {taker.sheet} is needed, as {taker.title} lets you download it: --sheet FILE")
+    if to is None and not dry_run and taker.needs_file:
         raise UserError("say where it is to be written: --to FILE or FOLDER")
     with importing():
         from autograder.desk import gradebook
@@ -102,16 +91,14 @@ def give_back(
         marks = book.marks(assignment)
         if not marks:
             raise UserError(f"nothing of {assignment} has been graded in {school.folder}")
-        if not dry_run and (pages or system in (gradescope.NAME, exchange.NAME)):
+        if not dry_run and (pages or not taker.sheet):
             feedback.write_again(school, assignment, book, counted=counted)  # with what was given by hand since
     marks |= {student: dict(one.marks) for student, one in counted.items()}
     grades = {student: one.grade for student, one in counted.items()}
     by = {student: one.by for student, one in counted.items()}
-    work = _Work(school, system, assignment, marks, grades, by, with_unread, score, dry_run)
-    if system == exchange.NAME:
-        work.prepare_release()
-    elif system == gradescope.NAME:
-        work.write(work.results(), to, f"{assignment}-gradescope.zip", sheet)
+    work = Work(school, taker, assignment, marks, grades, by, with_unread, score, dry_run)
+    if not taker.sheet:
+        work.write(taker.release(work), to, f"{assignment}-{system}.zip", sheet)
     elif pages:
         work.write(work.pages(sheet), to, f"{assignment}-{system}-pages.zip", sheet)
     elif sheet:
@@ -119,13 +106,13 @@ def give_back(
     return work.done
 
 
-class _Work:
+class Work:
     """One giving back."""
 
     def __init__(
         self,
         school: Class,
-        system: str,
+        taker: Lms,
         assignment: str,
         marks: Mapping[str, Marks],
         grades: Mapping[str, Grade],
@@ -134,7 +121,7 @@ class _Work:
         score: Score | None,
         dry_run: bool,
     ) -> None:
-        self.school, self.system, self.assignment, self.marks, self.dry_run = school, system, assignment, marks, dry_run
+        self.school, self.taker, self.assignment, self.marks, self.dry_run = school, taker, assignment, marks, dry_run
         self.by = by  # whose hand-in counts for a student, of a group
         self.score = score or (lambda student: total(marks[student]).points)
         self.worth = {
@@ -142,7 +129,7 @@ class _Work:
             for student, given in marks.items()
         }
         self.roster, self.manifest = Roster.load(school), Manifest.load(school, assignment)
-        self.done = GivenBack(str(lms.SYSTEMS[system].TITLE), assignment)
+        self.done = GivenBack(taker.title, assignment)
         unread = {
             student: total(given).waiting for student, given in marks.items() if any(m.waits for m in given.values())
         }
@@ -154,14 +141,17 @@ class _Work:
     def leave(self, student: str, old: str, why: str) -> None:
         self.done.changes.append(Change(student, self.name(student), old, "", why, is_written=False))
 
+    def add(self, student: str, new: str) -> None:
+        self.done.changes.append(Change(student, self.name(student), "", new))
+
     def is_unread(self, student: str, old: str = "") -> bool:
         """Whether a student is left out because something is still to be read; then that is noted."""
         if student in self.unread:
             self.leave(student, old, f"left out: {self.unread[student]:g} points are still to be read by a person")
         return student in self.unread
 
-    def write(self, data: bytes, to: Path | None, name: str, sheet: Path | None) -> None:
-        if self.dry_run or to is None:
+    def write(self, data: bytes | None, to: Path | None, name: str, sheet: Path | None) -> None:
+        if self.dry_run or to is None or data is None:
             return
         if not self.done.written:
             self.done.notes.append("there is nothing to give back: no file was written")
@@ -176,10 +166,10 @@ class _Work:
 
     def grades(self, path: Path, column: str) -> bytes:
         """The LMS's sheet with our grades in it."""
-        grades: GradeSheet = lms.SYSTEMS[self.system].grade_sheet(Sheet.read(path), column)
+        grades = self.taker.grade_sheet(Sheet.read(path), column)
         rows = self._rows(grades)
-        if self.system == moodle.NAME:
-            self._look_at_numbers(grades.sheet, {grades.ids(row)[moodle.NAME] for row in rows.values()})
+        if self.taker.number is Number.ASSIGNMENT:
+            self._look_at_numbers(grades.sheet, {grades.ids(row).get(self.taker.name, "") for row in rows.values()})
         others = [row[grades.column] for row in grades.sheet.rows]
         tops = {grades.maximum(row) for row in rows.values()}
         for student, row in rows.items():
@@ -267,36 +257,28 @@ class _Work:
         """A zip of the feedback pages, each where the system looks for its student."""
         numbers = self._numbers(sheet)
         found: dict[str, bytes] = {}
-        for student, record, page in self._to_send():
-            name, trouble = self._page_name(student, record, numbers)
+        for student, record, page in self.to_send():
+            called, own = self.name(student), self._own_ids(student)
+            name, trouble = self.taker.page_name(Page(student, called, self.assignment, record, own, numbers))
             if not trouble and name in found:
                 trouble = "another one's page goes to the same place"
             if trouble:
                 self.leave(student, "", f"left out: {trouble}")
                 continue
             found[name] = page.read_bytes()
-            self.done.changes.append(Change(student, self.name(student), "", name))
-        if self.system == canvas.NAME:
-            self.done.notes.append(
-                "Canvas gives each page the name of the notebook that was submitted, .ipynb and all, but it is a web page. "
-                "Tell your students to open it in a browser and not in Jupyter"
-            )
-            self.done.notes.append("each upload adds its comments again: upload this once")
-        if self.system == blackboard.NAME:
-            self.done.notes.append("Blackboard has no upload for pages: these are to be sent, or attached, one by one")
-        return _zipped(found)
+            self.add(student, name)
+        self.done.notes += self.taker.page_notes
+        return zip_files(found)
 
-    def _to_send(self) -> Iterator[tuple[str, Record, Path]]:
+    def to_send(self) -> Iterator[tuple[str, Record, Path]]:
         """Each student who gets a page back, the attempt that came from this system, and the page."""
-        if not any(record.system == self.system for records in self.manifest.records.values() for record in records):
+        if not any(
+            record.system == self.taker.name for records in self.manifest.records.values() for record in records
+        ):
             raise UserError(f"nothing of {self.assignment} was collected from {self.done.title}")
         for student in self.marks:
-            record, page = self.manifest.latest(student, self.system), self._page(student)
-            if not handed_in.is_file(page):  # of a group, whoever handed in has it
-                record, page = (
-                    self.manifest.latest(self.by.get(student, student), self.system),
-                    self._page(self.by.get(student, student)),
-                )
+            owner = student if handed_in.is_file(self._page(student)) else self.by.get(student, student)
+            record, page = self.manifest.latest(owner, self.taker.name), self._page(owner)  # of a group, one has it
             if record is None:
                 self.leave(student, "", f"left out: not collected from {self.done.title}")
             elif record.handed_in_for != self.assignment:
@@ -310,14 +292,16 @@ class _Work:
         return self.school.feedback / student / self.assignment / f"{self.assignment}.html"
 
     def _numbers(self, path: Path | None) -> dict[str, str]:
-        """By student, the number of Moodle's participant in this assignment, from its worksheet."""
-        if self.system != moodle.NAME or path is None:
+        """By student, the number in this assignment, from the sheet of a system that numbers everybody anew for each."""
+        if self.taker.number is not Number.ASSIGNMENT or path is None:
             return {}
-        sheet = Sheet.read(path)
-        rows = [person.ids for person in moodle.people(sheet) or () if moodle.NAME in person.ids]
-        if not any(ids[moodle.NAME] for ids in rows):
-            raise UserError(f"{path.name} is not a grading worksheet of Moodle: its columns are {sheet.titles}")
-        self._look_at_numbers(sheet, {ids[moodle.NAME] for ids in rows})
+        sheet, key = Sheet.read(path), self.taker.name
+        rows = [person.ids for person in self.taker.people(sheet) or () if key in person.ids]
+        if not rows:
+            raise UserError(
+                f"{path.name} is not a {self.taker.sheet} of {self.taker.title}: its columns are {sheet.titles}"
+            )
+        self._look_at_numbers(sheet, {ids[key] for ids in rows})
         found = {}
         for ids in rows:
             try:
@@ -325,12 +309,12 @@ class _Work:
             except Doubtful as doubt:
                 self.done.doubts.append(f"{sheet.name}: {doubt}; no page goes there")
                 continue
-            if student and ids[moodle.NAME]:
-                found[student.id] = ids[moodle.NAME]
+            if student:
+                found[student.id] = ids[key]
         return found
 
     def _look_at_numbers(self, sheet: Sheet, numbers: set[str]) -> None:
-        """Moodle numbers everybody anew for each assignment, so that another one's worksheet can be told.
+        """By numbers that are other ones for each assignment, another one's worksheet can be told.
 
         Only by those whose own number came with the submission: a team's number, and that of a submission which a person has settled, is on no worksheet.
 
@@ -338,7 +322,7 @@ class _Work:
             UserError: it is another one's.
         """
         records = [
-            record for those in self.manifest.records.values() for record in those if record.system == moodle.NAME
+            record for those in self.manifest.records.values() for record in those if record.system == self.taker.name
         ]
         known_here = {record.who for record in records if record.who in self._own_ids(record.student)}
         if known_here and known_here.isdisjoint(numbers):
@@ -353,95 +337,4 @@ class _Work:
 
     def _own_ids(self, student: str) -> list[str]:
         """The numbers under which the system knows a student."""
-        return self.roster.students[student].ids(self.system) if student in self.roster.students else []
-
-    def _page_name(self, student: str, record: Record, numbers: Mapping[str, str]) -> tuple[str, str]:
-        """Where a page goes, and why it can't go there if it can't."""
-        match self.system:
-            case moodle.NAME:
-                is_own = record.who in self._own_ids(student) and record.student == student
-                participant = numbers.get(student) or (record.who if not numbers and is_own else "")
-                trouble = "" if participant else "not on the worksheet, by number or by id"
-                if not participant and not numbers:
-                    trouble = "the number on this assignment's worksheet is needed: give it with --sheet"
-                called = record.name if is_own and not record.members else self.name(student)
-                return moodle.page_name(participant, called or student, self.assignment), trouble
-            case canvas.NAME:
-                is_shared = record.student != student or (record.members and record.who not in self._own_ids(student))
-                trouble = "Canvas shows the group the page of whose number it is" if is_shared else ""
-                return canvas.page_name(record.entry), trouble
-            case brightspace.NAME:
-                trouble = f"in a group with {record.student}, who gets the page" if record.student != student else ""
-                return brightspace.page_name(record.back["folder"], self.assignment), trouble
-            case _:
-                is_own = record.student == student and not record.members
-                return blackboard.page_name(record.who if is_own else student, self.assignment), ""
-
-    # Gradescope
-
-    def results(self) -> bytes:
-        """An autograder's zip that gives each submission its results."""
-        found: dict[str, tuple[str, str]] = {}
-        for student, record, page in self._to_send():
-            points, place = self.score(student), f"results/{record.back['submission']}.json"
-            if points is None:
-                self.leave(student, "", "no score is to be given")
-                continue
-            shown = page.read_text(encoding="utf-8")
-            text = gradescope.results(points, map(_test, self.marks[student].values()), shown)
-            before, whose = found.get(place, (text, student))
-            if _scores(before) != _scores(text):
-                self.leave(student, "", f"left out: handed in together with {whose}, who has other points")
-                continue
-            found.setdefault(place, (text, student))
-            self.done.changes.append(Change(student, self.name(student), "", f"{points:g}"))
-        self.done.notes.append("upload it as this assignment's autograder, then “Regrade All Submissions”")
-        files = {place: text.encode() for place, (text, _) in found.items()}
-        programs = {"setup.sh": gradescope.SETUP.encode(), "run_autograder": gradescope.RUN.encode()}
-        return _zipped(programs | files, programs=tuple(programs))
-
-    # nbgrader
-
-    def prepare_release(self) -> None:
-        """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""
-        excluded = []
-        for page in sorted(self.school.feedback.glob(f"*/{self.assignment}/{self.assignment}.html")):
-            student = page.parent.parent.name
-            if self.is_unread(student):
-                excluded.append(student)
-                continue
-            trouble = (page_secret.why_not if self.dry_run else page_secret.put_beside)(
-                self.school, student, self.assignment
-            )
-            if trouble:
-                excluded.append(student)
-                self.leave(student, "", f"left out: {trouble}")
-            else:
-                self.done.changes.append(Change(student, self.name(student), "", "ready"))
-                page.chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
-        but = f" --CourseDirectory.student_id_exclude={','.join(excluded)}" if excluded else ""
-        self.done.notes.append(f"now: nbgrader release_feedback {self.assignment} --course NAME{but}")
-
-
-def _test(mark: Mark) -> dict[str, object]:
-    shown = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
-    said = mark.comment or ("still to be read by a person" if mark.waits else "")
-    return shown | {"output": said, "output_format": "text", "visibility": "after_published"}
-
-
-def _scores(results: str) -> object:
-    """Of a submission's results, what members of a group must have in common."""
-    found = json.loads(results)
-    return found["score"], [(test["name"], test["score"], test["output"]) for test in found["tests"]]
-
-
-def _zipped(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:
-    """A zip that is the same for the same files."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
-        for name, content in files.items():
-            info = zipfile.ZipInfo(name)
-            info.external_attr = (0o755 if name in programs else 0o644) << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
-            opened.writestr(info, content)
-    return data.getvalue()
+        return self.roster.students[student].ids(self.taker.name) if student in self.roster.students else []

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from autograder.desk.lms import SYSTEMS
+from autograder.desk.lms import SYSTEMS, has_several, numbered
+from autograder.desk.lms.base import Lms, Number
 from autograder.desk.lms.handin import Person, letters, words
 from autograder.desk.lms.sheets import Sheet, bare, table
 from autograder.files import keep
@@ -16,14 +17,18 @@ from autograder.house import NAME, RESERVED, Class, UserError
 from ffnlab.cleaning import in_a_line
 
 FILE = "roster.csv"
-LISTS = ("canvas", "brightspace", "blackboard", "gradescope", "moodle")  # those with headers of their own first
 NAMES = ("first_name", "last_name", "email")
-KEYS = ("sis_id", "username", "email", "canvas", "moodle", "brightspace")  # of these, each is one student's alone
-STABLE = ("canvas", "brightspace")  # a user's own number; Moodle's is another one for each assignment
-MANY = {"moodle", "brightspace"}  # a number an assignment, or an account
 WITHOUT_CASE = {"username", "email"}
-COLUMNS = ("student", *NAMES, "sis_id", "username", "canvas", "moodle", "brightspace", "groups", "listed")
 LONGEST = 128  # characters, of nbgrader's column
+
+
+def keys() -> list[str]:
+    """The columns of ids: each of these is one student's alone."""
+    return ["sis_id", "username", "email", *(one.name for one in numbered())]
+
+
+def columns() -> list[str]:
+    return ["student", *NAMES, "sis_id", "username", *(one.name for one in numbered()), "groups", "listed"]
 
 
 @dataclass
@@ -45,7 +50,7 @@ class Student:
     def ids(self, key: str) -> list[str]:
         """The ids of one kind, as they stand there."""
         text = self.cells.get(key, "")
-        return text.split() if key in MANY else [text] if text else []
+        return text.split() if has_several(key) else [text] if text else []
 
     @property
     def groups(self) -> list[str]:
@@ -61,7 +66,7 @@ class Roster:
     """The students of a class, by id; in the order in which they came."""
 
     students: dict[str, Student] = field(default_factory=dict)
-    titles: list[str] = field(default_factory=lambda: list(COLUMNS))
+    titles: list[str] = field(default_factory=columns)
     _index: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -78,7 +83,7 @@ class Roster:
         titles = [title.strip().lower() for title in sheet.header]
         if titles[:1] != ["student"]:
             raise UserError(f"{path} must begin with the column student: its columns are {sheet.titles}")
-        found.titles = list(dict.fromkeys((*COLUMNS, *(title for title in titles if title))))
+        found.titles = list(dict.fromkeys((*columns(), *(title for title in titles if title))))
         for row in sheet.rows:
             cells = {title: bare(row[place].strip()) for place, title in enumerate(titles) if row[place].strip()}
             student = cells.pop("student", "")
@@ -117,7 +122,7 @@ class Roster:
     def _enter(self, student: Student) -> None:
         """Enter a student's ids. Raises Doubtful, and enters none, where one is somebody else's."""
         wanted = {("student", student.id.casefold()): student.id}
-        wanted |= {(key, _plain(key, text)): student.id for key in KEYS for text in student.ids(key)}
+        wanted |= {(key, _plain(key, text)): student.id for key in keys() for text in student.ids(key)}
         for (key, text), owner in wanted.items():
             if self._index.get((key, text), owner) != owner:
                 raise Doubtful(f"{key} {in_a_line(text, 80)} is {self._index[key, text]}'s already, not {owner}'s")
@@ -181,9 +186,9 @@ class Roster:
         changed = Student(student.id, dict(student.cells))
         for key, text in person.ids.items():
             there = changed.ids(key)
-            if key in MANY:
+            if has_several(key):
                 changed.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
-            elif key in ("sis_id", "canvas") and there and there != [text]:
+            elif (key == "sis_id" or key in SYSTEMS) and there and there != [text]:
                 return None, f"{_who(person)}: {student.id} has the {key} {in_a_line(there[0], 80)} already"
             elif text and (listed or not there):
                 changed.cells[key] = text
@@ -202,17 +207,18 @@ class Roster:
     def _id_for(self, person: Person) -> str:
         """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
         ids = person.ids
-        wanted = [ids.get("sis_id"), ids.get("username"), *(f"{key}-{ids[key]}" for key in STABLE if ids.get(key))]
-        wanted += [ids.get("email"), f"moodle-{ids['moodle']}" if ids.get("moodle") else ""]
+        own = {one.number: f"{one.name}-{ids[one.name]}" for one in numbered() if one.name in ids}
+        changing = own.pop(Number.ASSIGNMENT, "")
+        wanted = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), changing]
         return next((one for one in wanted if one and not self.not_free(one)), "")
 
-    def extend(self, sheet: Sheet) -> tuple[str, int, list[str]]:
+    def extend(self, sheet: Sheet) -> tuple[Lms, int, list[str]]:
         """Take over a list that an LMS exported: whose it is, how many people are on it, and a line for each who is in doubt.
 
         Raises:
             UserError: it is no list that is known here.
         """
-        title, people = listing(sheet)
+        system, people = listing(sheet)
         doubts, rows = [], dict[str, Person]()
         for person in people:
             student, doubt = self._of_two_rows(person, rows), ""
@@ -224,7 +230,7 @@ class Roster:
                     rows[one.id] = person
             if doubt:
                 doubts.append(doubt)
-        return title, len(people), [f"{sheet.name}: {doubt}" for doubt in doubts]
+        return system, len(people), [f"{sheet.name}: {doubt}" for doubt in doubts]
 
     def _of_two_rows(self, person: Person, rows: Mapping[str, Person]) -> str:
         """The student of an earlier row of a list with whom this one shares an id and not all; "" where there is none.
@@ -245,16 +251,16 @@ class Roster:
         return ""
 
 
-def listing(sheet: Sheet) -> tuple[str, list[Person]]:
+def listing(sheet: Sheet) -> tuple[Lms, list[Person]]:
     """Whose list it is, by its header, and who is on it.
 
     Raises:
         UserError: it is no list that is known here.
     """
-    for name in LISTS:
-        people = SYSTEMS[name].people(sheet)
+    for system in sorted(SYSTEMS.values(), key=lambda one: not one.has_own_headers):
+        people = system.people(sheet)
         if people is not None:
-            return str(SYSTEMS[name].TITLE), people
+            return system, people
     raise UserError(
         f"{sheet.name} is no list of participants, worksheet or gradebook that is known here: its columns are {sheet.titles}. "
         "If the LMS made it in another language, set the LMS to English and download it again"

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from autograder.desk.directory import Directory
-from autograder.desk.lms import brightspace, canvas, exchange, moodle
-from autograder.desk.lms.handin import HandIn, Person, letters, words
-from autograder.desk.roster import KEYS, Doubtful, Roster, Student, is_called, named
+from autograder.desk.lms import SYSTEMS
+from autograder.desk.lms.base import Number
+from autograder.desk.lms.handin import HandIn, Person, letters
+from autograder.desk.roster import Doubtful, Roster, Student, is_called, keys, named
 from autograder.desk.settle import FILE, Settled
 from autograder.desk.submissions import Asked, Submission
 from ffnlab.cleaning import in_a_line
@@ -24,13 +25,10 @@ def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
     owners = {one.who: roster.find(one.people[0].ids) for one in (first, *readings)}
     if roster.is_listed:
         known = [one for one in (first, *readings) if owners[one.who]]
-        named = [
-            one
-            for one in known
-            if (who := owners[one.who]) and canvas.in_a_file_name(who.sortable) == one.name.casefold()
-        ]
-    else:  # Canvas's numbers are long, and those in the names of files short
-        known = [first, *(one for one in readings if min(len(one.who), len(one.token)) > 2)]
+        system = SYSTEMS[first.system]
+        named = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
+    else:
+        known = [first, *(one for one in readings if one.is_likely)]
         named = []
     meant = named or known or [first]
     if len({one.who for one in meant}) == 1 and (named or meant[0] is first or not known):
@@ -62,27 +60,27 @@ class Finder:
         self.names = Counter(name for name, _ in {(one.first.name, one.first.who) for one in self.submissions})
         self.is_blind = len(self.names) == 1 and self.names.total() > 1
         self.may_add = not self.roster.is_listed
-        self.keys = {key for key in KEYS if self.roster.knows(key)}
+        self.keys = {key for key in keys() if self.roster.knows(key)}
 
     def find(self, submission: Submission) -> list[Asked]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
-        settled = self.settled.student(first.system, first.who)
+        system, settled = SYSTEMS[first.system], self.settled.student(first.system, first.who)
         if settled:
             trouble = self._as_settled(submission, settled.student)
             if trouble:
                 trouble = f"in {FILE}, line {settled.line}: {trouble}"
         elif first.doubt:
             return [Asked(first, first.doubt)]
-        elif first.system == moodle.NAME:
-            trouble = self._of_moodle(submission)
+        elif by_more := system.students(first, self.roster, self.is_blind):
+            submission.students, trouble = by_more
         else:
             trouble = next((trouble for person in first.people if (trouble := self._person(submission, person))), "")
         if trouble and not settled and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
             trouble = self._by_name(submission, trouble)
         if trouble:
             called = self.roster.called(first.name)
-            if not settled and len(called) > 1 and first.system == brightspace.NAME:
+            if not settled and len(called) > 1 and not system.has_ids_on_lists:
                 trouble = (
                     f"{len(called)} on the roster are called so: write whether it is {' or '.join(named(called[:4]))}"
                 )
@@ -108,7 +106,8 @@ class Finder:
             if student is None and (trouble := self.roster.not_free(name)):
                 return trouble
             students.append(student or Student(name))
-        alone = len(names) == 1 and len(first.people) == 1 and first.system != moodle.NAME  # its number may be a team's
+        may_be_teams = SYSTEMS[first.system].number is Number.ASSIGNMENT
+        alone = len(names) == 1 and len(first.people) == 1 and not may_be_teams
         for one in students:
             person = first.people[0] if alone else Person({})
             student, doubt = self.roster.take(person, listed=False, student=one)
@@ -120,12 +119,12 @@ class Finder:
     def _person(self, submission: Submission, person: Person) -> str:
         """Find one person, or enter them. Returns why neither can be."""
         first, ids = submission.first, dict(person.ids)
+        system = SYSTEMS[first.system]
         try:
-            student = self.roster.find(ids | ({"student": first.who} if first.system == exchange.NAME else {}))
+            student = self.roster.find(ids | ({"student": first.who} if system.has_folder_names else {}))
         except Doubtful as reason:
             return str(reason)
-        anonymous = first.system == canvas.NAME and canvas.is_anonymous(first.who)
-        may_add = anonymous or (self.may_add and (not self.keys or not self.keys.isdisjoint(ids)))
+        may_add = system.is_anonymous(first.who) or (self.may_add and (not self.keys or not self.keys.isdisjoint(ids)))
         if student is None and not may_add:
             tokens = " or ".join(f"{key} {in_a_line(text, 80)}" for key, text in ids.items())
             return f"nobody on the roster has {tokens}: give a list that does with --roster, or write who it is"
@@ -133,24 +132,6 @@ class Finder:
         if student is None:
             return doubt
         submission.students.append(student)
-        return ""
-
-    def _of_moodle(self, submission: Submission) -> str:
-        """A participant, by this assignment's number and, as a group's number looks the same, the name; or a team, by the name of a group that a list has."""
-        first = submission.first
-        members = self.roster.members(first.name)
-        student = self.roster.find(first.people[0].ids) if first.people else None
-        shown = in_a_line(repr(first.name), 100)
-        if student and (self.is_blind or words(student.name) <= words(first.name)):
-            submission.students = [student]
-        elif members and not student:
-            submission.students = members
-        elif student:
-            return f"number {first.who} is {student.name}'s, but Moodle calls this {shown}: if it is a team's, write its members' ids"
-        elif not first.people:
-            return f"a team without a number, {shown}: write its members' ids"
-        else:
-            return f"number {first.who} is on no worksheet: give this assignment's with --roster, or write whose it is"
         return ""
 
     def _by_name(self, submission: Submission, trouble: str) -> str:
@@ -163,15 +144,17 @@ class Finder:
         return doubt
 
     def _is_it_a_group(self, submission: Submission) -> list[Asked]:
-        """Canvas exports a group's work under one member's number and the group's name."""
-        first = submission.first
-        if first.system != canvas.NAME or len(submission.students) != 1:
+        """A system may export a group's work under one member's number and the group's name."""
+        first, system = submission.first, SYSTEMS[submission.first.system]
+        if not system.has_groups_by_member or len(submission.students) != 1:
             return []
         (student,) = submission.students
-        if not student.name or canvas.is_anonymous(first.who) or _may_be(student, first):
+        if not student.name or system.is_anonymous(first.who) or _may_be(student, first):
             return []
         shown = in_a_line(repr(first.name), 100)
-        trouble = f"Canvas calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
+        trouble = (
+            f"{system.title} calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
+        )
         return [Asked(first, trouble, student.id)]
 
 

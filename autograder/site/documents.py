@@ -12,6 +12,7 @@ import nbformat
 from autograder.house import UserError, root
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
+FOR_AUTHORS = ("lms",)
 SUBJECT = "02_feed_forward"
 LINK = re.compile(r"!?\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 
@@ -29,7 +30,7 @@ def write(source: Path, notebooks: Sequence[str]) -> None:
             source / f"{part.lower()}.md",
             _document(f"# For {part.lower()}s\n{_part(readme, part)}", root(), source, source),
         )
-    pages = ["CONTRIBUTING.md", "course/README.md", *(f"docs/{name}.md" for name in DOCS)]
+    pages = ["CONTRIBUTING.md", "course/README.md", *(f"docs/{name}.md" for name in DOCS + FOR_AUTHORS)]
     for page in pages:
         text = (root() / page).read_text(encoding="utf-8")
         keep(source / page, _document(text, (root() / page).parent, (source / page).parent, source))
@@ -92,7 +93,7 @@ def _front(readme: str, notebooks: Sequence[Path]) -> str:
         _tree("The course", [f"course/{path.stem}" for path in notebooks]),
         _tree("Students", ["student", "course/README"]),
         _tree("Instructors", ["instructor", *(f"docs/{name}" for name in DOCS)]),
-        _tree("Authors", ["author", "CONTRIBUTING"]),
+        _tree("Authors", ["author", "CONTRIBUTING", *(f"docs/{name}" for name in FOR_AUTHORS)]),
     ]
     return (
         f"{title}\n\n{words}\n\n{_figure(notebooks)}\n\n"

@@ -1,6 +1,6 @@
-"""What learning management systems export, and what they take back: one small module a system. Called by collect, roster and give_back.
+"""What learning management systems export, and what they take back: one small module a system, and the registry of them, `SYSTEMS`.
 
-A system is recognised by its tokens and structure, never by a name alone; what has another pattern is reported, not guessed.
+A system is recognised by its tokens and structure, never by a name alone; what has another pattern is reported, not guessed. docs/lms.md says how to add one.
 """
 
 from __future__ import annotations
@@ -8,15 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from types import ModuleType
 
-from autograder.desk.lms import blackboard, brightspace, canvas, exchange, gradescope, moodle
 from autograder.desk.lms.archive import Archive, Entry
+from autograder.desk.lms.base import Lms, Number
+from autograder.desk.lms.blackboard import Blackboard
+from autograder.desk.lms.brightspace import Brightspace
+from autograder.desk.lms.canvas import Canvas
+from autograder.desk.lms.exchange import Exchange
+from autograder.desk.lms.gradescope import Gradescope
 from autograder.desk.lms.handin import HandIn
+from autograder.desk.lms.moodle import Moodle
 from autograder.house import UserError
+from ffnlab.cleaning import in_a_line
 
-SYSTEMS: dict[str, ModuleType] = {  # in the order in which they are asked, where as many names fit two of them
-    module.NAME: module for module in (gradescope, moodle, blackboard, exchange, brightspace, canvas)
+SYSTEMS: dict[str, Lms] = {  # in the order in which they are asked, where as many names fit two of them
+    one.name: one for one in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())
 }
 WRAPPERS = 2  # outer folders that somebody's unpacking, or D2L, put around an export
 
@@ -30,8 +36,30 @@ class Export:
     unknown: tuple[str, ...]
 
     @property
-    def title(self) -> str:
-        return str(SYSTEMS[self.system].TITLE)
+    def lms(self) -> Lms:
+        return SYSTEMS[self.system]
+
+
+def find(name: str) -> Lms:
+    """The system of this name. Raises UserError: there is none."""
+    if name not in SYSTEMS:
+        raise UserError(f"there is no system called {in_a_line(name, 60)!r}; there are: {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+def by_rank() -> list[Lms]:
+    """The systems as people are shown them, the most usual first."""
+    return sorted(SYSTEMS.values(), key=lambda one: (one.rank, one.title))
+
+
+def numbered() -> list[Lms]:
+    """Those whose own number of a student is on the roster, in the order of its columns."""
+    return sorted((one for one in by_rank() if one.number), key=lambda one: one.number)
+
+
+def has_several(key: str) -> bool:
+    """Whether a student may have several ids in this column of the roster."""
+    return key in SYSTEMS and SYSTEMS[key].number > Number.USER
 
 
 def read(archive: Archive, zone: tzinfo | None = None) -> Export:
@@ -48,14 +76,14 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
             break
         tops = {entry.name.split("/")[0] for entry in entries}
         fitting = {
-            name: len({entry.name.split("/")[0] for entry in entries if module.fits(entry.name)})
-            for name, module in SYSTEMS.items()
+            name: len({entry.name.split("/")[0] for entry in entries if one.fits(entry.name)})
+            for name, one in SYSTEMS.items()
         }
         system = max(fitting, key=lambda name: fitting[name])
         if 2 * fitting[system] >= len(tops) and entries:
             found, unknown = SYSTEMS[system].hand_ins(entries, zone)
             return Export(system, tuple(found), tuple(unknown))
-    titles = ", ".join(str(module.TITLE) for module in SYSTEMS.values())
+    titles = ", ".join(one.title for one in SYSTEMS.values())
     held = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
     refused = f"; refused: {archive.refused[0][0]} ({archive.refused[0][1]})" if archive.refused else ""
     advice = "if the LMS is in another language, set it to English and download it again"

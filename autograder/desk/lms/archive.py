@@ -15,7 +15,7 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -305,6 +305,18 @@ def _bytes(path: Path, most: int) -> bytes:
 
 def _below(top: Path, path: Path) -> str:
     return clean("/".join(path.relative_to(top).parts), 4096)
+
+
+def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:
+    """A zip that is the same for the same files."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (0o755 if name in programs else 0o644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            opened.writestr(info, content)
+    return data.getvalue()
 
 
 def same(name: str) -> str:

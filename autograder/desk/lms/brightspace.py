@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from autograder.desk.lms.archive import Entry, same
+from autograder.desk.lms.base import Lms, Number, Page
 from autograder.desk.lms.handin import HandIn, Person, month_of, utc
 from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen
 from autograder.house import UserError
 
-NAME, TITLE = "brightspace", "Brightspace"
+NAME = "brightspace"
 WHEN = (
     r"(?:(?P<month>[^\W\d_]{3,15})\.? (?P<day>\d{1,2}),|(?P<day_first>\d{1,2})\.? (?P<month_second>[^\W\d_]{3,15})\.?)"
     r" (?P<year>\d{4}) (?P<time>\d{1,4})(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -28,52 +29,6 @@ FIRST, LAST, EMAIL = ("First Name",), ("Last Name",), ("Email",)
 POINTS = re.compile(r"(?P<item>.+ Points Grade)(?: <(?P<about>.*)>)?")
 MOST = re.compile(r"MaxPoints:(\d+(?:[.,]\d+)?)")
 INDEX = "index.html"  # D2L's own list of what it has exported
-
-
-def fits(path: str) -> bool:
-    """Whether a path in an export is one of Brightspace's."""
-    top = same(path.split("/")[0])
-    return top == INDEX or bool(FOLDER.fullmatch(top) or FLAT.fullmatch(top))
-
-
-def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-    """What was handed in, and the entries that are not understood."""
-    found, unknown = [], []
-    for entry in entries:
-        top, _, below = same(entry.name).partition("/")
-        if top == INDEX:
-            continue
-        times: list[str] = []
-        if below or entry.is_folder:
-            match = FOLDER.fullmatch(top)
-            file, folder = "" if entry.is_folder else below, top
-        else:
-            match = FLAT.fullmatch(top)
-            file, folder = (match["file"], match["folder"]) if match else ("", "")
-            times = [one[0].lstrip(" -") for one in TIMES.finditer(top)]
-        if not match:
-            unknown.append(entry.name)
-            continue
-        # In a student's name, or in a file's, a second time may stand.
-        doubtful_time = f"{' and '.join(times)} may be its time" if len(times) > 1 else ""
-        at = None if doubtful_time else _moment(match)
-        found.append(
-            HandIn(
-                NAME,
-                match["person"],
-                (Person({NAME: match["person"]}, name=match["name"]),),
-                match["name"],
-                entry.name,
-                file,
-                entry.read,
-                attempt=folder,
-                at=utc(at, zone) if at else None,
-                remark="" if at or doubtful_time else f"its time, {match['when']}, can't be read",
-                doubtful_time=doubtful_time,
-                back={"folder": folder},
-            )
-        )
-    return found, unknown
 
 
 def _moment(match: re.Match[str]) -> datetime | None:
@@ -91,54 +46,101 @@ def _moment(match: re.Match[str]) -> datetime | None:
         return None
 
 
-def people(sheet: Sheet) -> list[Person] | None:
-    """Who is in exported grades; None where they are not Brightspace's. The numbers of the download are not in them."""
-    org, username = sheet.column(*ORG_ID), sheet.column(*USERNAME)
-    if org is None and (username is None or sheet.column(*END) is None):
-        return None
-    found = []
-    for row in sheet.rows:
-        ids = {"sis_id": bare(row[org]), "username": bare(row[username]), "email": row[sheet.column(*EMAIL)]}
-        if any(ids.values()):
-            first, last = row[sheet.column(*FIRST)], row[sheet.column(*LAST)]
-            found.append(Person({name: text for name, text in ids.items() if text}, first, last))
-    return found
-
-
 def bare(cell: str) -> str:
     """An id without the sign that D2L puts before it."""
     return cell.strip().removeprefix("#")
 
 
-def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
-    """The keys, one item's points, and the mark at the end of each row. D2L offers to create an item whose name it does not know.
+class Brightspace(Lms):
+    name, title = NAME, "Brightspace"
+    sheet = "grades, exported as CSV"
+    is_local_time = True
+    rank = 2
+    number = Number.ACCOUNT
+    has_ids_on_lists = False
 
-    column: the item's name, with or without "Points Grade" and what the export adds.
+    def fits(self, path: str) -> bool:
+        top = same(path.split("/")[0])
+        return top == INDEX or bool(FOLDER.fullmatch(top) or FLAT.fullmatch(top))
 
-    Raises:
-        UserError: these are no grades of Brightspace, or they do not say which item is meant.
-    """
-    org, username, end = sheet.column(*ORG_ID), sheet.column(*USERNAME), sheet.column(*END)
-    if org is None and username is None:
-        raise UserError(f"{sheet.name} holds no grades of Brightspace: its columns are {sheet.titles}")
-    candidates = [i for i, title in enumerate(sheet.header) if POINTS.fullmatch(title)]
-    grade = chosen(
-        sheet, candidates, column, short=lambda title: [part for part in re.split(r" Points Grade| <", title) if part]
-    )
-    title = POINTS.fullmatch(sheet.header[grade])
-    most = MOST.search(title["about"] or "") if title else None
-    return GradeSheet(
-        sheet,
-        grade,
-        ids=lambda row: {"sis_id": bare(row[org]), "username": bare(row[username])},
-        maximum=lambda row: most[1] if most else "",
-        keep=tuple(i for i in (org, username, grade, end) if i is not None),
-        title=title["item"] if title else "",
-        over="Brightspace cuts it down to the maximum",
-        advice="What an assignment's item gets is published at once.",
-    )
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        found, unknown = [], []
+        for entry in entries:
+            top, _, below = same(entry.name).partition("/")
+            if top == INDEX:
+                continue
+            times: list[str] = []
+            if below or entry.is_folder:
+                match = FOLDER.fullmatch(top)
+                file, folder = "" if entry.is_folder else below, top
+            else:
+                match = FLAT.fullmatch(top)
+                file, folder = (match["file"], match["folder"]) if match else ("", "")
+                times = [one[0].lstrip(" -") for one in TIMES.finditer(top)]
+            if not match:
+                unknown.append(entry.name)
+                continue
+            # In a student's name, or in a file's, a second time may stand.
+            doubtful_time = f"{' and '.join(times)} may be its time" if len(times) > 1 else ""
+            at = None if doubtful_time else _moment(match)
+            found.append(
+                HandIn(
+                    NAME,
+                    match["person"],
+                    (Person({NAME: match["person"]}, name=match["name"]),),
+                    match["name"],
+                    entry.name,
+                    file,
+                    entry.read,
+                    attempt=folder,
+                    at=utc(at, zone) if at else None,
+                    remark="" if at or doubtful_time else f"its time, {match['when']}, can't be read",
+                    doubtful_time=doubtful_time,
+                    back={"folder": folder},
+                )
+            )
+        return found, unknown
 
+    def people(self, sheet: Sheet) -> list[Person] | None:
+        """Who is in exported grades; None where they are not Brightspace's. The numbers of the download are not in them."""
+        org, username, email = sheet.column(*ORG_ID), sheet.column(*USERNAME), sheet.column(*EMAIL)
+        first, last = sheet.column(*FIRST), sheet.column(*LAST)
+        if org is None and (username is None or sheet.column(*END) is None):
+            return None
+        ids = ({"sis_id": bare(r[org]), "username": bare(r[username]), "email": r[email]} for r in sheet.rows)
+        found = (Person(one, row[first], row[last]) for one, row in zip(ids, sheet.rows, strict=True))
+        return [person for person in found if person.ids]
 
-def page_name(folder: str, assignment: str) -> str:
-    """Where a page lies in the zip: in a folder of the same name as the submission's."""
-    return f"{folder}/{assignment}.html"
+    def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
+        """The keys, one item's points, and the mark at the end of each row. D2L offers to create an item whose name it does not know.
+
+        column: the item's name, with or without "Points Grade" and what the export adds.
+        """
+        org, username, end = sheet.column(*ORG_ID), sheet.column(*USERNAME), sheet.column(*END)
+        if org is None and username is None:
+            raise UserError(f"{sheet.name} holds no grades of Brightspace: its columns are {sheet.titles}")
+        candidates = [i for i, title in enumerate(sheet.header) if POINTS.fullmatch(title)]
+        grade = chosen(
+            sheet,
+            candidates,
+            column,
+            short=lambda title: [part for part in re.split(r" Points Grade| <", title) if part],
+        )
+        title = POINTS.fullmatch(sheet.header[grade])
+        most = MOST.search(title["about"] or "") if title else None
+        return GradeSheet(
+            sheet,
+            grade,
+            ids=lambda row: {"sis_id": bare(row[org]), "username": bare(row[username])},
+            maximum=lambda row: most[1] if most else "",
+            keep=tuple(i for i in (org, username, grade, end) if i is not None),
+            title=title["item"] if title else "",
+            over="Brightspace cuts it down to the maximum",
+            advice="What an assignment's item gets is published at once.",
+        )
+
+    def page_name(self, page: Page) -> tuple[str, str]:
+        """In a folder of the same name as the submission's."""
+        owner = page.record.student
+        trouble = f"in a group with {owner}, who gets the page" if owner != page.student else ""
+        return f"{page.record.back['folder']}/{page.assignment}.html", trouble

@@ -11,14 +11,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from autograder.desk.lms.archive import Entry, same
+from autograder.desk.lms.base import Lms, Number, Page
 from autograder.desk.lms.handin import HandIn, Person
 from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen, number
 from autograder.house import UserError
 from ffnlab.cleaning import in_a_line
 
-NAME, TITLE = "canvas", "Canvas"
+if TYPE_CHECKING:
+    from autograder.desk.roster import Student
+
+NAME = "canvas"
 UPLOAD = re.compile(
     r"_(?P<user>[1-9]\d*)_(?:(?P<attachment>0|[1-9]\d*)_(?P<file>.+)|(?P<typed>(?:text|link)\.html))", re.DOTALL
 )
@@ -36,25 +41,8 @@ POINTS = "points possible"
 OF_NOBODY = (POINTS, "manual posting")
 
 
-def fits(path: str) -> bool:
-    """Whether a path in an export is one of Canvas's: all lie side by side."""
-    return "/" not in path and _is_canvas(same(path))
-
-
 def _is_canvas(path: str) -> bool:
     return bool(ANONYMOUS.fullmatch(path) or UPLOAD.search(path))
-
-
-def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-    """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
-    found, unknown = [], []
-    for entry in entries:
-        readings = [] if entry.is_folder else _readings(entry)
-        if readings:
-            found.append(replace(readings[0], readings=tuple(readings[1:])))
-        else:
-            unknown.append(entry.name)
-    return found, unknown
 
 
 def _readings(entry: Entry) -> list[HandIn]:
@@ -84,38 +72,9 @@ def _hand_in(entry: Entry, user: str, name: str, late: bool, match: re.Match[str
         entry.read,
         late=late,
         remark=WHAT.get(typed, ""),
+        is_likely=min(len(user), len(match["attachment"] or "")) > 2,  # Canvas's numbers are long
         back={"attachment": match["attachment"] or ""},
     )
-
-
-def in_a_file_name(sortable: str) -> str:
-    """A student's sortable name ("Doe, Jane") as Canvas writes it before a file's name, without case."""
-    return re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", same(sortable))).casefold()
-
-
-def is_anonymous(user: str) -> bool:
-    return user.startswith("anon_")
-
-
-def people(sheet: Sheet) -> list[Person] | None:
-    """Who is in a gradebook; None where it is not one of Canvas's."""
-    if not _is_gradebook(sheet):
-        return None
-    _check_ids(sheet)
-    found = []
-    for row in sheet.rows:
-        if not row[sheet.column(*ID)]:
-            continue
-        ids = {NAME: row[sheet.column(*ID)], "sis_id": row[sheet.column(*SIS)], "username": row[sheet.column(*LOGIN)]}
-        last, _, first = row[sheet.column(*STUDENT)].partition(", ")
-        found.append(
-            Person(
-                {name: text for name, text in ids.items() if text},
-                row[sheet.column(*FIRST)] or first,
-                row[sheet.column(*LAST)] or last,
-            )
-        )
-    return found
 
 
 def _is_gradebook(sheet: Sheet) -> bool:
@@ -134,35 +93,84 @@ def _check_ids(sheet: Sheet) -> None:
             )
 
 
-def grade_sheet(sheet: Sheet, column: str = "") -> GradeSheet:
-    """The gradebook's columns about students with one assignment's: an unknown title would make a new assignment, and points change Canvas's.
-
-    column: the assignment's title, with or without its number, or the number alone.
-
-    Raises:
-        UserError: it is not a gradebook, or it does not say which assignment is meant.
-    """
-    section = sheet.column(*SECTION)
-    if not _is_gradebook(sheet) or section is None:
-        raise UserError(f"{sheet.name} is not a gradebook of Canvas: its columns are {sheet.titles}")
-    _check_ids(sheet)
-    candidates = [i for i, title in enumerate(sheet.header) if i > section and ASSIGNMENT.fullmatch(title)]
-    grade = chosen(sheet, candidates, column, short=lambda title: title.rsplit(" (", 1))
-    first = next((row for row in sheet.rows if row[0].strip().casefold() == POINTS), None)
-    possible = first[grade] if first else ""
-    return GradeSheet(
-        sheet,
-        grade,
-        ids=lambda row: {NAME: row[sheet.column(*ID)], "sis_id": row[sheet.column(*SIS)]},
-        maximum=lambda row: possible if number(possible) is not None else "",
-        nobody=lambda row: row[0].strip().casefold() in OF_NOBODY or not row[sheet.column(*ID)],
-        locked=lambda row: row[grade].strip().upper() in ("EX", "N/A"),
-        lock="is excused, or has not been given this assignment",
-        keep=(*range(section + 1), grade),
-        over="Canvas takes it as it is",
+class Canvas(Lms):
+    name, title = NAME, "Canvas"
+    sheet = "gradebook, exported as CSV"
+    is_local_time = False
+    rank = 1
+    number = Number.USER
+    anonymous = "anon_"
+    test_student = ("Test", "Student")
+    has_groups_by_member = True
+    page_notes = (
+        "Canvas gives each page the name of the notebook that was submitted, .ipynb and all, but it is a web page. "
+        "Tell your students to open it in a browser and not in Jupyter",
+        "each upload adds its comments again: upload this once",
     )
 
+    def fits(self, path: str) -> bool:
+        """Whether a path in an export is one of Canvas's: all lie side by side."""
+        return "/" not in path and _is_canvas(same(path))
 
-def page_name(entry: str) -> str:
-    """Where a page lies in the zip: by the name that Canvas gave the file which was handed in, or the zip in which it lay."""
-    return next((part for part in entry.split("/") if _is_canvas(same(part))), entry)
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
+        found, unknown = [], []
+        for entry in entries:
+            readings = [] if entry.is_folder else _readings(entry)
+            if readings:
+                found.append(replace(readings[0], readings=tuple(readings[1:])))
+            else:
+                unknown.append(entry.name)
+        return found, unknown
+
+    def people(self, sheet: Sheet) -> list[Person] | None:
+        """Who is in a gradebook; None where it is not one of Canvas's."""
+        if not _is_gradebook(sheet):
+            return None
+        _check_ids(sheet)
+        found = []
+        for row in sheet.rows:
+            if not row[sheet.column(*ID)]:
+                continue
+            sis, login = row[sheet.column(*SIS)], row[sheet.column(*LOGIN)]
+            last, _, first = row[sheet.column(*STUDENT)].partition(", ")
+            first, last = row[sheet.column(*FIRST)] or first, row[sheet.column(*LAST)] or last
+            found.append(Person({NAME: row[sheet.column(*ID)], "sis_id": sis, "username": login}, first, last))
+        return found
+
+    def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
+        """The gradebook's columns about students with one assignment's: an unknown title would make a new assignment, and points change Canvas's.
+
+        column: the assignment's title, with or without its number, or the number alone.
+        """
+        section = sheet.column(*SECTION)
+        if not _is_gradebook(sheet) or section is None:
+            raise UserError(f"{sheet.name} is not a gradebook of Canvas: its columns are {sheet.titles}")
+        _check_ids(sheet)
+        candidates = [i for i, title in enumerate(sheet.header) if i > section and ASSIGNMENT.fullmatch(title)]
+        grade = chosen(sheet, candidates, column, short=lambda title: title.rsplit(" (", 1))
+        first = next((row for row in sheet.rows if row[0].strip().casefold() == POINTS), None)
+        possible = first[grade] if first else ""
+        return GradeSheet(
+            sheet,
+            grade,
+            ids=lambda row: {NAME: row[sheet.column(*ID)], "sis_id": row[sheet.column(*SIS)]},
+            maximum=lambda row: possible if number(possible) is not None else "",
+            nobody=lambda row: row[0].strip().casefold() in OF_NOBODY or not row[sheet.column(*ID)],
+            locked=lambda row: row[grade].strip().upper() in ("EX", "N/A"),
+            lock="is excused, or has not been given this assignment",
+            keep=(*range(section + 1), grade),
+            over="Canvas takes it as it is",
+        )
+
+    def page_name(self, page: Page) -> tuple[str, str]:
+        """By the name that Canvas gave the file which was handed in, or the zip in which it lay."""
+        record = page.record
+        is_shared = record.student != page.student or (record.members and record.who not in page.own)
+        trouble = "Canvas shows the group the page of whose number it is" if is_shared else ""
+        return next((part for part in record.entry.split("/") if _is_canvas(same(part))), record.entry), trouble
+
+    def is_named(self, hand_in: HandIn, student: Student) -> bool:
+        """Canvas writes the sortable name ("Doe, Jane") before a file's name."""
+        written = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", same(student.sortable)))
+        return written.casefold() == hand_in.name.casefold()

@@ -13,36 +13,23 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.desk import handed_in
 from autograder.desk.lms.archive import Entry, Refused, same
+from autograder.desk.lms.base import Lms
 from autograder.desk.lms.handin import HandIn, Person, is_to_come, moment
 
-NAME, TITLE = "nbgrader", "nbgrader's exchange"
+if TYPE_CHECKING:
+    from autograder.desk.give_back import Work
+
+NAME = "nbgrader"
 INBOUND = re.compile(
     r"(?P<user>.+)\+(?P<assignment>[^+]+)\+(?P<when>\d{4}-\d\d-\d\d [\d:.]+ [^+]+)(?:\+(?P<random>[^+/]+))?"
 )
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"
 WHILE_SUBMITTING = timedelta(minutes=5)  # nbgrader takes the time first, and copies afterwards
 SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
-
-
-def fits(path: str) -> bool:
-    """Whether a path is one of the exchange's."""
-    return "/" in path and bool(INBOUND.fullmatch(same(path.split("/")[0])))
-
-
-def hand_ins(entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-    """What was handed in, and the entries that are not understood."""
-    folders: dict[str, list[Entry]] = {}
-    unknown = []
-    for entry in entries:
-        top, _, below = same(entry.name).partition("/")
-        if INBOUND.fullmatch(top) and (below or entry.is_folder):
-            folders.setdefault(top, []).append(entry)
-        else:
-            unknown.append(entry.name)
-    return [one for top, inside in folders.items() for one in _of_folder(top, inside)], unknown
 
 
 def _of_folder(top: str, entries: Sequence[Entry]) -> list[HandIn]:
@@ -117,6 +104,44 @@ def _as_written(data: bytes) -> str:
     return text if SECRET_AS_WRITTEN.fullmatch(text) else ""
 
 
-def people(sheet: object) -> None:
-    """nbgrader has no list of its own."""
-    return None
+class Exchange(Lms):
+    name, title = NAME, "nbgrader's exchange"
+    sheet = ""
+    is_local_time = False
+    rank = 5
+    has_folder_names = True
+    needs_file = False
+    instead = "what its release_feedback needs beside the pages"
+
+    def fits(self, path: str) -> bool:
+        return "/" in path and bool(INBOUND.fullmatch(same(path.split("/")[0])))
+
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        folders: dict[str, list[Entry]] = {}
+        unknown = []
+        for entry in entries:
+            top, _, below = same(entry.name).partition("/")
+            if INBOUND.fullmatch(top) and (below or entry.is_folder):
+                folders.setdefault(top, []).append(entry)
+            else:
+                unknown.append(entry.name)
+        return [one for top, inside in folders.items() for one in _of_folder(top, inside)], unknown
+
+    def release(self, work: Work) -> None:
+        """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""
+        from autograder.desk import page_secret
+
+        prepare = page_secret.why_not if work.dry_run else page_secret.put_beside
+        excluded = []
+        for page in sorted(work.school.feedback.glob(f"*/{work.assignment}/{work.assignment}.html")):
+            student = page.parent.parent.name
+            if work.is_unread(student):
+                excluded.append(student)
+            elif trouble := prepare(work.school, student, work.assignment):
+                excluded.append(student)
+                work.leave(student, "", f"left out: {trouble}")
+            else:
+                work.add(student, "ready")
+                page.chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
+        but = f" --CourseDirectory.student_id_exclude={','.join(excluded)}" if excluded else ""
+        work.done.notes.append(f"now: nbgrader release_feedback {work.assignment} --course NAME{but}")

@@ -27,6 +27,9 @@ class Person:
     name: str = ""  # where only the whole of it is known
     groups: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", {key: text for key, text in self.ids.items() if text})
+
     @property
     def shown(self) -> str:
         return self.name or " ".join(part for part in (self.first, self.last) if part)
@@ -42,7 +45,8 @@ class HandIn:
 
     doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. claimed: the time that its name says, where
     the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
-    the same file by other readings of its name, where students can write into what the system puts before it.
+    the same file by other readings of its name, where students can write into what the system puts before it. is_likely: whether, without a roster, this
+    reading may be right.
     """
 
     system: str
@@ -63,6 +67,7 @@ class HandIn:
     claimed: datetime | None = None
     is_owned: bool = True
     readings: tuple[HandIn, ...] = field(default=(), repr=False)
+    is_likely: bool = True
     back: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -465,15 +465,7 @@ def _feedback(desk: Desk, request: Request) -> Response:
 
 
 def _collect(desk: Desk, request: Request) -> Response:
-    return _render(desk, "collect.html", systems=_systems(), notebooks=_policy(desk).notebooks)
-
-
-def _systems() -> dict[str, str]:
-    """What the systems are called, the usual ones first."""
-    return {
-        name: str(lms.SYSTEMS[name].TITLE)
-        for name in sorted(lms.SYSTEMS, key=lambda n: (n not in ("moodle", "canvas"), n != "moodle", n))
-    }
+    return _render(desk, "collect.html", systems=lms.by_rank(), notebooks=_policy(desk).notebooks)
 
 
 def _look_at_export(desk: Desk, request: Request, sent: FormData) -> Response:
@@ -533,7 +525,7 @@ def _stop(desk: Desk, request: Request, sent: FormData) -> Response:
 def _give_back(desk: Desk, request: Request) -> Response:
     name = _of_course(request)
     _graded(desk)
-    return _render(desk, "give_back.html", assignment=name, systems=_systems())
+    return _render(desk, "give_back.html", assignment=name, systems=lms.by_rank())
 
 
 def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path | None) -> give_back.GivenBack:

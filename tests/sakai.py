@@ -1,0 +1,63 @@
+"""A small learning management system that nobody uses, after Sakai. docs/lms.md shows this file."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from autograder.desk.lms.archive import Entry, same
+from autograder.desk.lms.base import Lms, Number, Page
+from autograder.desk.lms.handin import HandIn, Person, utc
+from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen
+from autograder.house import UserError
+
+# Ruiz, Ana(user0)/20261001100000/ffn.ipynb, and grades.csv beside the folders
+FOLDER = re.compile(r"(?P<last>.+?), (?P<first>.+)\((?P<username>[^()]+)\)")
+GRADES = "grades.csv"
+
+
+class Sakai(Lms):
+    name, title = "sakai", "Sakai"
+    sheet = "grades.csv of the download"
+    is_local_time = True
+    number = Number.USER
+
+    def fits(self, path: str) -> bool:
+        return path == GRADES or bool(FOLDER.fullmatch(same(path.split("/")[0])))
+
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        found, unknown = [], []
+        for entry in entries:
+            folder, _, below = same(entry.name).partition("/")
+            when, _, file = below.partition("/")
+            match = FOLDER.fullmatch(folder)
+            if match and file and re.fullmatch(r"\d{14}", when):
+                at = utc(datetime.strptime(when, "%Y%m%d%H%M%S"), zone)
+                name, username = f"{match['first']} {match['last']}", match["username"]
+                person, back = Person({"username": username}, name=name), {"folder": folder}
+                found.append(
+                    HandIn("sakai", username, (person,), name, entry.name, file, entry.read, when, at, back=back)
+                )
+            elif entry.name != GRADES:
+                unknown.append(entry.name)
+        return found, unknown
+
+    def people(self, sheet: Sheet) -> list[Person] | None:
+        key, username, last, first = map(sheet.column, ("ID", "Display ID", "Last Name", "First Name"))
+        if key is None or username is None:
+            return None
+        return [Person({"sakai": row[key], "username": row[username]}, row[first], row[last]) for row in sheet.rows]
+
+    def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
+        key = sheet.column("ID")
+        if key is None:
+            raise UserError(f"{sheet.name} is not Sakai's {GRADES}: its columns are {sheet.titles}")
+        places = [place for place, title in enumerate(sheet.header) if title.startswith("Grade")]
+        return GradeSheet(
+            sheet,
+            chosen(sheet, places, column, short=lambda title: [title]),
+            ids=lambda row: {"sakai": row[key]},
+            over="Sakai takes it as it is",
+        )
+
+    def page_name(self, page: Page) -> tuple[str, str]:
+        return f"{page.record.back['folder']}/{page.assignment}.html", ""

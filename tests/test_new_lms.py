@@ -1,0 +1,156 @@
+"""A learning management system that the autograder has never heard of: registered, and with nothing else changed, it is collected and given back."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from exports import CLASS, FFN, Somebody, grade, handed_in_by, points, sheet, zipped
+from sakai import Sakai
+
+from autograder.desk import lms
+from autograder.desk.collect import collect
+from autograder.desk.give_back import give_back
+from autograder.desk.lms.base import Lms
+from autograder.desk.lms.sheets import Sheet
+from autograder.desk.roster import Roster
+from autograder.house import Class, UserError
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "lms.md").read_text(encoding="utf-8")
+
+
+def folder(who: Somebody) -> str:
+    return f"{who.last}, {who.first}({who.username})"
+
+
+def export(path: Path) -> Path:
+    files = {f"{FFN}/{folder(who)}/20261001100000/{FFN}.ipynb": who.data for who in CLASS}
+    return zipped(path, files | {f"{FFN}/grades.csv": b"ID,Display ID\n"})
+
+
+def grades(path: Path) -> Path:
+    rows = [["Display ID", "ID", "Last Name", "First Name", "Grade", "Section"]]
+    return sheet(path, rows + [[who.username, f"id-{who.i}", who.last, who.first, "", "A"] for who in CLASS])
+
+
+@pytest.fixture
+def school(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
+    """A class that has been collected from it, with its list, and graded."""
+    monkeypatch.setitem(lms.SYSTEMS, "sakai", Sakai())
+    found = Class(tmp_path / "class")
+    done = collect(found, export(tmp_path / "a.zip"), [grades(tmp_path / "grades.csv")])
+    assert done.title == "Sakai" and done.new == len(CLASS) and not done.needs_somebody, done
+    assert "its times name no zone: read as times of this computer" in done.notes
+    grade(found, handed_in_by(found))
+    return found
+
+
+def test_an_invented_system_is_collected_with_its_own_column_on_the_roster(school: Class) -> None:
+    assert handed_in_by(school) == {who.i: who.username for who in CLASS}
+    roster = Roster.load(school)
+    assert roster.titles[-6:] == ["canvas", "sakai", "moodle", "brightspace", "groups", "listed"]
+    for who in CLASS:
+        student = roster.students[who.username]
+        assert (student.cells["sakai"], student.name) == (f"id-{who.i}", who.name)
+
+
+def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(school: Class, tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    done = give_back(school, "sakai", FFN, tmp_path / "back.csv", path)
+    assert done.file and not done.doubts
+    before, after = (list(csv.reader(io.StringIO(one.read_text("utf-8")))) for one in (path, done.file))
+    for who, old, new in zip(CLASS, before[1:], after[1:], strict=True):
+        assert float(new[4]) == points(who.i) and (new[:4], new[5:]) == (old[:4], old[5:])
+
+
+def test_pages_go_where_it_looks_for_them(school: Class, tmp_path: Path) -> None:
+    done = give_back(school, "sakai", FFN, tmp_path / "pages.zip", pages=True)
+    assert done.file and not done.doubts
+    with zipfile.ZipFile(done.file) as opened:
+        for who in CLASS:
+            assert who.answer in opened.read(f"{folder(who)}/{FFN}.html").decode()
+
+
+def test_its_name_is_in_the_help_and_in_the_desk_once_it_is_registered() -> None:
+    program = (
+        "import sys; from autograder.desk import lms; from sakai import Sakai\n"
+        "lms.SYSTEMS['sakai'] = Sakai(); from autograder.cli import main\n"
+        "assert lms.by_rank()[-1].name == 'sakai'; sys.argv = ['autograder', sys.argv[1], '--help']; main()"
+    )
+    for command, words in (("collect", "nbgrader's exchange or Sakai exported"), ("give-back", "nbgrader or sakai.")):
+        run = [sys.executable, "-c", program, command]
+        done = subprocess.run(run, cwd=ROOT / "tests", capture_output=True, text=True, check=True)
+        assert words in " ".join(re.sub(r"[│╭╮╰╯─]", " ", done.stdout).split())
+
+
+class Bare(Sakai):
+    """It takes grades, and whoever wrote it forgot how."""
+
+    grade_sheet, page_name = Lms.grade_sheet, Lms.page_name
+
+
+class Taker(Sakai):
+    """It has no sheet, and no other way back."""
+
+    sheet = ""
+
+
+def test_what_a_system_lacks_is_a_sentence_about_it(
+    school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(lms.SYSTEMS, "sakai", Bare())
+    with pytest.raises(UserError, match="Sakai: no grades can be written into a sheet of it"):
+        give_back(school, "sakai", FFN, tmp_path / "back.csv", tmp_path / "grades.csv")
+    done = give_back(school, "sakai", FFN, tmp_path / "pages.zip", pages=True)
+    assert {change.note for change in done.changes} == {"left out: Sakai takes no pages"} and not done.written
+    monkeypatch.setitem(lms.SYSTEMS, "sakai", Taker())
+    with pytest.raises(UserError, match="Sakai takes nothing back"):
+        give_back(school, "sakai", FFN, tmp_path / "back.zip")
+    assert Lms.people(Sakai(), Sheet.of(b"ID,Display ID\n1,a\n", "a.csv")) is None
+
+
+def test_a_system_that_can_not_be_read_can_not_be_made() -> None:
+    class Unread(Lms):
+        name, title = "unread", "Unread"
+
+    with pytest.raises(TypeError, match=r"fits.*hand_ins"):
+        Unread()  # type: ignore[abstract]
+
+
+# The page
+
+
+def test_the_page_shows_the_system_that_is_tested_here() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    assert code == (ROOT / "tests" / "sakai.py").read_text(encoding="utf-8").partition("\n\n")[2]
+
+
+def test_the_page_lists_each_member_once() -> None:
+    rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
+    listed = [name for row in rows for name in re.findall(r"`(\w+)", row)]
+    members = {name for name in {*inspect.get_annotations(Lms), *vars(Lms)} if not name.startswith("_")}
+    assert sorted(listed) == sorted(members)
+
+
+def test_no_system_is_named_outside_of_its_module() -> None:
+    """Where the autograder decides, it reads the registry: no name of a system is a string of its own there, and no system's NAME is asked for."""
+    names = "|".join({*lms.SYSTEMS} - {"nbgrader"})  # nbgrader has its name in notebooks' metadata too
+    wrong = re.compile(rf"[\"'](?:{names})[\"']|\b(?:{names}|exchange)\.NAME\b|\bmatch (?:\w+\.)*system\b")
+    own = {ROOT / "autograder" / "desk" / "lms" / f"{name}.py" for name in names.split("|")}
+    own.add(ROOT / "autograder" / "site" / "documents.py")  # a page of docs/ has the name of one
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sorted((ROOT / "autograder").rglob("*.py"))
+        if path not in own
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if wrong.search(line)
+    ]
+    assert not found
