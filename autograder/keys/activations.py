@@ -1743,98 +1743,70 @@ def parameters(n, A, B):
     return nn.Parameter(W1), nn.Parameter(b1), nn.Parameter(change[:, None]), nn.Parameter(torch.zeros(1).double())
 
 
-@relu_interpolant.mistake(
-    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old."
-)
-def slopes_for_changes(n, A, B):
+@relu_interpolant.base
+def plain_relu_interpolant(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    return torch.ones(1, n), -nodes[:-1], slope[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece."
-)
-def no_unit_at_the_left_end(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    return torch.ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The interval is [−1, 1] whatever is asked for. A and B are arguments.")
-def interval_fixed(n, A, B):
-    nodes = torch.linspace(-1, 1, n + 1)
     slope = nodes[:-1] + nodes[1:]
     change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
     return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
 
 
 relu_interpolant.slip(
+    "slopes_for_changes",
+    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.",
+    replace={"change = …": "", "change[:, None]": "slope[:, None]"},
+)
+relu_interpolant.slip(
+    "no_unit_at_the_left_end",
+    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.",
+    replace={
+        "change = …": "",
+        ".ones(1, n), -nodes[:-1], change": ".ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])",
+    },
+)
+relu_interpolant.slip(
+    "interval_fixed",
+    "The interval is [−1, 1] whatever is asked for. A and B are arguments.",
+    replace={".linspace(A, B, n + 1)": ".linspace(-1, 1, n + 1)"},
+)
+relu_interpolant.slip(
     "left_end_fixed",
     "The left end is −1 whatever A is. Nodes start at A, and so does the first kink.",
-    of=interval_fixed,
-    replace={".linspace(-1, 1, n + 1)": ".linspace(-1, B, n + 1)"},
+    replace={".linspace(A, B, n + 1)": ".linspace(-1, B, n + 1)"},
 )
 relu_interpolant.slip(
     "unit_interval",
     "The interval is [0, 1] whatever is asked for. A and B are arguments.",
-    of=interval_fixed,
-    replace={".linspace(-1, 1, n + 1)": ".linspace(0, 1, n + 1)"},
+    replace={".linspace(A, B, n + 1)": ".linspace(0, 1, n + 1)"},
 )
-
-
-@relu_interpolant.mistake("The constant is missing: b2 is 0. At A all units are zero, and the output should be A².")
-def constant_missing(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], torch.zeros(1)
-
-
 relu_interpolant.slip(
-    "constant_not_squared",
-    "b2 is A. At A all units are zero, and the output should be A².",
-    of=constant_missing,
-    replace={"torch.zeros(1)": "nodes[:1]"},
+    "constant_missing",
+    "The constant is missing: b2 is 0. At A all units are zero, and the output should be A².",
+    replace={"nodes[:1] ** 2": "torch.zeros(1)"},
 )
-
-
-@relu_interpolant.mistake(
-    "There is one piece too many: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes."
+relu_interpolant.slip(
+    "constant_not_squared", "b2 is A. At A all units are zero, and the output should be A².", replace={" ** 2": ""}
 )
-def one_piece_more(n, A, B):
-    nodes = torch.linspace(A, B, n + 2)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n + 1), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "There is one piece too few: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes."
+relu_interpolant.slip(
+    "one_piece_more",
+    "There is one piece too many: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes.",
+    replace={"n + 1": "n + 2", ".ones(1, n)": ".ones(1, n + 1)"},
 )
-def one_piece_less(n, A, B):
-    nodes = torch.linspace(A, B, n)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n - 1), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.")
-def sign_of_the_bias(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "The slopes are those of the tangents, 2x at the nodes. A piece joins two points of the curve: its slope is rise over run between them."
+relu_interpolant.slip(
+    "one_piece_less",
+    "There is one piece too few: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes.",
+    replace={"n + 1": "n", ".ones(1, n)": ".ones(1, n - 1)"},
 )
-def tangents(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = 2 * nodes[:-1]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+relu_interpolant.slip(
+    "sign_of_the_bias",
+    "The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.",
+    replace={"-nodes[:-1]": "nodes[:-1]"},
+)
+relu_interpolant.slip(
+    "tangents",
+    "The slopes are those of the tangents, 2x at the nodes. A piece joins two points of the curve: its slope is rise over run between them.",
+    replace={"nodes[:-1] + nodes[1:]": "2 * nodes[:-1]"},
+)
 
 
 @relu_interpolant.mistake("W2 holds the values x² at the nodes. It has to hold changes of slope.")
@@ -1846,70 +1818,54 @@ def values_for_changes(n, A, B):
 relu_interpolant.slip(
     "rise_without_run",
     "The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide.",
-    of=tangents,
     replace={
-        "slope = 2 * nodes[:-1]\nchange = …": (
+        "slope = nodes[:-1] + nodes[1:]\nchange = …": (
             "rise = nodes[1:] ** 2 - nodes[:-1] ** 2\nchange = torch.cat([rise[:1], rise[1:] - rise[:-1]])"
         )
     },
 )
-
-
-@relu_interpolant.form(no_unit_at_the_left_end)
-def first_slope_zero(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([torch.zeros(1), slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
+relu_interpolant.slip("first_slope_zero", replace={"slope[:1]": "torch.zeros(1)"}, form_of="no_unit_at_the_left_end")
 relu_interpolant.slip(
     "old_minus_new",
     "The changes of slope have the wrong sign: new slope minus old.",
-    of=first_slope_zero,
-    replace={"[torch.zeros(1), slope[1:] - slope[:-1]]": "[slope[:1], slope[:-1] - slope[1:]]"},
+    replace={"slope[1:] - slope[:-1]": "slope[:-1] - slope[1:]"},
 )
 relu_interpolant.slip(
     "kinks_in_the_middle",
     "The kinks are in the middle of the pieces. They belong where two pieces meet: at the nodes.",
-    of=sign_of_the_bias,
-    replace={".ones(1, n), nodes[:-1]": ".ones(1, n), -slope / 2"},
+    replace={"-nodes[:-1]": "-slope / 2"},
 )
 relu_interpolant.slip(
     "laid_out_as_linear",
     "The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].",
-    of=constant_missing,
-    replace={"return …": "return torch.ones(n, 1), -nodes[:-1], change[None, :], nodes[:1] ** 2"},
+    replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(n, 1), -nodes[:-1], change[None, :]"},
 )
 relu_interpolant.slip(
     "flat_weights",
     "W1 and W2 have one dimension each. They are matrices: W1 is [1, m], W2 is [m, 1].",
-    of=constant_missing,
-    replace={"return …": "return torch.ones(n), -nodes[:-1], change, nodes[:1] ** 2"},
+    replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(n), -nodes[:-1], change"},
 )
 relu_interpolant.slip(
     "b2_without_dimension",
     "b2 has no dimension, or two: shape [] or [1, 1]. It is a bias for one output: shape [1].",
-    of="constant_not_squared",
-    replace={"nodes[:1]": "nodes[0] ** 2"},
+    replace={"nodes[:1]": "nodes[0]"},
 )
 relu_interpolant.slip(
     "b2_a_number",
     "b2 is a Python number. It is a bias for one output: a tensor of shape [1].",
-    of="constant_not_squared",
-    replace={"nodes[:1]": "A**2"},
+    replace={"nodes[:1] ** 2": "A**2"},
 )
 relu_interpolant.slip(
     "three_tensors",
     "b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.",
-    of="b2_a_number",
-    replace={", A**2": ""},
+    replace={", nodes[:1] ** 2": ""},
 )
 relu_interpolant.slip(
     "whole_numbers",
     "W1 and W2 hold whole numbers (an integer dtype), which cuts off what comes after the point. Make them floating-point.",
-    of="flat_weights",
-    replace={".ones(n), -nodes[:-1], change": ".ones(1, n, dtype=torch.long), -nodes[:-1], change[:, None].long()"},
+    replace={
+        ".ones(1, n), -nodes[:-1], change[:, None]": ".ones(1, n, dtype=torch.long), -nodes[:-1], change[:, None].long()"
+    },
 )
 
 
@@ -1931,27 +1887,23 @@ def first_like_the_others(n, A, B):
 relu_interpolant.slip(
     "kinks_at_the_right_ends",
     "The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.",
-    of="kinks_in_the_middle",
-    replace={"-slope / 2": "-nodes[1:]"},
+    replace={"-nodes[:-1]": "-nodes[1:]"},
 )
 relu_interpolant.slip(
     "constant_of_the_right_end",
     "b2 is B². All the units are zero at A, the left end: there b2 alone has to give the value.",
-    of="b2_without_dimension",
-    replace={"nodes[0]": "nodes[-1:]"},
+    replace={"nodes[:1]": "nodes[-1:]"},
 )
 relu_interpolant.slip(
     "mean_of_the_ends",
     "The slopes are half of what they should be: (t² − s²)/(t − s) is s + t, not their mean.",
-    of=tangents,
-    replace={"2 * nodes[:-1]": "(nodes[:-1] + nodes[1:]) / 2"},
+    replace={"nodes[:-1] + nodes[1:]": "(nodes[:-1] + nodes[1:]) / 2"},
 )
 relu_interpolant.slip(
     "widths_for_slopes",
     "The widths of the pieces are where their slopes should be. A slope is rise over run: the difference of the values x², by the width.",
-    of=tangents,
     replace={
-        "slope = 2 * nodes[:-1]\nchange = …": (
+        "slope = nodes[:-1] + nodes[1:]\nchange = …": (
             "width = nodes[1:] - nodes[:-1]\nchange = torch.cat([width[:1], width[1:] - width[:-1]])"
         )
     },
@@ -1970,7 +1922,7 @@ def minus_the_last_weight(n, A, B):
     return torch.ones(1, n), -nodes[:-1], W2[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.form(one_piece_less)
+@relu_interpolant.form("one_piece_less")
 def one_node_less(n, A, B):
     nodes = torch.linspace(A, B, n)
     slope = 2 * nodes + (B - A) / n
@@ -1981,7 +1933,6 @@ def one_node_less(n, A, B):
 relu_interpolant.slip(
     "changes_in_W1",
     "The changes of slope are in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2.",
-    of=constant_missing,
     replace={"return …": "return change[None, :], -nodes[:-1] * change, torch.ones(n, 1), nodes[:1] ** 2"},
 )
 relu_interpolant.slip(
@@ -1990,29 +1941,21 @@ relu_interpolant.slip(
 relu_interpolant.slip(
     "moved_down",
     "This is the net moved down by half of its error. It is nearer to x², but it does not meet it at the nodes, and that is asked for.",
-    of="b2_a_number",
-    replace={"A**2": "nodes[:1] ** 2 - ((B - A) / n) ** 2 / 8"},
+    replace={" ** 2": " ** 2 - ((B - A) / n) ** 2 / 8"},
 )
 relu_interpolant.slip(
     "flat_way_out",
     "W2 has one dimension. It is a matrix with one column: shape [m, 1].",
-    of="flat_weights",
-    replace={".ones(n)": ".ones(1, n)"},
+    replace={"change[:, None]": "change"},
 )
 relu_interpolant.slip(
-    "row_for_b1",
-    "b1 is a matrix with one row. It is a bias: shape [m].",
-    of="kinks_in_the_middle",
-    replace={"-slope / 2": "-nodes[None, :-1]"},
+    "row_for_b1", "b1 is a matrix with one row. It is a bias: shape [m].", replace={"-nodes[:-1]": "-nodes[None, :-1]"}
 )
-relu_interpolant.slip(
-    "matrix_for_b2", of="b2_without_dimension", replace={"nodes[0]": "nodes[None, :1]"}, form_of="b2_without_dimension"
-)
+relu_interpolant.slip("matrix_for_b2", replace={"nodes[:1]": "nodes[None, :1]"}, form_of="b2_without_dimension")
 relu_interpolant.slip(
     "weights_before_biases",
     "The order is another: W1, b1, W2, b2 are asked for, the way the numbers go.",
-    of="flat_weights",
-    replace={".ones(n), -nodes[:-1], change": ".ones(1, n), change[:, None], -nodes[:-1]"},
+    replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(1, n), change[:, None], -nodes[:-1]"},
 )
 
 
