@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import traceback
 from dataclasses import replace
 from typing import Any
 
@@ -237,6 +239,86 @@ def test_a_key_may_not_keep_two_answers_of_one_name() -> None:
         @key.mistake("Again.")
         def halved(x: Any) -> Any:
             return x / 2
+
+
+def test_a_slip_is_the_answer_that_one_would_type() -> None:
+    key = small_key()
+    key.slip("tripled", "It is tripled instead of doubled.", of="times", replace={"2": "3"})
+
+    @key.mistake("The same, typed out.")
+    def typed_out(x: Any) -> Any:
+        return 3 * x
+
+    slip, typed = key.mistakes[-2:]
+    assert slip.source == typed.source == "def double(x: Any) -> Any:\n    return 3 * x\n"
+    assert slip.answer(torch.ones(2)).tolist() == typed.answer(torch.ones(2)).tolist() == [3, 3]
+    assert inspect.getsource(slip.answer) == slip.source
+
+
+def test_a_slip_may_start_from_the_base_or_from_another_slip() -> None:
+    key = small_key()
+
+    @key.base
+    def plain(x: Any) -> Any:
+        y = x * 2
+        return y
+
+    key.slip("squared", "It is squared.", replace={"x * 2": "x**2"})
+    key.slip("cubed", "It is cubed.", of="squared", replace={"**2": "**3"})
+    key.slip("squared_in_place", form_of="squared", replace={"y = …": "y = x.clone()\ny *= x"})
+    key.slip("one_line", "in one line", kind="right", replace={"y = x * 2": "", "return y": "return x * 2"})
+    sources = {kept.name: kept.source.partition("\n")[2] for kept in key.answers}
+    assert sources["cubed"] == "    y = x**3\n    return y\n"
+    assert sources["squared_in_place"] == "    y = x.clone()\n    y *= x\n    return y\n"
+    assert sources["one_line"] == "    return x * 2\n"
+    assert key.mistakes[-1].mistake == "squared" and key.rights[-1].message == "in one line"
+    assert "plain" not in sources
+
+
+@pytest.mark.parametrize(
+    ("replace", "why"),
+    [
+        ({"4": "3"}, "wrong can't be made of times: '4' occurs in it 0 times"),
+        ({"x": "y"}, "wrong can't be made of times: 'x' occurs in it 2 times"),
+        ({"2 * x": "x", "* x": "+ x"}, "wrong can't be made of times: two of its replacements overlap"),
+        ({"": "x"}, "wrong can't be made of times: '' occurs in it 0 times"),
+    ],
+)
+def test_a_slip_whose_text_is_not_there_once_is_refused_by_name(replace: dict[str, str], why: str) -> None:
+    key = small_key()
+    with pytest.raises(KeyProblem, match=re.escape(why)):
+        key.slip("wrong", "It is wrong.", of="times", replace=replace)
+
+
+def test_a_slip_of_an_answer_that_is_not_kept_is_refused_by_name() -> None:
+    key = small_key()
+    with pytest.raises(KeyProblem, match="double: wrong is a slip of trippled, which is not kept above it"):
+        key.slip("wrong", "It is wrong.", of="trippled", replace={"2": "3"})
+    with pytest.raises(KeyProblem, match="double: wrong is a slip of small_key, which"):
+        key.slip("wrong", "It is wrong.", of=small_key, replace={"2": "3"})
+    with pytest.raises(KeyProblem, match="double: wrong is a slip of the base, and there is none"):
+        key.slip("wrong", "It is wrong.", replace={"2": "3"})
+    with pytest.raises(KeyProblem, match="has no mistake times to give another form of"):
+        key.slip("wrong", of="halved", form_of="times", replace={"2": "4"})
+
+
+def test_a_line_of_an_answer_kept_as_source_is_shown_where_it_raises() -> None:
+    key = small_key()
+    key.slip("by_zero", "It is divided by zero.", of="halved", replace={"x / 2": "1 / 0"})
+    with pytest.raises(ZeroDivisionError) as raised:
+        key.mistakes[-1].answer(torch.ones(2))
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].line == "return 1 / 0"
+
+
+@pytest.mark.parametrize("notebook", exercises.NOTEBOOKS)
+def test_the_base_of_slips_is_right(notebook: str) -> None:
+    for key in keys.of_notebook(notebook):
+        if key.plain:
+            seeds = draws.public_seeds(key.exercise)
+            seen = judge.observe(key.exercise, key.plain.answer, seeds)
+            given = judge.inputs(key.exercise, seeds)
+            verdict = verdict_on(key.exercise, answers.load(key.exercise.name), seen, given)
+            assert matrix.problem(key.plain, verdict) == ""
 
 
 def test_kept_answers_are_typed_under_the_exercises_name() -> None:

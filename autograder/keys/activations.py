@@ -758,102 +758,93 @@ def slope_in_place(x):
     return value, slope.div_(2)
 
 
-SLOPE = """
-def bend_and_slope(x):
+@bend_and_slope.base
+def plain_bend_and_slope(x):
     k = math.sqrt(2 / math.pi)
     t = torch.tanh(k * (x + 0.044715 * x**3))
-    value = {value}
-    slope = {slope}
-    return {given}
-"""
-BOTH = {
-    "value": "0.5 * x * (1 + t)",
-    "slope": "0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)",
-    "given": "value, slope",
-}
+    value = 0.5 * x * (1 + t)
+    slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+    return value, slope
 
 
-def _slope_mistake(name, message="", form_of="", **wrong):
-    """A mistake in one of the lines, as a student would type it."""
-    bend_and_slope.typed("mistake", name, message, SLOPE.format(**BOTH | wrong).lstrip(), form_of)
-
-
-_slope_mistake(
+bend_and_slope.slip(
     "first_term_only",
     "The slope has its first term only, ½·(1 + t), as if t stood still (value/x is the same). But t grows with x: the rule for products has a second term.",
-    slope="0.5 * (1 + t)",
+    replace={" + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": ""},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "second_term_only",
     "The slope has the term in which t changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is ½.",
-    slope="0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)",
+    replace={" * (1 + t) + 0.5 * x": " * x"},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "inside_forgotten",
     "The slope of what is **inside** tanh is missing: 1 − t² has to be multiplied by it (the chain rule).",
-    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2)",
+    replace={" * k * (1 + 3 * 0.044715 * x**2)": ""},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "root_forgotten",
     "The root √(2/π) is missing from the slope. It is a factor inside tanh, so it comes out once, in front of the slope of x + 0.044715·x³.",
-    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2) * (1 + 3 * 0.044715 * x**2)",
+    replace={" * k * (1 + 3 * 0.044715 * x**2)": " * (1 + 3 * 0.044715 * x**2)"},
 )
-_slope_mistake(
-    "three_forgotten",
-    "The slope of x³ is 3·x². Here the 3 is missing.",
-    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 0.044715 * x**2)",
-)
-_slope_mistake(
+bend_and_slope.slip("three_forgotten", "The slope of x³ is 3·x². Here the 3 is missing.", replace={" + 3 * 0": " + 0"})
+bend_and_slope.slip(
     "cube_left_out",
     "The slope of what is inside tanh is taken as if x³ were not there: it is √(2/π) near 0 only.",
-    slope="0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k",
+    replace={" * (1 + 3 * 0.044715 * x**2)": ""},
 )
-_slope_mistake(
-    "tanh_not_squared",
-    "The slope of tanh is 1 − t², with a square; here it is 1 − t.",
-    slope="0.5 * (1 + t) + 0.5 * x * (1 - t) * k * (1 + 3 * 0.044715 * x**2)",
+bend_and_slope.slip(
+    "tanh_not_squared", "The slope of tanh is 1 − t², with a square; here it is 1 − t.", replace={"t**2": "t"}
 )
-_slope_mistake(
+bend_and_slope.slip(
     "half_left_out",
     "The second term of the slope is twice as large as it should be: the ½ in front of GELU belongs to both terms.",
-    slope="0.5 * (1 + t) + x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)",
+    replace={" + 0.5 * x": " + x"},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "slope_of_the_exact_form",
     "The value is that of the tanh form, and the slope that of the exact one, Φ(x) + x·φ(x). They are close, and not the same.",
-    slope="0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)",
+    replace={
+        "slope = …": "slope = 0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)"
+    },
 )
-_slope_mistake(
+bend_and_slope.slip(
     "both_of_the_exact_form",
     "These are value and slope of the exact GELU, with erf, which `F.gelu` computes unless it is told otherwise. Asked for is the tanh form.",
-    value="F.gelu(x)",
-    slope="0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)",
+    of="slope_of_the_exact_form",
+    replace={"0.5 * x * (1 + t)": "F.gelu(x)"},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "value_of_the_exact_form",
     'The value is that of the exact GELU: `F.gelu` computes it unless it is told `approximate="tanh"`. The slope is right.',
-    value="F.gelu(x)",
+    replace={"0.5 * x * (1 + t)": "F.gelu(x)"},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "slope_of_relu",
     "The slope is ReLU's, 0 or 1. GELU bends smoothly: its slope is ½ at 0, and even a little above 1 further on.",
-    slope="(x > 0).to(x.dtype)",
+    replace={"slope = …": "slope = (x > 0).to(x.dtype)"},
 )
-_slope_mistake("value_over_x", form_of="first_term_only", slope="torch.where(x == 0, 0.5, value / x)")
-_slope_mistake("value_over_x_bare", form_of="first_term_only", slope="value / x")
-_slope_mistake(
+bend_and_slope.slip(
+    "value_over_x", replace={"slope = …": "slope = torch.where(x == 0, 0.5, value / x)"}, form_of="first_term_only"
+)
+bend_and_slope.slip("value_over_x_bare", replace={"slope = …": "slope = value / x"}, form_of="first_term_only")
+bend_and_slope.slip(
     "pair_turned_round",
     "The two have changed places: the value comes first, then the slope.",
-    given="slope, value",
+    replace={"value, slope": "slope, value"},
 )
-_slope_mistake(
+bend_and_slope.slip(
     "value_alone",
     "One tensor comes back. Asked for is the pair (value, slope), with a comma between them; the value alone is half of the answer.",
-    given="value",
+    replace={", slope": ""},
 )
-_slope_mistake("torchs_value_alone", form_of="value_alone", given='F.gelu(x, approximate="tanh")')
-_slope_mistake("value_and_slope_stacked", form_of="value_alone", given="torch.stack([value, slope])")
-_slope_mistake("pair_squeezed", SQUEEZED, given="value.squeeze(), slope.squeeze()")
+bend_and_slope.slip(
+    "torchs_value_alone", replace={"value, slope": 'F.gelu(x, approximate="tanh")'}, form_of="value_alone"
+)
+bend_and_slope.slip(
+    "value_and_slope_stacked", replace={"value, slope": "torch.stack([value, slope])"}, form_of="value_alone"
+)
+bend_and_slope.slip("pair_squeezed", SQUEEZED, replace={"value, slope": "value.squeeze(), slope.squeeze()"})
 
 
 @bend_and_slope.mistake(
@@ -900,14 +891,11 @@ def slope_with_math(x):
     return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * math.sqrt(2 / math.pi) * (1 + 0.134145 * x**2)
 
 
-@bend_and_slope.mistake(
-    "x itself is changed (`*=`, or a method with a trailing underscore, works in place). The caller still needs it."
+bend_and_slope.slip(
+    "x_changed_on_the_way",
+    "x itself is changed (`*=`, or a method with a trailing underscore, works in place). The caller still needs it.",
+    replace={"value = 0.5 * x * (1 + t)": "", "value, slope": "x.mul_(0.5 * (1 + t)), slope"},
 )
-def x_changed_on_the_way(x):
-    k = math.sqrt(2 / math.pi)
-    t = torch.tanh(k * (x + 0.044715 * x**3))
-    slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
-    return x.mul_(0.5 * (1 + t)), slope
 
 
 # silu
@@ -1755,100 +1743,70 @@ def parameters(n, A, B):
     return nn.Parameter(W1), nn.Parameter(b1), nn.Parameter(change[:, None]), nn.Parameter(torch.zeros(1).double())
 
 
-@relu_interpolant.mistake(
-    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old."
-)
-def slopes_for_changes(n, A, B):
+@relu_interpolant.base
+def plain_relu_interpolant(n, A, B):
     nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    return torch.ones(1, n), -nodes[:-1], slope[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece."
-)
-def no_unit_at_the_left_end(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    return torch.ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The interval is [−1, 1] whatever is asked for. A and B are arguments.")
-def interval_fixed(n, A, B):
-    nodes = torch.linspace(-1, 1, n + 1)
     slope = nodes[:-1] + nodes[1:]
     change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
     return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake("The left end is −1 whatever A is. Nodes start at A, and so does the first kink.")
-def left_end_fixed(n, A, B):
-    nodes = torch.linspace(-1, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The interval is [0, 1] whatever is asked for. A and B are arguments.")
-def unit_interval(n, A, B):
-    nodes = torch.linspace(0, 1, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The constant is missing: b2 is 0. At A all units are zero, and the output should be A².")
-def constant_missing(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], torch.zeros(1)
-
-
-@relu_interpolant.mistake("b2 is A. At A all units are zero, and the output should be A².")
-def constant_not_squared(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1]
-
-
-@relu_interpolant.mistake(
-    "There is one piece too many: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes."
+relu_interpolant.slip(
+    "slopes_for_changes",
+    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.",
+    replace={"change = …": "", "change[:, None]": "slope[:, None]"},
 )
-def one_piece_more(n, A, B):
-    nodes = torch.linspace(A, B, n + 2)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n + 1), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "There is one piece too few: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes."
+relu_interpolant.slip(
+    "no_unit_at_the_left_end",
+    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.",
+    replace={
+        "change = …": "",
+        ".ones(1, n), -nodes[:-1], change": ".ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])",
+    },
 )
-def one_piece_less(n, A, B):
-    nodes = torch.linspace(A, B, n)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n - 1), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.")
-def sign_of_the_bias(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "The slopes are those of the tangents, 2x at the nodes. A piece joins two points of the curve: its slope is rise over run between them."
+relu_interpolant.slip(
+    "interval_fixed",
+    "The interval is [−1, 1] whatever is asked for. A and B are arguments.",
+    replace={".linspace(A, B, n + 1)": ".linspace(-1, 1, n + 1)"},
 )
-def tangents(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = 2 * nodes[:-1]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+relu_interpolant.slip(
+    "left_end_fixed",
+    "The left end is −1 whatever A is. Nodes start at A, and so does the first kink.",
+    replace={".linspace(A, B, n + 1)": ".linspace(-1, B, n + 1)"},
+)
+relu_interpolant.slip(
+    "unit_interval",
+    "The interval is [0, 1] whatever is asked for. A and B are arguments.",
+    replace={".linspace(A, B, n + 1)": ".linspace(0, 1, n + 1)"},
+)
+relu_interpolant.slip(
+    "constant_missing",
+    "The constant is missing: b2 is 0. At A all units are zero, and the output should be A².",
+    replace={"nodes[:1] ** 2": "torch.zeros(1)"},
+)
+relu_interpolant.slip(
+    "constant_not_squared", "b2 is A. At A all units are zero, and the output should be A².", replace={" ** 2": ""}
+)
+relu_interpolant.slip(
+    "one_piece_more",
+    "There is one piece too many: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes.",
+    replace={"n + 1": "n + 2", ".ones(1, n)": ".ones(1, n + 1)"},
+)
+relu_interpolant.slip(
+    "one_piece_less",
+    "There is one piece too few: n pieces have n + 1 nodes, both ends included. `linspace` counts nodes.",
+    replace={"n + 1": "n", ".ones(1, n)": ".ones(1, n - 1)"},
+)
+relu_interpolant.slip(
+    "sign_of_the_bias",
+    "The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.",
+    replace={"-nodes[:-1]": "nodes[:-1]"},
+)
+relu_interpolant.slip(
+    "tangents",
+    "The slopes are those of the tangents, 2x at the nodes. A piece joins two points of the curve: its slope is rise over run between them.",
+    replace={"nodes[:-1] + nodes[1:]": "2 * nodes[:-1]"},
+)
 
 
 @relu_interpolant.mistake("W2 holds the values x² at the nodes. It has to hold changes of slope.")
@@ -1857,90 +1815,58 @@ def values_for_changes(n, A, B):
     return torch.ones(1, n), -nodes[:-1], (nodes[:-1] ** 2)[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake(
-    "The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide."
+relu_interpolant.slip(
+    "rise_without_run",
+    "The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide.",
+    replace={
+        "slope = nodes[:-1] + nodes[1:]\nchange = …": (
+            "rise = nodes[1:] ** 2 - nodes[:-1] ** 2\nchange = torch.cat([rise[:1], rise[1:] - rise[:-1]])"
+        )
+    },
 )
-def rise_without_run(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    rise = nodes[1:] ** 2 - nodes[:-1] ** 2
-    change = torch.cat([rise[:1], rise[1:] - rise[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.form(no_unit_at_the_left_end)
-def first_slope_zero(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([torch.zeros(1), slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The changes of slope have the wrong sign: new slope minus old.")
-def old_minus_new(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[:-1] - slope[1:]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("The kinks are in the middle of the pieces. They belong where two pieces meet: at the nodes.")
-def kinks_in_the_middle(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -slope / 2, change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1]."
+relu_interpolant.slip("first_slope_zero", replace={"slope[:1]": "torch.zeros(1)"}, form_of="no_unit_at_the_left_end")
+relu_interpolant.slip(
+    "old_minus_new",
+    "The changes of slope have the wrong sign: new slope minus old.",
+    replace={"slope[1:] - slope[:-1]": "slope[:-1] - slope[1:]"},
 )
-def laid_out_as_linear(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(n, 1), -nodes[:-1], change[None, :], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("W1 and W2 have one dimension each. They are matrices: W1 is [1, m], W2 is [m, 1].")
-def flat_weights(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(n), -nodes[:-1], change, nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("b2 has no dimension, or two: shape [] or [1, 1]. It is a bias for one output: shape [1].")
-def b2_without_dimension(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[0] ** 2
-
-
-@relu_interpolant.mistake("b2 is a Python number. It is a bias for one output: a tensor of shape [1].")
-def b2_a_number(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], A**2
-
-
-@relu_interpolant.mistake("b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.")
-def three_tensors(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None]
-
-
-@relu_interpolant.mistake(
-    "W1 and W2 hold whole numbers (an integer dtype), which cuts off what comes after the point. Make them floating-point."
+relu_interpolant.slip(
+    "kinks_in_the_middle",
+    "The kinks are in the middle of the pieces. They belong where two pieces meet: at the nodes.",
+    replace={"-nodes[:-1]": "-slope / 2"},
 )
-def whole_numbers(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n, dtype=torch.long), -nodes[:-1], change[:, None].long(), nodes[:1] ** 2
+relu_interpolant.slip(
+    "laid_out_as_linear",
+    "The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].",
+    replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(n, 1), -nodes[:-1], change[None, :]"},
+)
+relu_interpolant.slip(
+    "flat_weights",
+    "W1 and W2 have one dimension each. They are matrices: W1 is [1, m], W2 is [m, 1].",
+    replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(n), -nodes[:-1], change"},
+)
+relu_interpolant.slip(
+    "b2_without_dimension",
+    "b2 has no dimension, or two: shape [] or [1, 1]. It is a bias for one output: shape [1].",
+    replace={"nodes[:1]": "nodes[0]"},
+)
+relu_interpolant.slip(
+    "b2_a_number",
+    "b2 is a Python number. It is a bias for one output: a tensor of shape [1].",
+    replace={"nodes[:1] ** 2": "A**2"},
+)
+relu_interpolant.slip(
+    "three_tensors",
+    "b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.",
+    replace={", nodes[:1] ** 2": ""},
+)
+relu_interpolant.slip(
+    "whole_numbers",
+    "W1 and W2 hold whole numbers (an integer dtype), which cuts off what comes after the point. Make them floating-point.",
+    replace={
+        ".ones(1, n), -nodes[:-1], change[:, None]": ".ones(1, n, dtype=torch.long), -nodes[:-1], change[:, None].long()"
+    },
+)
 
 
 @relu_interpolant.mistake(NO_RETURN)
@@ -1958,40 +1884,30 @@ def first_like_the_others(n, A, B):
     return torch.ones(1, n), -nodes[:-1], torch.full((n, 1), 2 * h), nodes[:1] ** 2
 
 
-@relu_interpolant.mistake(
-    "The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end."
+relu_interpolant.slip(
+    "kinks_at_the_right_ends",
+    "The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.",
+    replace={"-nodes[:-1]": "-nodes[1:]"},
 )
-def kinks_at_the_right_ends(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[1:], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("b2 is B². All the units are zero at A, the left end: there b2 alone has to give the value.")
-def constant_of_the_right_end(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[-1:] ** 2
-
-
-@relu_interpolant.mistake("The slopes are half of what they should be: (t² − s²)/(t − s) is s + t, not their mean.")
-def mean_of_the_ends(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = (nodes[:-1] + nodes[1:]) / 2
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "The widths of the pieces are where their slopes should be. A slope is rise over run: the difference of the values x², by the width."
+relu_interpolant.slip(
+    "constant_of_the_right_end",
+    "b2 is B². All the units are zero at A, the left end: there b2 alone has to give the value.",
+    replace={"nodes[:1]": "nodes[-1:]"},
 )
-def widths_for_slopes(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    width = nodes[1:] - nodes[:-1]
-    change = torch.cat([width[:1], width[1:] - width[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+relu_interpolant.slip(
+    "mean_of_the_ends",
+    "The slopes are half of what they should be: (t² − s²)/(t − s) is s + t, not their mean.",
+    replace={"nodes[:-1] + nodes[1:]": "(nodes[:-1] + nodes[1:]) / 2"},
+)
+relu_interpolant.slip(
+    "widths_for_slopes",
+    "The widths of the pieces are where their slopes should be. A slope is rise over run: the difference of the values x², by the width.",
+    replace={
+        "slope = nodes[:-1] + nodes[1:]\nchange = …": (
+            "width = nodes[1:] - nodes[:-1]\nchange = torch.cat([width[:1], width[1:] - width[:-1]])"
+        )
+    },
+)
 
 
 @relu_interpolant.mistake(
@@ -2006,7 +1922,7 @@ def minus_the_last_weight(n, A, B):
     return torch.ones(1, n), -nodes[:-1], W2[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.form(one_piece_less)
+@relu_interpolant.form("one_piece_less")
 def one_node_less(n, A, B):
     nodes = torch.linspace(A, B, n)
     slope = 2 * nodes + (B - A) / n
@@ -2014,64 +1930,33 @@ def one_node_less(n, A, B):
     return torch.ones(1, n), -nodes, change[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.mistake(
-    "The changes of slope are in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2."
+relu_interpolant.slip(
+    "changes_in_W1",
+    "The changes of slope are in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2.",
+    replace={"return …": "return change[None, :], -nodes[:-1] * change, torch.ones(n, 1), nodes[:1] ** 2"},
 )
-def changes_in_W1(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return change[None, :], -nodes[:-1] * change, torch.ones(n, 1), nodes[:1] ** 2
-
-
-@relu_interpolant.form(changes_in_W1)
-def changes_in_W1_kinks_not_scaled(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return change[None, :], -nodes[:-1], torch.ones(n, 1), nodes[:1] ** 2
-
-
-@relu_interpolant.mistake(
-    "This is the net moved down by half of its error. It is nearer to x², but it does not meet it at the nodes, and that is asked for."
+relu_interpolant.slip(
+    "changes_in_W1_kinks_not_scaled", of="changes_in_W1", replace={" * change": ""}, form_of="changes_in_W1"
 )
-def moved_down(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2 - ((B - A) / n) ** 2 / 8
-
-
-@relu_interpolant.mistake("W2 has one dimension. It is a matrix with one column: shape [m, 1].")
-def flat_way_out(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change, nodes[:1] ** 2
-
-
-@relu_interpolant.mistake("b1 is a matrix with one row. It is a bias: shape [m].")
-def row_for_b1(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[None, :-1], change[:, None], nodes[:1] ** 2
-
-
-@relu_interpolant.form(b2_without_dimension)
-def matrix_for_b2(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[None, :1] ** 2
-
-
-@relu_interpolant.mistake("The order is another: W1, b1, W2, b2 are asked for, the way the numbers go.")
-def weights_before_biases(n, A, B):
-    nodes = torch.linspace(A, B, n + 1)
-    slope = nodes[:-1] + nodes[1:]
-    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
-    return torch.ones(1, n), change[:, None], -nodes[:-1], nodes[:1] ** 2
+relu_interpolant.slip(
+    "moved_down",
+    "This is the net moved down by half of its error. It is nearer to x², but it does not meet it at the nodes, and that is asked for.",
+    replace={" ** 2": " ** 2 - ((B - A) / n) ** 2 / 8"},
+)
+relu_interpolant.slip(
+    "flat_way_out",
+    "W2 has one dimension. It is a matrix with one column: shape [m, 1].",
+    replace={"change[:, None]": "change"},
+)
+relu_interpolant.slip(
+    "row_for_b1", "b1 is a matrix with one row. It is a bias: shape [m].", replace={"-nodes[:-1]": "-nodes[None, :-1]"}
+)
+relu_interpolant.slip("matrix_for_b2", replace={"nodes[:1]": "nodes[None, :1]"}, form_of="b2_without_dimension")
+relu_interpolant.slip(
+    "weights_before_biases",
+    "The order is another: W1, b1, W2, b2 are asked for, the way the numbers go.",
+    replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(1, n), change[:, None], -nodes[:-1]"},
+)
 
 
 @relu_interpolant.mistake("Lists came back. Four tensors are asked for: `torch.tensor(…)` makes them from lists.")
@@ -2168,13 +2053,12 @@ def outside_counted(W1, b1, W2, A, B):
     return 1 + sum(c != 0 for c in change.values())
 
 
-@count_pieces.mistake("Kinks at A or at B are counted. They cut nothing off: strictly between the two.")
-def ends_counted(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A <= -b / w <= B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
+count_pieces.slip(
+    "ends_counted",
+    "Kinks at A or at B are counted. They cut nothing off: strictly between the two.",
+    of=outside_counted,
+    replace={"w != 0": "w != 0 and A <= -b / w <= B"},
+)
 
 
 @count_pieces.mistake(
@@ -2222,15 +2106,12 @@ def signed_change(W1, b1, W2, A, B):
     return 1 + sum(c != 0 for c in change.values())
 
 
-@count_pieces.mistake(
-    "The change of slope at a kink is |W1|·W2; here W1 is left out, so changes cancel that should not, or the other way round."
+count_pieces.slip(
+    "way_in_ignored",
+    "The change of slope at a kink is |W1|·W2; here W1 is left out, so changes cancel that should not, or the other way round.",
+    of=signed_change,
+    replace={"w * v": "v"},
 )
-def way_in_ignored(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + v
-    return 1 + sum(c != 0 for c in change.values())
 
 
 @count_pieces.mistake("These are the kinks. One kink makes two pieces: there is one piece more than kinks.")
@@ -2260,42 +2141,30 @@ def kinks_at_the_bias(W1, b1, W2, A, B):
     return 1 + sum(c != 0 for c in change.values())
 
 
-@count_pieces.mistake("A unit with W1 = 0 has no kink, and dividing by it fails. Leave such units out first.")
-def division_by_zero(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
-
-
-@count_pieces.mistake(
-    "Only units with W1 > 0 are counted. One with W1 < 0 looks to the left, and has its kink all the same."
+count_pieces.slip(
+    "division_by_zero",
+    "A unit with W1 = 0 has no kink, and dividing by it fails. Leave such units out first.",
+    of=outside_counted,
+    replace={"w != 0": "A < -b / w < B"},
 )
-def right_lookers_only(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w > 0 and A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
-
-
-@count_pieces.mistake("The number of pieces came back as a float. It is a whole number: `int`.")
-def float_for_int(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1.0 + sum(c != 0 for c in change.values())
-
-
-@count_pieces.mistake("The kinks themselves came back. How many pieces they make is the question: one number.")
-def list_of_kinks(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return [place for place, c in change.items() if c != 0]
+count_pieces.slip(
+    "right_lookers_only",
+    "Only units with W1 > 0 are counted. One with W1 < 0 looks to the left, and has its kink all the same.",
+    of=outside_counted,
+    replace={"w != 0": "w > 0 and A < -b / w < B"},
+)
+count_pieces.slip(
+    "float_for_int",
+    "The number of pieces came back as a float. It is a whole number: `int`.",
+    of=kinks_for_pieces,
+    replace={"sum": "1.0 + sum"},
+)
+count_pieces.slip(
+    "list_of_kinks",
+    "The kinks themselves came back. How many pieces they make is the question: one number.",
+    of="float_for_int",
+    replace={"return …": "return [place for place, c in change.items() if c != 0]"},
+)
 
 
 @count_pieces.mistake(NO_RETURN)
@@ -2312,22 +2181,8 @@ def kinks_inside_counted(W1, b1, W2, A, B):
     return len(kinks[(kinks > A) & (kinks < B)]) + 1
 
 
-@count_pieces.form(ends_counted)
-def left_end_counted(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A <= -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
-
-
-@count_pieces.form(ends_counted)
-def right_end_counted(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w <= B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
+count_pieces.slip("left_end_counted", of="ends_counted", replace={" <= B": " < B"}, form_of="ends_counted")
+count_pieces.slip("right_end_counted", of="ends_counted", replace={" <= -b": " < -b"}, form_of="ends_counted")
 
 
 @count_pieces.mistake("The answer is always m, the number of units. How many pieces they make depends on their kinks.")
@@ -2390,40 +2245,30 @@ def on_a_grid_of_10000(W1, b1, W2, A, B):
     return 1 + int((torch.diff(slope).abs() > 1e-9).sum())
 
 
-@count_pieces.mistake(
+count_pieces.slip(
+    "close_is_same",
     "Kinks that are close together are taken for one (by `round`, by `isclose`, by a tolerance). Nothing gets rounded here: "
-    "only kinks that are exactly equal share a place."
+    "only kinks that are exactly equal share a place.",
+    of="way_in_ignored",
+    replace={
+        "change[-b / w] = change.get(-b / w, 0) + v": (
+            "place = round(-b / w, 3)\nchange[place] = change.get(place, 0) + abs(w) * v"
+        )
+    },
 )
-def close_is_same(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w < B:
-            place = round(-b / w, 3)
-            change[place] = change.get(place, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
-
-
-@count_pieces.mistake(
+count_pieces.slip(
+    "small_change_is_none",
     "A small change of slope is taken for none: the sum at a place is compared with a threshold. What cancels here is exactly 0, and whatever is "
-    "left otherwise bends the line."
+    "left otherwise bends the line.",
+    of=upwards_only,
+    replace={"c > 0": "abs(c) > 1e-3"},
 )
-def small_change_is_none(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(abs(c) > 1e-3 for c in change.values())
-
-
-@count_pieces.mistake(
-    "Kinks close to A and B are left out: there is a margin at the ends. Strictly between the two counts, however close."
+count_pieces.slip(
+    "margin_at_the_ends",
+    "Kinks close to A and B are left out: there is a margin at the ends. Strictly between the two counts, however close.",
+    of="left_end_counted",
+    replace={"A <= -b / w < B": "A + 1e-3 < -b / w < B - 1e-3"},
 )
-def margin_at_the_ends(W1, b1, W2, A, B):
-    change = {}
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A + 1e-3 < -b / w < B - 1e-3:
-            change[-b / w] = change.get(-b / w, 0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
 
 
 # Questions

@@ -243,208 +243,191 @@ def token_by_token(X, Wq, Wk, Wv, Wo, A=None):
     return [torch.stack(outputs), torch.stack(weights)]
 
 
-_PLAIN = {
-    "signature": "X, Wq, Wk, Wv, Wo, A=None",
-    "qkv": "Q, K, V = X @ Wq, X @ Wk, X @ Wv",
-    "when": "if A is None:",
-    "scores": "scores = Q @ K.T / math.sqrt(Wq.shape[1])",
-    "weights": "A = torch.softmax(scores, dim=-1)",
-    "then": "",
-    "out": "out = A @ V @ Wo",
-    "end": "return out, A",
-}
+@self_attention.base
+def plain_self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    Q, K, V = X @ Wq, X @ Wk, X @ Wv
+    if A is None:
+        scores = Q @ K.T / math.sqrt(Wq.shape[1])
+        A = torch.softmax(scores, dim=-1)
+    out = A @ V @ Wo
+    return out, A
 
 
-def _variant(name, message, form_of="", **changes):
-    """Keep the plain solution with the given parts changed."""
-    parts = _PLAIN | changes
-    source = f"""def self_attention({parts["signature"]}):
-    {parts["qkv"]}
-    {parts["when"]}
-        {parts["scores"]}
-        {parts["weights"]}
-    {parts["then"]}
-    {parts["out"]}
-    {parts["end"]}
-"""
-    self_attention.typed("mistake", name, message, source, form_of)
-
-
-_variant(
+self_attention.slip(
     "softmax_over_the_wrong_dimension",
     "The columns of A sum to 1, not its rows. Each token shares out one unit of attention among the tokens it looks at: softmax over the last dimension.",
-    weights="A = torch.softmax(scores, dim=0)",
+    replace={"dim=-1": "dim=0"},
 )
-_variant(
+self_attention.slip(
     "not_scaled",
     "The scores are not divided by √h. With wide heads they grow large, and softmax gives nearly everything to one token.",
-    scores="scores = Q @ K.T",
+    replace={" / math.sqrt(Wq.shape[1])": ""},
 )
-_variant(
+self_attention.slip(
     "scaled_by_d_model",
     "The scores are divided by the root of d, the width of X. A score is a sum of h products: it is the head's width, Wq.shape[1], that counts.",
-    scores="scores = Q @ K.T / math.sqrt(X.shape[1])",
+    replace={"Wq.shape": "X.shape"},
 )
-_variant(
+self_attention.slip(
     "scaled_by_the_number_of_tokens",
     "The scores are divided by the root of T, the number of tokens. A score is a sum of h products: the head's width, Wq.shape[1], counts.",
-    scores="scores = Q @ K.T / math.sqrt(X.shape[0])",
+    replace={"Wq.shape[1]": "X.shape[0]"},
 )
-_variant(
+self_attention.slip(
     "divided_by_h",
     "The scores are divided by h itself, without the root.",
-    scores="scores = Q @ K.T / Wq.shape[1]",
+    replace={"math.sqrt(Wq.shape[1])": "Wq.shape[1]"},
 )
-_variant(
+self_attention.slip(
     "multiplied_by_the_root",
     "The scores are multiplied by √h where they should be divided by it.",
-    scores="scores = Q @ K.T * math.sqrt(Wq.shape[1])",
+    replace={" / math": " * math"},
 )
-_variant(
+self_attention.slip(
     "scaled_after_the_softmax",
     "The division by √h comes after the softmax, so the weights no longer sum to 1. Scale the scores first.",
-    scores="scores = Q @ K.T",
-    weights="A = torch.softmax(scores, dim=-1) / math.sqrt(Wq.shape[1])",
+    replace={
+        " / math.sqrt(Wq.shape[1])": "",
+        ".softmax(scores, dim=-1)": ".softmax(scores, dim=-1) / math.sqrt(Wq.shape[1])",
+    },
 )
-_variant(
+self_attention.slip(
     "given_A_ignored",
     "The A that was handed in is ignored: it is computed anew each time. Steps 2 and 3 are only for `A is None`.",
-    when="if True:",
+    replace={"A is None": "True"},
 )
-_variant(
+self_attention.slip(
     "given_A_not_returned",
     "out is made with the A that was handed in, but another one is returned.",
-    when="given = A\n    if True:",
-    out="out = (A if given is None else given) @ V @ Wo",
+    replace={"if A is None:": "given = A\nif True:", "A @ V": "(A if given is None else given) @ V"},
 )
-_variant(
+self_attention.slip(
     "softmax_of_the_given_A",
     "The A that was handed in goes through a softmax. It holds weights, not scores: use it as it is.",
-    when="if A is not None:\n        A = torch.softmax(A, dim=-1)\n    else:",
+    replace={"if A is None:": "if A is not None:\n    A = torch.softmax(A, dim=-1)\nelse:"},
 )
-_variant(
+self_attention.slip(
     "truth_value_of_a_tensor",
     "`if A`, `not A` and `A or …` ask a tensor whether it is true, and a tensor of many numbers has no answer. Ask `A is None`.",
-    when="if not A:",
+    replace={"A is None": "not A"},
 )
-_variant(
+self_attention.slip(
     "no_default_for_A",
     "A must be optional: `A=None` in the signature. Without it the function can't be called with five arguments.",
-    signature="X, Wq, Wk, Wv, Wo, A",
+    replace={"def self_attention(X, Wq, Wk, Wv, Wo, A=None):": "def self_attention(X, Wq, Wk, Wv, Wo, A):"},
 )
-_variant(
+self_attention.slip(
     "Wo_forgotten",
     "The last step is missing: the mixed values have width h, and Wo [h, d] brings them back to width d.",
-    out="out = A @ V",
+    replace={" @ Wo": ""},
 )
-_variant(
+self_attention.slip(
     "scores_returned",
     "Scores came back where the weights were asked for: A is what softmax makes of them, positive, with rows that sum to 1.",
-    then="given = A if 'scores' not in locals() else scores",
-    end="return out, given",
+    replace={
+        "out = A @ V @ Wo": "given = A if 'scores' not in locals() else scores\nout = A @ V @ Wo",
+        "out, A": "out, given",
+    },
 )
-_variant(
+self_attention.slip(
     "softmax_forgotten",
     "The softmax is missing: the scores themselves are used as weights. They can be negative and do not sum to 1.",
-    weights="A = scores",
+    replace={"torch.softmax(scores, dim=-1)": "scores"},
 )
-_variant(
+self_attention.slip(
     "out_alone",
     "Only `out` came back. The pair (out, A) is asked for: the weights are what one looks at.",
-    end="return out",
+    replace={"out, A": "out"},
 )
-_variant(
-    "pair_turned_round",
-    "The pair is the wrong way round: first out, then A.",
-    end="return A, out",
+self_attention.slip(
+    "pair_turned_round", "The pair is the wrong way round: first out, then A.", replace={"out, A": "A, out"}
 )
-_variant(
+self_attention.slip(
     "queries_and_keys_swapped",
     "Queries and keys have changed places: row t of the scores must hold the query of token t with the keys of all tokens, Q @ K.T.",
-    scores="scores = K @ Q.T / math.sqrt(Wq.shape[1])",
+    replace={"Q @ K.T": "K @ Q.T"},
 )
-_variant(
+self_attention.slip(
     "keys_not_transposed",
     "Q @ K does not fit: both are [T, h]. For all pairs of tokens, one of the two is transposed.",
-    scores="scores = Q @ K / math.sqrt(Wq.shape[1])",
+    replace={"K.T": "K"},
 )
-_variant(
+self_attention.slip(
     "keys_made_with_Wq",
     "The keys are made with Wq, so Wk is never used. Queries and keys have a matrix each.",
-    qkv="Q, K, V = X @ Wq, X @ Wq, X @ Wv",
+    replace={"X @ Wk": "X @ Wq"},
 )
-_variant(
+self_attention.slip(
     "values_made_with_Wk",
     "The values are made with Wk, so Wv is never used. What a token is found by (its key) and what it hands over (its value) are two things.",
-    qkv="Q, K, V = X @ Wq, X @ Wk, X @ Wk",
+    replace={"X @ Wv": "X @ Wk"},
 )
-_variant(
+self_attention.slip(
     "X_mixed_instead_of_V",
     "A mixes X itself, of width d, and the shapes no longer fit. It is the values, X @ Wv, that are mixed.",
-    out="out = A @ X @ Wo",
+    replace={"A @ V": "A @ X"},
 )
-_variant(
+self_attention.slip(
     "weights_in_the_other_layout",
     "The matrices are transposed. Here they are [d, h] and on the right, `X @ Wq`; nn.Linear stores the transposes.",
-    qkv="Q, K, V = X @ Wq.T, X @ Wk.T, X @ Wv.T",
+    replace={"X @ Wq, X @ Wk, X @ Wv": "X @ Wq.T, X @ Wk.T, X @ Wv.T"},
 )
-_variant(
+self_attention.slip(
     "causal_mask",
     "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
-    weights="A = torch.softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)",
+    replace={
+        ".softmax(scores, dim=-1)": ".softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)"
+    },
 )
-_variant(
+self_attention.slip(
     "residual_added",
     "X is added to the output. The residual connection is the block's business, around attention; here only attention is asked for.",
-    out="out = X + A @ V @ Wo",
+    replace={"A @ V": "X + A @ V"},
 )
-_variant(
+self_attention.slip(
     "A_transposed_in_the_mix",
     "The mix uses A.T: output t collects what the others gave to token t. Row t of A holds the weights of output t.",
-    out="out = A.T @ V @ Wo",
+    replace={"A @ V": "A.T @ V"},
 )
-_variant(
+self_attention.slip(
     "X_mixed_alone",
     "A mixes X itself, and neither Wv nor Wo is used. It is the values, X @ Wv, that are mixed, and Wo brings the mix back to width d.",
-    out="out = A @ X",
+    replace={"A @ V @ Wo": "A @ X"},
 )
-_variant(
+self_attention.slip(
     "given_A_as_a_mask",
     "The A that was handed in is added to the scores, as a mask would be. It holds weights: use it in place of steps 2 and 3.",
-    when="for _ in range(1):",
-    scores="scores = Q @ K.T / math.sqrt(Wq.shape[1]) + (0 if A is None else A)",
+    replace={
+        "if A is None:": "for _ in range(1):",
+        ".sqrt(Wq.shape[1])": ".sqrt(Wq.shape[1]) + (0 if A is None else A)",
+    },
 )
-_variant(
+self_attention.slip(
     "None_returned",
     "out is right, but the second of the pair is the argument A, which is None when no A is handed in. Return the weights that were used.",
-    when="given = A\n    if A is None:",
-    end="return out, given",
+    replace={"if A is None:": "given = A\nif A is None:", "out, A": "out, given"},
 )
-_variant(
+self_attention.slip(
     "returned_A_cut_off",
     "The A that comes back is detached, so gradients reach the matrices through out alone. Return A as it was computed.",
-    end="return out, A.detach()",
+    replace={"out, A": "out, A.detach()"},
 )
-_variant(
+self_attention.slip(
     "width_built_in",
     "The width of the head is built in as a number. It is a size of the matrices that you are handed: Wq.shape[1].",
-    scores="scores = Q @ K.T / math.sqrt(64)",
+    replace={"Wq.shape[1]": "64"},
 )
-_variant(
+self_attention.slip(
     "cut_off_from_the_graph",
     "The values are right, but what comes back is cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could learn through it.",
-    end="return out.detach(), A.detach()",
+    replace={"out, A": "out.detach(), A.detach()"},
 )
-_variant(
+self_attention.slip(
     "weights_cut_off",
     "A is detached, so no gradient reaches Wq and Wk: the head could never learn where to look.",
-    weights="A = torch.softmax(scores, dim=-1).detach()",
+    replace={".softmax(scores, dim=-1)": ".softmax(scores, dim=-1).detach()"},
 )
-_variant(
-    "not_returned",
-    NO_RETURN,
-    end="",
-)
+self_attention.slip("not_returned", NO_RETURN, replace={"return out, A": ""})
 
 
 # superposition_error
@@ -803,280 +786,223 @@ def trained(low, high):
     return net[0].weight.T, net[0].bias, W2, b2
 
 
-_XOR = {
-    "takes": "low, high",
-    "W1": "torch.ones(2, 2)",
-    "b1": "torch.tensor([0.0, -1.0])",
-    "W2": "torch.tensor([[1.0], [-2.0]]) * (high - low)",
-    "b2": "torch.tensor([low])",
-    "end": "return W1, b1, W2, b2",
-}
+@xor_weights.base
+def plain_xor_weights(low, high):
+    W1 = torch.ones(2, 2)
+    b1 = torch.tensor([0.0, -1.0])
+    W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)
+    b2 = torch.tensor([low])
+    return W1, b1, W2, b2
 
 
-def _xor(name, message, form_of="", **changes):
-    """Keep a network with the given parts changed."""
-    parts = _XOR | changes
-    source = f"""def xor_weights({parts["takes"]}):
-    W1 = {parts["W1"]}
-    b1 = {parts["b1"]}
-    W2 = {parts["W2"]}
-    b2 = {parts["b2"]}
-    {parts["end"]}
-"""
-    xor_weights.typed("mistake", name, message, source, form_of)
-
-
-_xor(
+xor_weights.slip(
     "computes_and",
     "This is AND: only (1, 1) stands out. One neuron with one threshold does that; XOR has to come back again for (1, 1).",
-    W1="torch.ones(2, 1)",
-    b1="torch.tensor([-1.0])",
-    W2="torch.ones(1, 1) * (high - low)",
+    replace={".ones(2, 2)": ".ones(2, 1)", "[0.0, -1.0]": "[-1.0]", ".tensor([[1.0], [-2.0]])": ".ones(1, 1)"},
 )
-_xor(
+xor_weights.slip(
     "computes_or",
     "This is OR: (1, 1) stands out, as (0, 1) and (1, 0) do. Something must pull it back, and pull harder than the first neuron lifts.",
-    W2="torch.tensor([[1.0], [-1.0]]) * (high - low)",
+    replace={"2.0": "1.0"},
 )
-_xor(
+xor_weights.slip(
     "zero_biases",
     "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1), as for an affine map. Either no neuron bends between "
     "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel. Inputs are 0 and 1 "
     "here, not −1 and 1.",
-    b1="torch.zeros(2)",
+    replace={".tensor([0.0, -1.0])": ".zeros(2)"},
 )
-_xor(
+xor_weights.slip(
     "zero_biases_and_rising",
-    "",
+    replace={".tensor([0.0, -1.0])": ".zeros(2)", ".tensor([[1.0], [-2.0]])": ".ones(2, 1)"},
     form_of="zero_biases",
-    b1="torch.zeros(2)",
-    W2="torch.ones(2, 1) * (high - low)",
 )
-_xor(
-    "bends_that_cancel",
-    "",
-    form_of="zero_biases",
-    b1="torch.tensor([-0.5, -1.5])",
-    W2="torch.tensor([[1.0], [-1.0]]) * (high - low)",
-)
-_xor(
+xor_weights.slip("bends_that_cancel", replace={"[0.0, -1.0]": "[-0.5, -1.5]", "2.0": "1.0"}, form_of="zero_biases")
+xor_weights.slip(
     "everything_equal",
     "All four inputs get the same output. Either no neuron wakes up for any of them, because the biases are too far below zero, "
     "or W2 lets nothing through. Inputs are 0 and 1 here, not −1 and 1.",
-    W2="torch.zeros(2, 1)",
+    replace={"W2 = …": "W2 = torch.zeros(2, 1)"},
 )
-_xor(
+xor_weights.slip(
     "laid_out_the_other_way",
     "The weights are laid out [out, in], as nn.Linear stores them. Here x is on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1].",
-    W2="torch.tensor([[1.0, -2.0]]) * (high - low)",
+    replace={"[[1.0], [-2.0]]": "[[1.0, -2.0]]"},
 )
-_xor(
+xor_weights.slip(
     "three_neurons_laid_out_the_other_way",
-    "",
+    replace={
+        ".ones(2, 2)": ".tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])",
+        " -1.0": " -1.0, 0.0",
+        "[[1.0], [-2.0]]": "[[1.0, -2.0, 0.0]]",
+    },
     form_of="laid_out_the_other_way",
-    W1="torch.tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])",
-    b1="torch.tensor([0.0, -1.0, 0.0])",
-    W2="torch.tensor([[1.0, -2.0, 0.0]]) * (high - low)",
 )
-_xor(
+xor_weights.slip(
     "only_one_zero",
     "Of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too.",
-    W1="torch.tensor([[1.0], [-1.0]])",
-    b1="torch.zeros(1)",
-    W2="torch.ones(1, 1) * (high - low)",
+    replace={
+        ".ones(2, 2)": ".tensor([[1.0], [-1.0]])",
+        ".tensor([0.0, -1.0])": ".zeros(1)",
+        ".tensor([[1.0], [-2.0]])": ".ones(1, 1)",
+    },
 )
-_xor(
+xor_weights.slip(
     "only_zero_one",
     "Of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too.",
-    W1="torch.tensor([[-1.0], [1.0]])",
-    b1="torch.zeros(1)",
-    W2="torch.ones(1, 1) * (high - low)",
+    of="only_one_zero",
+    replace={"[[1.0], [-1.0]]": "[[-1.0], [1.0]]"},
 )
-_xor(
+xor_weights.slip(
     "sign_of_W2",
     "It is the wrong way round: (0, 0) and (1, 1) come out on the side of `high`. Are low and high swapped, or the signs of W2? (Weights made for "
     "neurons that say 0 or 1, as in an old perceptron, do this, too: a ReLU does not stop at 1.)",
-    W2="torch.tensor([[-1.0], [2.0]]) * (high - low)",
-    b2="torch.tensor([high])",
+    replace={"[[1.0], [-2.0]]": "[[-1.0], [2.0]]", "[low]": "[high]"},
 )
-_xor(
-    "sign_of_W2_alone",
-    "",
-    form_of="sign_of_W2",
-    W2="torch.tensor([[-1.0], [2.0]]) * (high - low)",
-)
-_xor(
+xor_weights.slip("sign_of_W2_alone", replace={"[[1.0], [-2.0]]": "[[-1.0], [2.0]]"}, form_of="sign_of_W2")
+xor_weights.slip(
     "computes_nor",
     "This is NOR: (0, 0) alone stands out, and every feature that is on only leads away from `high`. XOR has to go there before it comes back.",
-    W1="-torch.ones(2, 2)",
-    b1="torch.tensor([2.0, 1.0])",
-    W2="torch.tensor([[1.0], [2.0]]) * (high - low)",
+    replace={"torch.ones": "-torch.ones", "[0.0, -1.0]": "[2.0, 1.0]", "-2.0": "2.0"},
 )
-_xor(
+xor_weights.slip(
     "follows_a",
     "The outputs follow one of the two features, whatever the other says. XOR needs both: look for a neuron whose column of W1 is zero "
     "for one of them, or for a neuron that is missing.",
-    W1="torch.tensor([[1.0, 1.0], [0.0, 1.0]])",
-    W2="torch.tensor([[1.0], [0.25]]) * (high - low)",
+    replace={".ones(2, 2)": ".tensor([[1.0, 1.0], [0.0, 1.0]])", "-2.0": "0.25"},
 )
-_xor(
-    "follows_b",
-    "",
-    form_of="follows_a",
-    W1="torch.tensor([[0.0, 1.0], [1.0, 1.0]])",
-    W2="torch.tensor([[1.0], [0.25]]) * (high - low)",
+xor_weights.slip(
+    "follows_b", replace={".ones(2, 2)": ".tensor([[0.0, 1.0], [1.0, 1.0]])", "-2.0": "0.25"}, form_of="follows_a"
 )
-_xor(
-    "follows_not_a",
-    "",
-    form_of="follows_a",
-    W1="torch.tensor([[1.0, 1.0], [0.0, 1.0]])",
-    W2="torch.tensor([[-1.0], [0.25]]) * (high - low)",
-)
-_xor(
-    "follows_not_b",
-    "",
-    form_of="follows_a",
-    W1="torch.tensor([[0.0, 1.0], [1.0, 1.0]])",
-    W2="torch.tensor([[-1.0], [0.25]]) * (high - low)",
-)
-_xor(
+xor_weights.slip("follows_not_a", of="follows_a", replace={"[1.0]": "[-1.0]"}, form_of="follows_a")
+xor_weights.slip("follows_not_b", of="follows_b", replace={"[1.0]": "[-1.0]"}, form_of="follows_a")
+xor_weights.slip(
     "one_pulled_back",
     "One of (0, 1) and (1, 0) is left behind, and the three other inputs are nearer to `high`: an input that should go there is pulled back. "
     "Follow it through your neurons: which one wakes up, and with which sign in W2?",
-    W1="torch.tensor([[-1.0], [1.0]])",
-    b1="torch.zeros(1)",
-    W2="-torch.ones(1, 1) * (high - low)",
+    of="only_zero_one",
+    replace={"torch.ones": "-torch.ones"},
 )
-_xor(
+xor_weights.slip(
     "the_other_pulled_back",
-    "",
+    of="one_pulled_back",
+    replace={"[[-1.0], [1.0]]": "[[1.0], [-1.0]]"},
     form_of="one_pulled_back",
-    W1="torch.tensor([[1.0], [-1.0]])",
-    b1="torch.zeros(1)",
-    W2="-torch.ones(1, 1) * (high - low)",
 )
-_xor(
+xor_weights.slip(
     "made_for_gelu",
     "(1, 1) alone stands out, on the far side: this is NAND. If the weights were made for GELU: that function dips below zero before it rises, "
     "and one neuron of it can do XOR. ReLU is flat there.",
-    W1="torch.full((2, 1), 4.25)",
-    b1="torch.tensor([-5.0])",
-    W2="-torch.ones(1, 1) * (high - low)",
+    replace={
+        ".ones(2, 2)": ".full((2, 1), 4.25)",
+        "[0.0, -1.0]": "[-5.0]",
+        "torch.tensor([[1.0], [-2.0]])": "-torch.ones(1, 1)",
+    },
 )
-_xor(
+xor_weights.slip(
     "low_forgotten",
     "It is XOR, and the distance of the outputs is right, but they begin in the wrong place: for (0, 0) the output must be `low`. "
     "Which of the four is added whatever the input is?",
-    b2="torch.zeros(1)",
+    replace={".tensor([low])": ".zeros(1)"},
 )
-_xor(
+xor_weights.slip(
     "a_little_off",
     "It is XOR, but the outputs for (0, 1) and (1, 0) are off by more than a hundredth of the distance from low to high. "
     "Weights found by training, or rounded, need a last touch by hand.",
-    W2="torch.tensor([[1.0], [-2.0]]) * (high - low) * 1.012",
+    replace={"(high - low)": "(high - low) * 1.012"},
 )
-_xor(
+xor_weights.slip(
     "high_for_the_distance",
     "The outputs rise by `high` where they should rise from `low` to `high`. How far is it from one to the other?",
-    W2="torch.tensor([[1.0], [-2.0]]) * high",
+    replace={"(high - low)": "high"},
 )
-_xor(
+xor_weights.slip(
     "without_the_sign",
     "Only the size of the distance is used, so the outputs always rise. `high` may be the smaller of the two: then they have to fall.",
-    W2="torch.tensor([[1.0], [-2.0]]) * abs(high - low)",
+    replace={"(high - low)": "abs(high - low)"},
 )
-_xor(
+xor_weights.slip(
     "low_and_high_ignored",
     "Weights for one pair of heights come back whatever `low` and `high` are. Where `high` is below `low`, they are the wrong way round.",
-    W2="torch.tensor([[1.0], [-2.0]])",
-    b2="torch.zeros(1)",
+    replace={" * (high - low)": "", ".tensor([low])": ".zeros(1)"},
 )
-_xor(
+xor_weights.slip(
     "takes_nothing",
     "The function takes nothing, and it is called with two numbers: `def xor_weights(low, high)`.",
-    takes="",
-    W2="torch.tensor([[1.0], [-2.0]])",
-    b2="torch.zeros(1)",
+    replace={"def xor_weights(low, high):": "def xor_weights():", " * (high - low)": "", ".tensor([low])": ".zeros(1)"},
 )
-_xor(
+xor_weights.slip(
     "whole_numbers",
     "A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`.",
-    W1="torch.tensor([[1, 1], [1, 1]])",
-    b1="torch.tensor([0, -1])",
+    replace={".ones(2, 2)": ".tensor([[1, 1], [1, 1]])", "[0.0, -1.0]": "[0, -1]"},
 )
-_xor(
+xor_weights.slip(
     "W2_flat",
     "W2 has one dimension. It is a matrix [H, 1]: one row per hidden neuron, one output.",
-    W2="torch.tensor([1.0, -2.0]) * (high - low)",
+    replace={"[[1.0], [-2.0]]": "[1.0, -2.0]"},
 )
-_xor(
+xor_weights.slip(
     "b1_as_a_row",
     "b1 has two dimensions. A bias is one number per neuron, [H], not a row of a matrix.",
-    b1="torch.tensor([[0.0, -1.0]])",
+    replace={"[0.0, -1.0]": "[[0.0, -1.0]]"},
 )
-_xor(
+xor_weights.slip(
     "b2_without_dimension",
     "b2 has no dimension. It is a tensor with one entry, shape [1]: `torch.tensor([…])`, with brackets.",
-    b2="torch.tensor(low)",
+    replace={"[low]": "low"},
 )
-_xor(
+xor_weights.slip(
     "lists",
     "Nested lists came back. Four tensors are asked for: put `torch.tensor(...)` around each.",
-    end="return W1.tolist(), b1.tolist(), W2.tolist(), b2.tolist()",
+    replace={"W1, b1, W2, b2": "W1.tolist(), b1.tolist(), W2.tolist(), b2.tolist()"},
 )
-_xor(
+xor_weights.slip(
     "matrices_first",
     "The four are in another order. Return W1, b1, W2, b2: each matrix is followed by its bias.",
-    end="return W1, W2, b1, b2",
+    replace={"W1, b1, W2, b2": "W1, W2, b1, b2"},
 )
-_xor(
+xor_weights.slip(
     "one_missing",
     "One of the four is missing. W1, b1, W2 and b2 are asked for, in this order; a bias that is not needed is `torch.zeros(...)`.",
-    end="return W1, b1, W2",
+    replace={", b2": ""},
 )
-_xor(
-    "both_biases_missing",
-    "",
-    form_of="one_missing",
-    end="return W1, W2",
-)
-_xor(
+xor_weights.slip("both_biases_missing", replace={"W1, b1, W2, b2": "W1, W2"}, form_of="one_missing")
+xor_weights.slip(
     "b2_a_plain_number",
     "b2 is a plain number. It is a tensor as the others are, with one entry: shape [1].",
-    b2="low",
+    replace={"torch.tensor([low])": "low"},
 )
-_xor(
+xor_weights.slip(
     "numpy_arrays",
     "Arrays of numpy came back. Tensors are asked for: `torch.from_numpy(...)` turns one into the other.",
-    end="return W1.numpy(), b1.numpy(), W2.numpy(), b2.numpy()",
+    replace={"W1, b1, W2, b2": "W1.numpy(), b1.numpy(), W2.numpy(), b2.numpy()"},
 )
-_xor(
+xor_weights.slip(
     "takes_x",
     "The function takes other things than it is given: it is called with the two numbers `low` and `high`, and returns the weights. "
     "The check computes the outputs from them.",
-    takes="x",
-    W2="torch.tensor([[1.0], [-2.0]])",
-    b2="torch.zeros(1)",
-    end="return torch.relu(x @ W1 + b1) @ W2 + b2",
+    replace={
+        "def xor_weights(low, high):": "def xor_weights(x):",
+        " * (high - low)": "",
+        ".tensor([low])": ".zeros(1)",
+        "W1, b1, W2, b2": "torch.relu(x @ W1 + b1) @ W2 + b2",
+    },
 )
-_xor(
+xor_weights.slip(
     "too_wide",
     "The hidden layer is wider than 8. Two neurons can do it.",
-    W1="torch.cat([torch.ones(2, 2), torch.zeros(2, 7)], dim=1)",
-    b1="torch.cat([torch.tensor([0.0, -1.0]), torch.zeros(7)])",
-    W2="torch.cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(7, 1)]) * (high - low)",
+    replace={
+        ".ones(2, 2)": ".cat([torch.ones(2, 2), torch.zeros(2, 7)], dim=1)",
+        ".tensor([0.0, -1.0])": ".cat([torch.tensor([0.0, -1.0]), torch.zeros(7)])",
+        ".tensor([[1.0], [-2.0]])": ".cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(7, 1)])",
+    },
 )
-_xor(
+xor_weights.slip(
     "the_outputs",
     "The answers came back, not the weights. Return W1, b1, W2 and b2: the check computes the outputs from them.",
-    end="return torch.tensor([[low], [high], [high], [low]])",
+    replace={"W1, b1, W2, b2": "torch.tensor([[low], [high], [high], [low]])"},
 )
-_xor(
-    "weights_not_returned",
-    NO_RETURN,
-    end="",
-)
+xor_weights.slip("weights_not_returned", NO_RETURN, replace={"return W1, b1, W2, b2": ""})
 
 
 # rank1_residual
@@ -1409,307 +1335,314 @@ def zero_dimensional(X0, weights, skip):
     return found
 
 
-_STACK = {
-    "start": "X = X0.double()",
-    "first": "found = [residual(X)]",
-    "loop": "for layer in weights:",
-    "matrices": "Wq, Wk, Wv, Wo = (W.double() for W in layer)",
-    "scores": "scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])",
-    "weights": "A = torch.softmax(scores, dim=-1)",
-    "out": "out = A @ (X @ Wv) @ Wo",
-    "step": "X = X + out if skip else out",
-    "kept": "found.append(residual(X))",
-    "end": "return found",
-    "residual": "return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
-}
-
-
-def _stack(name, message, form_of="", **changes):
-    """Keep the plain solution with the given parts changed."""
-    parts = _STACK | changes
-    source = f"""def attention_only_collapse(X0, weights, skip):
+@attention_only_collapse.base
+def plain_attention_only_collapse(X0, weights, skip):
     def residual(X):
-        {parts["residual"]}
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
 
-    {parts["start"]}
-    {parts["first"]}
-    {parts["loop"]}
-        {parts["matrices"]}
-        {parts["scores"]}
-        {parts["weights"]}
-        {parts["out"]}
-        {parts["step"]}
-        {parts["kept"]}
-    {parts["end"]}
-"""
-    attention_only_collapse.typed("mistake", name, message, source, form_of)
+    X = X0.double()
+    found = [residual(X)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (W.double() for W in layer)
+        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+        A = torch.softmax(scores, dim=-1)
+        out = A @ (X @ Wv) @ Wo
+        X = X + out if skip else out
+        found.append(residual(X))
+    return found
 
 
-_stack(
+attention_only_collapse.slip(
     "in_float32",
     "This was computed in float32: it keeps about seven digits, so the numbers stop falling near 1e-7. Turn X0 and the weights into float64 first.",
-    start="X = X0.float()",
-    matrices="Wq, Wk, Wv, Wo = (W.float() for W in layer)",
+    replace={"X0.double": "X0.float", "W.double": "W.float"},
 )
-_stack(
+attention_only_collapse.slip(
     "dtype_of_the_input",
     "The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.",
-    start="X = X0",
-    matrices="Wq, Wk, Wv, Wo = layer",
+    replace={"X0.double()": "X0", "(W.double() for W in layer)": "layer"},
 )
-_stack(
+attention_only_collapse.slip(
     "residual_in_float32",
     "The layers are computed in float64, but the residual in float32: take its norms before rounding anything.",
-    residual="X = X.float()\n        return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
+    replace={"def residual(X):": "def residual(X):\n    X = X.float()"},
 )
-_stack(
+attention_only_collapse.slip(
     "weights_left_in_float32",
     "X is float64 and the weights are not, and torch does not multiply two dtypes. Turn the weights into float64 as well.",
-    matrices="Wq, Wk, Wv, Wo = layer",
+    replace={"(W.double() for W in layer)": "layer"},
 )
-_stack(
+attention_only_collapse.slip(
     "X0_left_in_float32",
     "The weights are float64 and X0 is not, and torch does not multiply two dtypes. Turn X0 into float64 as well.",
-    start="X = X0",
+    replace={"X0.double()": "X0"},
 )
 _LATE_FLOAT64 = "Only the residual is taken in float64; the layers before it are not. What float32 has rounded away does not come back: begin with float64."
-_stack(
+attention_only_collapse.slip(
     "only_the_residual_in_float64",
     _LATE_FLOAT64,
-    start="X = X0",
-    matrices="Wq, Wk, Wv, Wo = layer",
-    residual="X = X.double()\n        return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
+    replace={
+        "def residual(X):": "def residual(X):\n    X = X.double()",
+        "X0.double()": "X0",
+        "(W.double() for W in layer)": "layer",
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "float32_and_the_residual_in_float64",
-    _LATE_FLOAT64,
+    replace={
+        "def residual(X):": "def residual(X):\n    X = X.double()",
+        "X0.double": "X0.float",
+        "W.double": "W.float",
+    },
     form_of="only_the_residual_in_float64",
-    start="X = X0.float()",
-    matrices="Wq, Wk, Wv, Wo = (W.float() for W in layer)",
-    residual="X = X.double()\n        return ((X - X.mean(dim=0)).norm() / X.norm()).item()",
 )
-_stack(
+attention_only_collapse.slip(
     "X0_changed_in_place",
     "The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. "
     "Write `X = X + …`.",
-    step="if skip:\n            X += out\n        else:\n            X = out",
+    replace={"X = X + out if skip else out": "if skip:\n    X += out\nelse:\n    X = out"},
 )
-_stack(
+attention_only_collapse.slip(
     "weights_replaced",
     "The numbers are right, but the list `weights` was changed on the way. Keep what you turn into float64 under a name of its own.",
-    start="X = X0.double()\n    for i, layer in enumerate(weights):\n        weights[i] = tuple(W.double() for W in layer)",
+    replace={
+        "X = X0.double()": (
+            "X = X0.double()\nfor i, layer in enumerate(weights):\n    weights[i] = tuple(W.double() for W in layer)"
+        )
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "weights_used_up",
     "The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.",
-    loop="while weights:",
-    matrices="Wq, Wk, Wv, Wo = (W.double() for W in weights.pop(0))",
+    replace={"for layer in weights:": "while weights:", " in layer": " in weights.pop(0)"},
 )
-_stack(
+attention_only_collapse.slip(
     "the_first_layers_weights_again",
     "Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.",
-    matrices="Wq, Wk, Wv, Wo = (W.double() for W in weights[0])",
+    replace={" in layer": " in weights[0]"},
 )
-_stack(
+attention_only_collapse.slip(
     "only_the_last_value",
     "Only the last number came back. The whole list is asked for, from X0 to the last layer.",
-    end="return found[-1]",
+    replace={"return found": "return found[-1]"},
 )
-_stack(
+attention_only_collapse.slip(
     "only_the_last_value_in_a_list",
     "The list holds only the last number. One per layer is asked for, and that of X0 first.",
-    end="return found[-1:]",
+    replace={"return found": "return found[-1:]"},
 )
-_stack(
+attention_only_collapse.typed(
+    "mistake",
     "returned_inside_the_loop",
     "The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.",
-    kept="found.append(residual(X))\n        return found",
-    end="",
+    """def attention_only_collapse(X0, weights, skip):
+    def residual(X):
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+    X = X0.double()
+    found = [residual(X)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (W.double() for W in layer)
+        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+        A = torch.softmax(scores, dim=-1)
+        out = A @ (X @ Wv) @ Wo
+        X = X + out if skip else out
+        found.append(residual(X))
+        return found
+""",
 )
 _NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
-_stack(
-    "a_tensor_of_residuals",
-    _NOT_A_LIST,
-    end="return torch.tensor(found, dtype=torch.float64)",
+attention_only_collapse.slip(
+    "a_tensor_of_residuals", _NOT_A_LIST, replace={"return found": "return torch.tensor(found, dtype=torch.float64)"}
 )
-_stack(
+attention_only_collapse.slip(
     "an_array_of_residuals",
-    _NOT_A_LIST,
+    replace={"return found": "return torch.tensor(found, dtype=torch.float64).numpy()"},
     form_of="a_tensor_of_residuals",
-    end="return torch.tensor(found, dtype=torch.float64).numpy()",
 )
-_stack(
+attention_only_collapse.slip(
     "the_last_tokens",
     "The tokens after the last layer came back. The residuals on the way are asked for, a list of L + 1 numbers.",
-    end="return X",
+    replace={"return found": "return X"},
 )
-_stack(
+attention_only_collapse.slip(
     "layer_0_missing",
     "The first number is missing: the residual of X0 itself, before any layer. L layers give L + 1 numbers.",
-    first="found = []",
+    replace={"[residual(X)]": "[]"},
 )
-_stack(
+attention_only_collapse.slip(
     "last_layer_missing",
     "The last number is missing: the residual is taken before each layer, and once more after the last.",
-    first="found = []",
-    matrices="found.append(residual(X))\n        Wq, Wk, Wv, Wo = (W.double() for W in layer)",
-    kept="",
+    replace={
+        "[residual(X)]": "[]",
+        "for layer in weights:": "for layer in weights:\n    found.append(residual(X))",
+        "found.append(residual(X))": "",
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "skip_from_X0",
     "The skip adds X0 in every layer. It adds the input of the same layer, which is the output of the one before.",
-    step="X = X0.double() + out if skip else out",
+    replace={"X + out": "X0.double() + out"},
 )
-_stack(
+attention_only_collapse.slip(
     "skip_doubles_the_output",
     "The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.",
-    step="X = out\n        X = X + out if skip else X",
+    replace={"X = X + out if skip else out": "X = out\nX = X + out if skip else X"},
 )
-_stack(
+attention_only_collapse.slip(
     "skip_around_a_second_pass",
     "With `skip` each layer runs twice: X is replaced by the output first, and the output of a second pass is added. "
     "Keep the layer's input until the sum is made.",
-    step="X = out\n        if skip:\n            X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo",
+    replace={
+        "X = X + out if skip else out": (
+            "X = out\n"
+            "if skip:\n"
+            "    X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo"
+        )
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "skip_added_twice",
     "With `skip` the input is added twice. Is it in your attention already?",
-    step="X = X + out + X if skip else out",
+    replace={" if skip else out": " + X if skip else out"},
 )
-_stack(
+attention_only_collapse.slip(
     "skip_at_the_end",
     "The skip is added once, after the last layer. Each layer has its own: its input is added to its output.",
-    step="X = out",
-    end="if skip:\n        X = X + X0.double()\n        found[-1] = residual(X)\n    return found",
+    replace={
+        "X + out if skip else out": "out",
+        "return found": "if skip:\n    X = X + X0.double()\n    found[-1] = residual(X)\nreturn found",
+    },
 )
-_stack(
-    "skip_averaged",
-    "Input and output are averaged. The skip adds them.",
-    step="X = (X + out) / 2 if skip else out",
+attention_only_collapse.slip(
+    "skip_averaged", "Input and output are averaged. The skip adds them.", replace={"X + out": "(X + out) / 2"}
 )
-_stack(
+attention_only_collapse.slip(
     "skip_ignored",
     "`skip` has no effect: the layer's input is never added.",
-    step="X = out",
+    replace={"X + out if skip else out": "out"},
 )
-_stack(
+attention_only_collapse.slip(
     "skip_always",
     "The layer's input is always added. Only with `skip` it should be; without, X becomes the layer's output alone.",
-    step="X = X + out",
+    replace={" if skip else out": ""},
 )
-_stack(
+attention_only_collapse.slip(
     "skip_the_wrong_way_round",
     "`skip` works the wrong way round: the input is added when it is False.",
-    step="X = out if skip else X + out",
+    replace={"X + out if skip else out": "out if skip else X + out"},
 )
-_stack(
+attention_only_collapse.slip(
     "X_never_replaced",
     "Every layer starts from X0 again. The output of one layer is the input of the next: X must be replaced in each turn.",
-    step="new = X + out if skip else out",
-    kept="found.append(residual(new))",
+    replace={
+        "X = X + out if skip else out": "new = X + out if skip else out",
+        ".append(residual(X))": ".append(residual(new))",
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "attention_of_X0_only",
     "Attention is computed from X0 in every layer; only the skip hands anything on. The output of one layer is the input of the next.",
-    matrices="Wq, Wk, Wv, Wo = (W.double() for W in layer)\n        start = X0.double()",
-    scores="scores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])",
-    out="out = A @ (start @ Wv) @ Wo",
+    replace={
+        "scores = …": "start = X0.double()\nscores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])",
+        "X @ Wv": "start @ Wv",
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "residual_of_the_output",
     "With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.",
-    kept="found.append(residual(out))",
+    replace={".append(residual(X))": ".append(residual(out))"},
 )
-_stack(
+attention_only_collapse.slip(
     "softmax_over_the_wrong_dimension",
     "The softmax runs over the queries. Each token shares out its attention among the tokens it looks at: the last dimension.",
-    weights="A = torch.softmax(scores, dim=0)",
+    replace={"dim=-1": "dim=0"},
 )
-_stack(
+attention_only_collapse.slip(
     "softmax_forgotten",
     "The softmax is missing: without weights that sum to 1, nothing is averaged.",
-    weights="A = scores",
+    replace={"torch.softmax(scores, dim=-1)": "scores"},
 )
-_stack(
+attention_only_collapse.slip(
     "causal_mask",
     "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
-    weights="A = torch.softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)",
+    replace={
+        ".softmax(scores, dim=-1)": ".softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)"
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "norm_added",
     "There is a LayerNorm before each attention. Here none is asked for: X goes in as it is.",
-    matrices="Wq, Wk, Wv, Wo = (W.double() for W in layer)\n        Z = F.layer_norm(X, X.shape[-1:])",
-    scores="scores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
-    out="out = A @ (Z @ Wv) @ Wo",
+    replace={
+        "scores = …": "Z = F.layer_norm(X, X.shape[-1:])\nscores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
+        "X @ Wv": "Z @ Wv",
+    },
 )
-_stack(
+attention_only_collapse.slip(
     "A_of_the_first_layer",
     "The attention weights of the first layer are used in all of them (`self_attention`, given an A, freezes it). "
     "Each layer computes its own, from its own input.",
-    start="X = X0.double()\n    A = None",
-    weights="A = torch.softmax(scores, dim=-1) if A is None else A",
+    replace={
+        "X = X0.double()": "X = X0.double()\nA = None",
+        ".softmax(scores, dim=-1)": ".softmax(scores, dim=-1) if A is None else A",
+    },
 )
-_stack(
-    "not_scaled",
-    "The scores are not divided by √h.",
-    scores="scores = (X @ Wq) @ (X @ Wk).T",
+attention_only_collapse.slip(
+    "not_scaled", "The scores are not divided by √h.", replace={" / math.sqrt(Wq.shape[1])": ""}
 )
-_stack(
+attention_only_collapse.slip(
     "scaled_by_d_model",
     "The scores are divided by the root of d, the width of X. It is the head's width, Wq.shape[1], that counts.",
-    scores="scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(X.shape[1])",
+    replace={"Wq.shape": "X.shape"},
 )
-_stack(
+attention_only_collapse.slip(
     "A_from_X0",
     "The attention weights are computed from X0 in every layer. Each layer computes them from its own input.",
-    scores="scores = (X0.double() @ Wq) @ (X0.double() @ Wk).T / math.sqrt(Wq.shape[1])",
+    replace={"(X @ Wq) @ (X @ Wk)": "(X0.double() @ Wq) @ (X0.double() @ Wk)"},
 )
-_stack(
+attention_only_collapse.slip(
     "Wo_left_out",
     "Wo is left out: the output has width h, and the next layer can't take it. Wo [h, d] brings it back to width d.",
-    out="out = A @ (X @ Wv)",
+    replace={" @ Wo": ""},
 )
-_stack(
+attention_only_collapse.slip(
     "mean_over_the_features",
     "The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.",
-    residual="return ((X - X.mean(dim=1, keepdim=True)).norm() / X.norm()).item()",
+    replace={"dim=0": "dim=1, keepdim=True"},
 )
-_stack(
+attention_only_collapse.slip(
     "residual_not_divided",
     "The residual is not divided by the norm of X, so it also follows how large X has become.",
-    residual="return (X - X.mean(dim=0)).norm().item()",
+    replace={"((X - X.mean(dim=0)).norm() / X.norm())": "(X - X.mean(dim=0)).norm()"},
 )
-_stack(
+attention_only_collapse.slip(
     "residual_without_the_root",
     "The residuals are squared: a norm ends with a root.",
-    residual="return (((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()).item()",
+    replace={"(X - X.mean(dim=0)).norm() / X.norm()": "((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()"},
 )
-_stack(
+attention_only_collapse.slip(
     "divided_by_the_norm_of_X0",
     "Each residual is divided by the norm of X0. What belongs below the line is the norm of the same X, after that layer.",
-    residual="return ((X - X.mean(dim=0)).norm() / X0.double().norm()).item()",
+    replace={" / X": " / X0.double()"},
 )
-_stack(
+attention_only_collapse.slip(
     "mean_of_X0_subtracted",
     "The mean of X0 is subtracted in every layer. Each X is compared with its own mean token.",
-    residual="return ((X - X0.double().mean(dim=0)).norm() / X.norm()).item()",
+    replace={" - X": " - X0.double()"},
 )
-_stack(
+attention_only_collapse.slip(
     "tensors_instead_of_residuals",
     "The list holds the tokens of each layer. Its residuals are asked for, one number a layer.",
-    first="found = [X]",
-    kept="found.append(X)",
+    replace={"[residual(X)]": "[X]", ".append(residual(X))": ".append(X)"},
 )
-_stack(
-    "list_not_returned",
-    NO_RETURN,
-    end="",
-)
+attention_only_collapse.slip("list_not_returned", NO_RETURN, replace={"return found": ""})
 
 
-def _calling(name, message, call, layer="layer = [W.double() for W in layer]"):
-    """Keep a solution that calls the student's own `self_attention`, in a wrong way."""
-    source = f"""def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+attention_only_collapse.typed(
+    "mistake",
+    "pair_not_taken_apart",
+    "`self_attention` returns a pair, (out, A), and here the pair is used as if it were out. Write `out, A = …`.",
+    """def self_attention(X, Wq, Wk, Wv, Wo, A=None):
     if A is None:
         A = torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1)
     return A @ (X @ Wv) @ Wo, A
@@ -1722,29 +1655,24 @@ def attention_only_collapse(X0, weights, skip):
     X = X0.double()
     found = [residual(X)]
     for layer in weights:
-        {layer}
-        {call}
+        layer = [W.double() for W in layer]
+        out = self_attention(X, *layer)
         X = X + out if skip else out
         found.append(residual(X))
     return found
-"""
-    attention_only_collapse.typed("mistake", name, message, source)
-
-
-_calling(
-    "pair_not_taken_apart",
-    "`self_attention` returns a pair, (out, A), and here the pair is used as if it were out. Write `out, A = …`.",
-    "out = self_attention(X, *layer)",
+""",
 )
-_calling(
+attention_only_collapse.slip(
     "pair_taken_apart_the_wrong_way_round",
     "`self_attention` returns (out, A), in this order. Here X becomes A, the weights [T, T], and no longer fits the next layer.",
-    "A, out = self_attention(X, *layer)",
+    of="pair_not_taken_apart",
+    replace={"out = self_attention(X, *layer)": "A, out = self_attention(X, *layer)"},
 )
-_calling(
+attention_only_collapse.slip(
     "layer_not_taken_apart",
     "A layer is one tuple of four matrices, and `self_attention` wants four arguments. A star takes the tuple apart: `self_attention(X, *layer)`.",
-    "out, A = self_attention(X, layer)",
+    of="pair_not_taken_apart",
+    replace={"out = self_attention(X, *layer)": "out, A = self_attention(X, layer)"},
 )
 
 

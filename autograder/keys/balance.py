@@ -341,199 +341,173 @@ def by_histc(logits, idx):
     return E * (f.detach() * P).sum()
 
 
-BALANCE = """def load_balance_loss(logits, idx):
+@load_balance_loss.base
+def plain_load_balance_loss(logits, idx):
     T, E = logits.shape
     k = idx.shape[1]
-    p = {p}
-    counts = {counts}
-    f = {f}
-    P = {P}
-    return {result}
-"""
-BALANCE_DEFAULTS = {
-    "p": "torch.softmax(logits, dim=-1)",
-    "counts": "torch.bincount(idx.flatten(), minlength=E)",
-    "f": "counts.to(logits.dtype) / (k * T)",
-    "P": "p.mean(dim=0)",
-    "result": "E * (f * P).sum()",
-}
+    p = torch.softmax(logits, dim=-1)
+    counts = torch.bincount(idx.flatten(), minlength=E)
+    f = counts.to(logits.dtype) / (k * T)
+    P = p.mean(dim=0)
+    return E * (f * P).sum()
 
 
-def _balance(name, message="", form_of="", **changes):
-    load_balance_loss.typed("mistake", name, message, BALANCE.format(**(BALANCE_DEFAULTS | changes)), form_of)
-
-
-_balance(
+load_balance_loss.slip(
     "factor_E_missing",
     "It is too small by a factor of E: either E is missing, or a mean over the experts is taken where their sum is asked for. "
     "An even load gives 1 for every number of experts.",
-    result="(f * P).sum()",
+    replace={"E * (f * P).sum()": "(f * P).sum()"},
 )
-_balance("mean_for_sum", "", form_of="factor_E_missing", result="E * (f * P).mean()")
-_balance(
+load_balance_loss.slip("mean_for_sum", replace={".sum()": ".mean()"}, form_of="factor_E_missing")
+load_balance_loss.slip(
     "not_divided_by_k",
     "f adds up to k, so an even load gives k instead of 1: it is averaged over tokens, but added up over slots. There are k·T slots.",
-    f="counts.to(logits.dtype) / T",
+    replace={"(k * T)": "T"},
 )
-_balance(
+load_balance_loss.slip(
     "not_divided_by_T",
     "The result is T times too large: f or P is a sum over tokens. Both are means, so that each adds up to 1.",
-    f="counts.to(logits.dtype) / k",
+    replace={"(k * T)": "k"},
 )
-_balance(
-    "raw_counts",
-    "f is the number of slots, not their share: divide the counts by k·T.",
-    f="counts.to(logits.dtype)",
+load_balance_loss.slip(
+    "raw_counts", "f is the number of slots, not their share: divide the counts by k·T.", replace={" / (k * T)": ""}
 )
-_balance(
+load_balance_loss.slip(
     "P_detached",
     "The value is right, but no gradient reaches the logits: P is detached (or computed under no_grad). f has no gradient anyway, so P must have one.",
-    P="p.mean(dim=0).detach()",
+    replace={"p.mean(dim=0)": "p.mean(dim=0).detach()"},
 )
-_balance("P_summed", "", form_of="not_divided_by_T", P="p.sum(dim=0)")
-_balance(
+load_balance_loss.slip("P_summed", replace={"p.mean": "p.sum"}, form_of="not_divided_by_T")
+load_balance_loss.slip(
     "softmax_over_tokens",
     "The softmax runs over the tokens (dim=0). Each token's probabilities over the experts add up to 1: dim=-1.",
-    p="torch.softmax(logits, dim=0)",
+    replace={"dim=-1": "dim=0"},
 )
-_balance(
+load_balance_loss.slip(
     "f_from_probabilities",
     "f is made from probabilities, not from `idx`, so the loss is E·ΣP² and says nothing about where the tokens went. Count what is in idx.",
-    f="p.mean(dim=0)",
+    replace={"counts.to(logits.dtype) / (k * T)": "p.mean(dim=0)"},
 )
-_balance(
+load_balance_loss.slip(
     "f_squared",
     "The loss is E·Σf²: it contains the load twice and the probabilities not at all, so it has no gradient. One factor is f, the other P.",
-    result="E * (f * f).sum()",
+    replace={"f * P": "f * f"},
 )
-_balance(
+load_balance_loss.slip(
     "entropy_of_P",
     "This is an entropy of the probabilities. It is another way to ask for balance; here the loss is E·Σ f·P.",
-    result="(P * P.log()).sum()",
+    replace={"E * (f * P).sum()": "(P * P.log()).sum()"},
 )
-_balance(
+load_balance_loss.slip(
     "entropy_of_f",
     "This is an entropy of the load. Counting has no gradient, so nothing could be trained by it. Multiply f by P.",
-    result="-torch.special.entr(f).sum()",
+    replace={"E * (f * P).sum()": "-torch.special.entr(f).sum()"},
 )
-_balance(
+load_balance_loss.slip(
     "no_minlength",
     "`bincount` is as long as the largest expert number it met. Where the last experts got no token, f is too short: say how many there are with `minlength`.",
-    counts="torch.bincount(idx.flatten())",
+    replace={", minlength=E": ""},
 )
-_balance(
+load_balance_loss.slip(
     "argmax_for_idx",
     "f is counted from the largest logits, not from `idx`. What counts is where the tokens went, and a selection bias or a second slot changes that.",
-    counts="torch.bincount(logits.argmax(-1), minlength=E)",
-    f="counts.to(logits.dtype) / T",
+    replace={"idx.flatten()": "logits.argmax(-1)", "(k * T)": "T"},
 )
-_balance(
+load_balance_loss.slip(
     "topk_for_idx",
     "f is counted from the top k of the logits, computed anew. Use `idx` as it is given: the tokens may have gone elsewhere.",
-    counts="torch.bincount(logits.topk(k).indices.flatten(), minlength=E)",
+    replace={"idx.flatten": "logits.topk(k).indices.flatten"},
 )
-_balance(
+load_balance_loss.slip(
     "first_slot_only",
     "Only the first slot of each token is counted (`idx[:, 0]`). All k slots are load.",
-    counts="torch.bincount(idx[:, 0], minlength=E)",
-    f="counts.to(logits.dtype) / T",
+    replace={"idx.flatten()": "idx[:, 0]", "(k * T)": "T"},
 )
-_balance(
+load_balance_loss.slip(
     "probabilities_of_chosen_only",
     "P contains the probabilities of the chosen experts only. It is the mean of the whole softmax, also of experts that were not chosen.",
-    P="torch.zeros_like(p).scatter(1, idx, p.gather(1, idx)).mean(dim=0)",
+    replace={"p.mean": "torch.zeros_like(p).scatter(1, idx, p.gather(1, idx)).mean"},
 )
-_balance(
+load_balance_loss.slip(
     "softmax_overflows",
     "`exp` of a large logit is infinite, and infinite over infinite is NaN. `softmax` takes the largest logit out first.",
-    p="torch.exp(logits) / torch.exp(logits).sum(dim=-1, keepdim=True)",
+    replace={".softmax(logits, dim=-1)": ".exp(logits) / torch.exp(logits).sum(dim=-1, keepdim=True)"},
 )
-_balance(
+load_balance_loss.slip(
     "softmax_of_the_chosen",
     "The softmax runs over the chosen experts only, so that their probabilities add up to 1. P is the mean of the whole softmax, over all E experts.",
-    P="torch.zeros_like(p).scatter(1, idx, logits.gather(1, idx).softmax(-1)).mean(dim=0)",
+    replace={"p.mean": "torch.zeros_like(p).scatter(1, idx, logits.gather(1, idx).softmax(-1)).mean"},
 )
-_balance(
+load_balance_loss.slip(
     "E_from_idx",
     "E is taken from the largest number in `idx`. The last experts may have got no token: E is the number of columns of the logits.",
-    counts="torch.bincount(idx.flatten())",
-    result="len(f) * (f * P[: len(f)]).sum()",
+    replace={", minlength=E": "", "E * (f * P).sum()": "len(f) * (f * P[: len(f)]).sum()"},
 )
-_balance(
+load_balance_loss.slip(
     "float_times_double",
     "f is float32 whatever the logits are, and a product with `@` or `dot` wants both in one dtype: bring f to that of the logits.",
-    f="counts.float() / (k * T)",
-    result="E * (f @ P)",
+    replace={".to(logits.dtype)": ".float()", "(f * P).sum()": "(f @ P)"},
 )
-_balance(
+load_balance_loss.slip(
     "no_softmax",
     "P is a mean of raw logits. Turn them into probabilities first, by a softmax over the experts.",
-    p="logits",
+    replace={"torch.softmax(logits, dim=-1)": "logits"},
 )
-_balance(
+load_balance_loss.slip(
     "softmax_of_the_mean",
     "The mean over tokens is taken before the softmax. P is the mean of each token's probabilities: softmax first.",
-    p="logits",
-    P="logits.mean(dim=0).softmax(-1)",
+    replace={"torch.softmax(logits, dim=-1)": "logits", "p.mean(dim=0)": "logits.mean(dim=0).softmax(-1)"},
 )
-_balance(
+load_balance_loss.slip(
     "log_probabilities",
     "P is a mean of logarithms of probabilities. Use softmax, without the logarithm.",
-    p="torch.log_softmax(logits, dim=-1)",
+    replace={"torch.softmax": "torch.log_softmax"},
 )
-_balance(
+load_balance_loss.slip(
     "k_for_E",
     "The factor in front is k. It is the number of experts, E.",
-    result="k * (f * P).sum()",
+    replace={"E * (f * P).sum()": "k * (f * P).sum()"},
 )
-_balance(
+load_balance_loss.slip(
     "alpha_inside",
     "A factor 0.01 is in the result. The weight α belongs to the training loop; here the loss itself is asked for.",
-    result="0.01 * E * (f * P).sum()",
+    replace={"E * (f * P).sum()": "0.01 * E * (f * P).sum()"},
 )
-_balance(
+load_balance_loss.slip(
     "one_subtracted",
     "1 is subtracted, so that an even load gives 0. It is a harmless shift, but not the loss that is asked for.",
-    result="E * (f * P).sum() - 1",
+    replace={".sum()": ".sum() - 1"},
 )
-_balance(
+load_balance_loss.slip(
     "clamped_at_one",
     "The loss is cut off at 1 from below. 1 is its value for an even load, but no lower bound: there are smaller values, and they have a gradient.",
-    result="torch.clamp(E * (f * P).sum(), min=1.0)",
+    replace={"E * (f * P).sum()": "torch.clamp(E * (f * P).sum(), min=1.0)"},
 )
-_balance(
+load_balance_loss.slip(
     "per_expert",
     "One number for each expert comes back. Add them up: the loss is a single number.",
-    result="E * f * P",
+    replace={"(f * P).sum()": "f * P"},
 )
-_balance(
+load_balance_loss.slip(
     "a_python_float",
     "A Python float comes back (`.item()`, `float(...)`): it has no gradient. Return the tensor.",
-    result="(E * (f * P).sum()).item()",
+    replace={"E * (f * P).sum()": "(E * (f * P).sum()).item()"},
 )
-_balance(
+load_balance_loss.slip(
     "a_vector_of_one",
     "The result has shape [1]. A loss is a tensor without dimensions: `sum()` without keepdim.",
-    result="E * (f * P).sum(dim=0, keepdim=True)",
+    replace={".sum()": ".sum(dim=0, keepdim=True)"},
 )
-_balance(
+load_balance_loss.slip(
     "one_hot_summed_over_slots",
-    "",
+    replace={"counts.to(logits.dtype) / (k * T)": "F.one_hot(idx, E).to(logits.dtype).sum(dim=1).mean(dim=0)"},
     form_of="not_divided_by_k",
-    f="F.one_hot(idx, E).to(logits.dtype).sum(dim=1).mean(dim=0)",
 )
-_balance(
-    "no_balance_return",
-    NO_RETURN,
-    result="None",
-)
-
-
-_balance(
+load_balance_loss.slip("no_balance_return", NO_RETURN, replace={"E * (f * P).sum()": "None"})
+load_balance_loss.slip(
     "no_minlength_and_a_plain_number",
+    replace={", minlength=E": "", "E * (f * P).sum()": "(E * (f * P).sum()).item()"},
     form_of="no_minlength",
-    counts="torch.bincount(idx.flatten())",
-    result="(E * (f * P).sum()).item()",
 )
 
 
@@ -576,140 +550,130 @@ def by_mse(logits):
     return F.mse_loss(lse, torch.zeros_like(lse))
 
 
-Z = """def z_loss(logits):
-    lse = {lse}
-    return {result}
-"""
+@z_loss.base
+def plain_z_loss(logits):
+    lse = torch.logsumexp(logits, dim=1)
+    return lse.square().mean()
 
 
-def _z(name, message, lse="torch.logsumexp(logits, dim=1)", result="lse.square().mean()", form_of=""):
-    z_loss.typed("mistake", name, message, Z.format(lse=lse, result=result), form_of)
-
-
-_z(
+z_loss.slip(
     "sum_of_squares",
     "This is the mean over tokens of the squared logits. The z-loss squares one number a token: its logsumexp.",
-    lse="logits",
-    result="lse.square().sum(-1).mean()",
+    replace={"torch.logsumexp(logits, dim=1)": "logits", ".mean()": ".sum(-1).mean()"},
 )
-_z(
+z_loss.slip(
     "mean_of_squares",
     "The squared logits are averaged. The z-loss squares one number a token: its logsumexp.",
-    lse="logits",
+    replace={"torch.logsumexp(logits, dim=1)": "logits"},
 )
-_z(
+z_loss.slip(
     "squared_mean",
     "The mean is taken before the square. Tokens with opposite signs then cancel: square each token's logsumexp first.",
-    result="lse.mean().square()",
+    replace={".square().mean": ".mean().square"},
 )
-_z(
+z_loss.slip(
     "largest_logit",
     "The largest logit is squared. It is near the logsumexp, but not the same, and pulls on one expert only.",
-    lse="logits.max(dim=-1).values",
+    replace={"torch.logsumexp(logits, dim=1)": "logits.max(dim=-1).values"},
 )
-_z(
+z_loss.slip(
     "over_tokens",
     "The logsumexp runs over the tokens (dim=0). Each token has its own: the last dimension.",
-    lse="torch.logsumexp(logits, dim=0)",
+    replace={"dim=1": "dim=0"},
 )
-_z(
+z_loss.slip(
     "over_everything",
     "The logsumexp runs over all tokens and experts at once. Each token has its own: the last dimension.",
-    lse="torch.logsumexp(logits.flatten(), dim=0)",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.flatten(), dim=0)"},
 )
-_z(
+z_loss.slip(
     "overflows",
     "`exp` of a large logit is infinite (and that of a very negative one 0), so the logarithm is too. `torch.logsumexp` takes the largest logit out first.",
-    lse="torch.log(torch.exp(logits).sum(-1))",
+    replace={".logsumexp(logits, dim=1)": ".log(torch.exp(logits).sum(-1))"},
 )
-_z(
+z_loss.slip(
     "decimal_logarithm",
     "The logarithm to the base 10 is taken. The one in the formula is natural, and `exp` of large logits overflows besides: use `torch.logsumexp`.",
-    lse="torch.log10(torch.exp(logits).sum(-1))",
+    replace={".logsumexp(logits, dim=1)": ".log10(torch.exp(logits).sum(-1))"},
 )
-_z(
+z_loss.slip(
     "logarithm_missing",
     "The sum of the exponentials is squared without its logarithm. `torch.logsumexp` is both in one.",
-    lse="torch.exp(logits).sum(-1)",
+    replace={".logsumexp(logits, dim=1)": ".exp(logits).sum(-1)"},
 )
-_z(
+z_loss.slip(
     "log_softmax_for_logsumexp",
     "This squares the log-probabilities (`log_softmax`), E numbers a token, which don't notice a shift of all logits. `logsumexp` is one number a token.",
-    lse="torch.log_softmax(logits, dim=-1)",
+    replace={".logsumexp(logits, dim=1)": ".log_softmax(logits, dim=-1)"},
 )
-_z(
+z_loss.slip(
     "not_squared",
     "The square is missing: a negative logsumexp would be rewarded for going further down.",
-    result="lse.mean()",
+    replace={".square().mean": ".mean"},
 )
-_z("absolute", "The absolute value is taken instead of the square.", result="lse.abs().mean()")
-_z(
+z_loss.slip("absolute", "The absolute value is taken instead of the square.", replace={"lse.square": "lse.abs"})
+z_loss.slip(
     "summed",
     "The tokens are added up. Take the mean, so that the loss does not grow with the batch.",
-    result="lse.square().sum()",
+    replace={".mean()": ".sum()"},
 )
-_z(
+z_loss.slip(
     "root",
     "A square root is taken at the end. The loss is the mean of the squares as it is.",
-    result="lse.square().mean().sqrt()",
+    replace={".mean()": ".mean().sqrt()"},
 )
-_z(
+z_loss.slip(
     "half",
     "There is a factor ½ in front. The loss is asked for without any factor.",
-    result="0.5 * lse.square().mean()",
+    replace={"lse.square": "0.5 * lse.square"},
 )
-_z(
+z_loss.slip(
     "coefficient_inside",
     "The coefficient 0.001 is in the result. It belongs to the training loop; here the loss itself is asked for.",
-    result="1e-3 * lse.square().mean()",
+    replace={"lse.square": "1e-3 * lse.square"},
 )
-_z(
+z_loss.slip(
     "of_the_probabilities",
     "The logsumexp is taken of probabilities, after a softmax. These lie between 0 and 1 however large the logits are: use the logits.",
-    lse="torch.logsumexp(logits.softmax(-1), dim=-1)",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.softmax(-1), dim=-1)"},
 )
-_z(
+z_loss.slip(
     "of_the_log_probabilities",
     "The logsumexp of log-probabilities is 0, whatever the logits are. Use the logits themselves.",
-    lse="torch.logsumexp(logits.log_softmax(-1), dim=-1)",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.log_softmax(-1), dim=-1)"},
 )
-_z(
+z_loss.slip(
     "largest_not_added_back",
     "The largest logit was subtracted against overflow, but not added back after the logarithm.",
-    lse="torch.logsumexp(logits - logits.max(-1, keepdim=True).values, dim=-1)",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits - logits.max(-1, keepdim=True).values, dim=-1)"},
 )
-_z(
+z_loss.slip(
     "log_E_subtracted",
     "ln E is subtracted, so that logits of 0 give 0. The loss has no such shift: for logits of 0 it is (ln E)².",
-    lse="torch.logsumexp(logits, dim=-1) - math.log(logits.shape[-1])",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits, dim=-1) - math.log(logits.shape[-1])"},
 )
-_z(
+z_loss.slip(
     "squares_inside",
     "The logits are squared before the logsumexp. First the logsumexp, then its square.",
-    lse="torch.logsumexp(logits**2, dim=-1)",
-    result="lse.mean()",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits**2, dim=-1)", ".square().mean": ".mean"},
 )
-_z(
+z_loss.slip(
     "variance",
     "This is the spread of the logsumexp over tokens. It is 0 when all tokens drift alike: subtract no mean.",
-    result="lse.var(unbiased=False)",
+    replace={".square().mean()": ".var(unbiased=False)"},
 )
-_z(
-    "one_a_token",
-    "One number for each token comes back. Take the mean over tokens.",
-    result="lse.square()",
-)
-_z(
+z_loss.slip("one_a_token", "One number for each token comes back. Take the mean over tokens.", replace={".mean()": ""})
+z_loss.slip(
     "z_as_a_float",
     "A Python float comes back: it has no gradient. Return the tensor.",
-    result="lse.square().mean().item()",
+    replace={".mean()": ".mean().item()"},
 )
-_z(
+z_loss.slip(
     "z_detached",
     "The value is right, but what comes back is cut off from the graph (`.detach()`, `.data` or no_grad): no gradient reaches the logits.",
-    lse="torch.logsumexp(logits.detach(), dim=-1)",
+    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.detach(), dim=-1)"},
 )
-_z("z_not_returned", NO_RETURN, result="None")
+z_loss.slip("z_not_returned", NO_RETURN, replace={"lse.square().mean()": "None"})
 
 
 # drop_mask
@@ -730,13 +694,22 @@ def served_one_by_one(idx, E, capacity):
     return torch.tensor([[(t, s) in taken[int(idx[t, s])] for s in range(k)] for t in range(T)])
 
 
-@drop_mask.right("one-hot and a running sum")
-def by_running_sum(idx, E, capacity):
+@drop_mask.base
+def plain_drop_mask(idx, E, capacity):
     T, k = idx.shape
     order = idx.T.reshape(-1)
     hot = F.one_hot(order, E)
     place = (hot.cumsum(0) * hot).sum(1)
-    return (place <= capacity).reshape(k, T).T
+    keep = place <= capacity
+    return keep.reshape(k, T).T
+
+
+drop_mask.slip(
+    "by_running_sum",
+    "one-hot and a running sum",
+    replace={"keep = place <= capacity": "", "keep.reshape": "(place <= capacity).reshape"},
+    kind="right",
+)
 
 
 @drop_mask.right("expert by expert, with the places of its slots")
@@ -784,121 +757,104 @@ def by_loops(idx, E, capacity):
     return keep
 
 
-DROP = """def drop_mask(idx, E, capacity):
-    T, k = idx.shape
-    order = {order}
-    hot = F.one_hot(order, E)
-    place = {place}
-    keep = {keep}
-    return {result}
-"""
-DROP_DEFAULTS = {
-    "order": "idx.T.reshape(-1)",
-    "place": "(hot.cumsum(0) * hot).sum(1)",
-    "keep": "place <= capacity",
-    "result": "keep.reshape(k, T).T",
-}
-
-
-def _drop(name, message, form_of="", **changes):
-    drop_mask.typed("mistake", name, message, DROP.format(**(DROP_DEFAULTS | changes)), form_of)
-
-
-_drop(
+drop_mask.slip(
     "one_too_many",
     "Each expert keeps one slot more than its capacity. Does your count start at 0 or at 1?",
-    keep="place <= capacity + 1",
+    replace={" <= capacity": " <= capacity + 1"},
 )
-_drop(
+drop_mask.slip(
     "one_too_few",
     "Each expert keeps one slot fewer than its capacity. Does your count start at 0 or at 1?",
-    keep="place < capacity",
+    replace={" <= capacity": " < capacity"},
 )
-_drop(
+drop_mask.slip(
     "token_after_token",
     "The tokens are served one after the other, with all their slots. Slot 0 of all tokens comes first, then slot 1 of all tokens.",
-    order="idx.reshape(-1)",
-    result="keep.reshape(T, k)",
+    replace={"idx.T.reshape": "idx.reshape", ".reshape(k, T).T": ".reshape(T, k)"},
 )
-_drop(
+drop_mask.slip(
     "last_slot_first",
     "The slots are served from the last to the first. First choices come first.",
-    order="idx.flip(1).T.reshape(-1)",
-    result="keep.reshape(k, T).T.flip(1)",
+    replace={"idx.T": "idx.flip(1).T", ".reshape(k, T).T": ".reshape(k, T).T.flip(1)"},
 )
-_drop(
+drop_mask.slip(
     "keeps_the_last",
     "Each expert keeps its last slots and drops the first. Who comes first is served first.",
-    order="idx.T.reshape(-1).flip(0)",
-    result="keep.flip(0).reshape(k, T).T",
+    replace={".reshape(-1)": ".reshape(-1).flip(0)", "keep.reshape": "keep.flip(0).reshape"},
 )
-_drop(
+drop_mask.slip(
     "later_tokens_first",
     "Within a slot the tokens are served from the last to the first. The order is that of the tokens.",
-    order="idx.flip(0).T.reshape(-1)",
-    result="keep.reshape(k, T).T.flip(0)",
+    replace={"idx.T": "idx.flip(0).T", ".reshape(k, T).T": ".reshape(k, T).T.flip(0)"},
 )
-_drop(
+drop_mask.slip(
     "dropped_for_kept",
     "The mask is turned round: True means kept, False dropped.",
-    keep="place > capacity",
+    replace={" <= capacity": " > capacity"},
 )
-_drop(
+drop_mask.slip(
     "reshaped_without_transposing",
     "The order of service is slot by slot, [k, T]; `reshape(T, k)` reads it token by token. Reshape to [k, T] and transpose.",
-    result="keep.reshape(T, k)",
+    replace={".reshape(k, T).T": ".reshape(T, k)"},
 )
-_drop(
+drop_mask.slip(
     "transposed_result",
     "The mask is [k, T]. It has the shape of idx: a row for each token.",
-    result="keep.reshape(k, T)",
+    replace={".reshape(k, T).T": ".reshape(k, T)"},
 )
-_drop("flat_result", "The mask is one long row. Fold it back to the shape of idx.", result="keep")
-_drop(
+drop_mask.slip(
+    "flat_result", "The mask is one long row. Fold it back to the shape of idx.", replace={".reshape(k, T).T": ""}
+)
+drop_mask.slip(
     "running_sum_over_experts",
     "The running sum goes over the experts, along the wrong dimension: it should run down the list of slots.",
-    place="(hot.cumsum(1) * hot).sum(1)",
+    replace={".cumsum(0)": ".cumsum(1)"},
 )
-_drop(
+drop_mask.slip(
     "all_experts_together",
     "The capacity is shared by all experts. Each expert has its own: count the slots of each one separately.",
-    place="torch.arange(1, len(order) + 1)",
+    replace={"(hot.cumsum(0) * hot).sum(1)": "torch.arange(1, len(order) + 1)"},
 )
-_drop(
+drop_mask.slip(
     "too_full_drops_all",
     "An expert with too many slots drops all of them. It keeps its first `capacity`.",
-    place="hot.sum(0)[order]",
+    replace={"(hot.cumsum(0) * hot).sum(1)": "hot.sum(0)[order]"},
 )
-_drop(
+drop_mask.slip(
     "a_token_in_one_piece",
     "A token with one dropped slot loses all its slots. Each slot is kept or dropped for itself.",
-    result="keep.reshape(k, T).T.all(1, keepdim=True).expand(T, k)",
+    replace={".reshape(k, T).T": ".reshape(k, T).T.all(1, keepdim=True).expand(T, k)"},
 )
-_drop(
+drop_mask.slip(
     "a_token_with_any_slot",
     "A token with one kept slot keeps all its slots. Each slot is kept or dropped for itself.",
-    result="keep.reshape(k, T).T.any(1, keepdim=True).expand(T, k)",
+    of="a_token_in_one_piece",
+    replace={".all": ".any"},
 )
-_drop(
+drop_mask.slip(
     "ones_and_zeros",
     "The mask is made of numbers. Return truth values, dtype bool.",
-    result="keep.reshape(k, T).T.long()",
+    replace={".reshape(k, T).T": ".reshape(k, T).T.long()"},
 )
-_drop(
+drop_mask.slip(
     "floats",
     "The mask is made of floats, ready to multiply with. Return truth values, dtype bool.",
-    result="keep.reshape(k, T).T.float()",
+    replace={".reshape(k, T).T": ".reshape(k, T).T.float()"},
 )
-_drop(
+drop_mask.slip(
     "experts_for_kept",
     "Expert numbers come back, with −1 for dropped. Return truth values: True for kept.",
-    result="idx.masked_fill(~keep.reshape(k, T).T, -1)",
+    replace={"keep.reshape(k, T).T": "idx.masked_fill(~keep.reshape(k, T).T, -1)"},
 )
-_drop("everything_kept", "Everything is kept: the capacity is never compared with a count.", keep="place <= len(order)")
-_drop(
+drop_mask.slip(
+    "everything_kept",
+    "Everything is kept: the capacity is never compared with a count.",
+    replace={" <= capacity": " <= len(order)"},
+)
+drop_mask.slip(
     "capacity_times_k",
     "Each expert keeps k times its capacity. The capacity counts slots, whichever of a token's they are.",
-    keep="place <= k * capacity",
+    replace={" <= capacity": " <= k * capacity"},
 )
 
 
@@ -928,14 +884,12 @@ def later_slots_all_kept(idx, E, capacity):
     return keep
 
 
-@drop_mask.mistake("Only slot 0 is served; what later slots ask for is dropped in any case, even where there is room.")
-def later_slots_all_dropped(idx, E, capacity):
-    used = [0] * E
-    keep = torch.zeros_like(idx, dtype=torch.bool)
-    for t, e in enumerate(idx[:, 0].tolist()):
-        keep[t, 0] = used[e] < capacity
-        used[e] += 1
-    return keep
+drop_mask.slip(
+    "later_slots_all_dropped",
+    "Only slot 0 is served; what later slots ask for is dropped in any case, even where there is room.",
+    of=later_slots_all_kept,
+    replace={"torch.ones_like": "torch.zeros_like"},
+)
 
 
 @drop_mask.mistake(
@@ -1103,143 +1057,125 @@ def by_whole_numbers(b, counts, u):
     return (b + u * violation.sign()).detach().to(b.dtype)
 
 
-BIAS = """def bias_update(b, counts, u):
-    b = {b}
-    load = {load}
-    return {result}
-"""
-BIAS_DEFAULTS = {
-    "b": "b.detach()",
-    "load": "counts.to(b.dtype)",
-    "result": "b + u * torch.sign(load.mean() - load)",
-}
+@bias_update.base
+def plain_bias_update(b, counts, u):
+    b = b.detach()
+    load = counts.to(b.dtype)
+    return b + u * torch.sign(load.mean() - load)
 
 
-def _bias(name, message, form_of="", **changes):
-    bias_update.typed("mistake", name, message, BIAS.format(**(BIAS_DEFAULTS | changes)), form_of)
-
-
-_bias(
+bias_update.slip(
     "sign_flipped",
     "The sign is flipped: full experts get easier to choose, and soon have everything. An expert above the mean must go down.",
-    result="b + u * torch.sign(load - load.mean())",
+    replace={"load.mean() - load": "load - load.mean()"},
 )
-_bias(
+bias_update.slip(
     "proportional",
     "The step grows with the difference. Only its sign counts: every expert moves by u, or not at all.",
-    result="b + u * (load.mean() - load)",
+    replace={"torch.sign(load.mean() - load)": "(load.mean() - load)"},
 )
-_bias(
+bias_update.slip(
     "relative_difference",
     "The step is the difference as a part of the mean. Only its sign counts: every expert moves by u, or not at all.",
-    result="b + u * (load.mean() - load) / load.mean()",
+    replace={"torch.sign(load.mean() - load)": "(load.mean() - load) / load.mean()"},
 )
-_bias(
+bias_update.slip(
     "difference_of_shares",
     "The step is the difference of shares. Only its sign counts: every expert moves by u, or not at all.",
-    result="b + u * (1 / len(load) - load / load.sum())",
+    replace={"torch.sign(load.mean() - load)": "(1 / len(load) - load / load.sum())"},
 )
-_bias(
-    "tanh_for_sign",
-    "A smooth step (tanh) is taken instead of the sign.",
-    result="b + u * torch.tanh(load.mean() - load)",
+bias_update.slip(
+    "tanh_for_sign", "A smooth step (tanh) is taken instead of the sign.", replace={"torch.sign": "torch.tanh"}
 )
-_bias(
+bias_update.slip(
     "compared_with_the_maximum",
     "Each load is compared with the largest one, so nearly all experts go up. Compare with the mean.",
-    result="b + u * torch.sign(load.max() - load)",
+    replace={".mean()": ".max()"},
 )
-_bias(
+bias_update.slip(
     "compared_with_the_median",
     "Each load is compared with the median. Half the experts would go up even if one had nearly all tokens: compare with the mean.",
-    result="b + u * torch.sign(load.median() - load)",
+    replace={".mean()": ".median()"},
 )
-_bias(
+bias_update.slip(
     "whole_number_mean",
     "The mean is rounded down (`//`, or a mean of whole numbers): an expert at the rounded value does not move, though it has less than the mean.",
-    result="b + u * torch.sign(counts.sum() // len(counts) - counts).to(b.dtype)",
+    replace={".sign(load.mean() - load)": ".sign(counts.sum() // len(counts) - counts).to(b.dtype)"},
 )
-_bias(
-    "rounded_down_by_int",
-    "",
-    form_of="whole_number_mean",
-    result="b + u * torch.sign(int(load.mean()) - load)",
-)
-_bias(
+bias_update.slip("rounded_down_by_int", replace={"load.mean()": "int(load.mean())"}, form_of="whole_number_mean")
+bias_update.slip(
     "up_at_the_mean",
     "An expert exactly at the mean goes up. It should stay: the sign of 0 is 0.",
-    result="torch.where(load > load.mean(), b - u, b + u)",
+    replace={"b + u * torch.sign(load.mean() - load)": "torch.where(load > load.mean(), b - u, b + u)"},
 )
-_bias(
+bias_update.slip(
     "down_at_the_mean",
     "An expert exactly at the mean goes down. It should stay: the sign of 0 is 0.",
-    result="torch.where(load < load.mean(), b + u, b - u)",
+    replace={"b + u * torch.sign(load.mean() - load)": "torch.where(load < load.mean(), b + u, b - u)"},
 )
-_bias(
+bias_update.slip(
     "only_up",
     "Experts below the mean go up, but those above do not go down.",
-    result="b + u * (load < load.mean()).to(b.dtype)",
+    replace={"torch.sign(load.mean() - load)": "(load < load.mean()).to(b.dtype)"},
 )
-_bias(
+bias_update.slip(
     "only_down",
     "Experts above the mean go down, but those below do not go up.",
-    result="b - u * (load > load.mean()).to(b.dtype)",
+    replace={"b + u * torch.sign(load.mean() - load)": "b - u * (load > load.mean()).to(b.dtype)"},
 )
-_bias(
+bias_update.slip(
     "change_alone",
     "Only the change comes back. The result is the old bias plus the change.",
-    result="u * torch.sign(load.mean() - load)",
+    replace={"b + u * torch.sign(load.mean() - load)": "u * torch.sign(load.mean() - load)"},
 )
-_bias(
-    "u_forgotten",
-    "The step is 1, whatever u is: multiply the sign by u.",
-    result="b + torch.sign(load.mean() - load)",
+bias_update.slip(
+    "u_forgotten", "The step is 1, whatever u is: multiply the sign by u.", replace={" + u * torch": " + torch"}
 )
-_bias(
+bias_update.slip(
     "b_scaled",
     "The bias is multiplied by 1 ± u. It is shifted: the step does not depend on b.",
-    result="b * (1 + u * torch.sign(load.mean() - load))",
+    replace={"b + u * torch.sign(load.mean() - load)": "b * (1 + u * torch.sign(load.mean() - load))"},
 )
-_bias(
+bias_update.slip(
     "recentred",
     "The steps are shifted so that they add up to 0. Some code bases do that; here each expert moves by exactly u or stays.",
-    result="b + u * (torch.sign(load.mean() - load) - torch.sign(load.mean() - load).mean())",
+    replace={
+        "torch.sign(load.mean() - load)": "(torch.sign(load.mean() - load) - torch.sign(load.mean() - load).mean())"
+    },
 )
-_bias(
+bias_update.slip(
     "bias_recentred",
     "The mean is taken off the new bias. That changes no choice, but it is not the update that is asked for.",
-    result="(b + u * torch.sign(load.mean() - load)) - (b + u * torch.sign(load.mean() - load)).mean()",
+    replace={
+        "b + u * torch.sign(load.mean() - load)": "(b + u * torch.sign(load.mean() - load)) - (b + u * torch.sign(load.mean() - load)).mean()"
+    },
 )
-_bias(
+bias_update.slip(
     "largest_and_smallest",
     "Only the fullest and the emptiest expert move. All of them do.",
-    result="b + u * ((load == load.min()).to(b.dtype) - (load == load.max()).to(b.dtype))",
+    replace={"torch.sign(load.mean() - load)": "((load == load.min()).to(b.dtype) - (load == load.max()).to(b.dtype))"},
 )
-_bias(
+bias_update.slip(
     "graph_attached",
     "The values are right, but with `b` an nn.Parameter the result is attached to its graph. No gradient trains the bias: use `b.detach()` or no_grad.",
-    b="b",
+    replace={"b.detach()": "b"},
 )
-_bias(
+bias_update.slip(
     "in_float32",
     "The result is float32 whatever b is. It has the dtype of b.",
-    result="(b + u * torch.sign(load.mean() - load)).float()",
+    replace={"b + u * torch.sign(load.mean() - load)": "(b + u * torch.sign(load.mean() - load)).float()"},
 )
-_bias(
+bias_update.slip(
     "in_float64",
     "The result is float64 whatever b is. It has the dtype of b.",
-    load="counts.double()",
-    result="(b + u * torch.sign(load.mean() - load)).double()",
+    of="in_float32",
+    replace={".to(b.dtype)": ".double()", ".float()": ".double()"},
 )
-_bias(
-    "u_fixed",
-    "The step is 0.001, whatever u is: multiply the sign by u.",
-    result="b + 0.001 * torch.sign(load.mean() - load)",
-)
-_bias(
+bias_update.slip("u_fixed", "The step is 0.001, whatever u is: multiply the sign by u.", replace={" + u": " + 0.001"})
+bias_update.slip(
     "dtype_of_counts",
     "With counts in float64 the result is float64, though b is float32. Bring the counts to the dtype of b.",
-    load="counts if counts.is_floating_point() else counts.to(b.dtype)",
+    replace={"counts.to": "counts if counts.is_floating_point() else counts.to"},
 )
 
 
@@ -1272,28 +1208,25 @@ def mean_of_integers(b, counts, u):
     return b.detach() + u * torch.sign(counts.mean() - counts)
 
 
-_bias(
+bias_update.slip(
     "half_precision",
     "The counts are rounded to half precision, which can't tell 4,001 tokens from 4,002: the sign is lost where the load is nearly even. float32 can.",
-    load="counts.bfloat16()",
-    result="b + u * torch.sign(load.mean() - load).to(b.dtype)",
+    replace={".to(b.dtype)": ".bfloat16()", ".sign(load.mean() - load)": ".sign(load.mean() - load).to(b.dtype)"},
 )
-_bias(
+bias_update.slip(
     "half_precision_of_the_other_kind",
-    "",
+    replace={".to(b.dtype)": ".half()", ".sign(load.mean() - load)": ".sign(load.double().mean() - load).to(b.dtype)"},
     form_of="half_precision",
-    load="counts.half()",
-    result="b + u * torch.sign(load.double().mean() - load).to(b.dtype)",
 )
-_bias(
+bias_update.slip(
     "mean_of_the_living",
     "The mean is taken over the experts that got tokens. It is over all E: experts without tokens count, with 0.",
-    result="b + u * torch.sign(load[load > 0].mean() - load)",
+    replace={"load.mean": "load[load > 0].mean"},
 )
-_bias(
+bias_update.slip(
     "dead_experts_stay",
     "An expert without tokens keeps its bias. It needs help more than any other: sign(mean − 0) is 1.",
-    result="b + u * torch.sign(load.mean() - load) * (load > 0)",
+    replace={".sign(load.mean() - load)": ".sign(load.mean() - load) * (load > 0)"},
 )
 
 
@@ -1304,7 +1237,7 @@ def bias_not_returned(b, counts, u):
 
 # SharedExpertMoE
 
-SharedExpertMoE = Key(exercises.SharedExpertMoE)
+SharedExpertMoE = Key(exercises.SharedExpertMoE, given={"FFN": FFN})
 
 
 @SharedExpertMoE.truth

@@ -1058,148 +1058,134 @@ def first_true(model, prompt, numbers, window, temperature):
     return tuple(ids[len(prompt) :])
 
 
-GENERATE = """
-def generate(model, prompt, numbers, window, temperature):
-    ids = {ids}
+@generate.base
+def plain_generate(model, prompt, numbers, window, temperature):
+    ids = list(prompt)
     for u in numbers:
-        scores = model(torch.tensor([{seen}]))[0, {row}]
-        if {greedy}:
+        scores = model(torch.tensor([ids[-window:]]))[0, -1]
+        if temperature == 0:
             chosen = scores.argmax()
         else:
-            p = {p}
+            p = torch.softmax(scores / temperature, dim=-1)
             up_to = p.cumsum(-1)
-            chosen = {chosen}
-        {keep}
-    return {given}
-"""
-WRITER = {
-    "ids": "list(prompt)",
-    "seen": "ids[-window:]",
-    "row": "-1",
-    "greedy": "temperature == 0",
-    "p": "torch.softmax(scores / temperature, dim=-1)",
-    "chosen": "(up_to <= u).sum()",
-    "keep": "ids.append(int(chosen))",
-    "given": "ids[len(prompt) :]",
-}
+            chosen = (up_to <= u).sum()
+        ids.append(int(chosen))
+    return ids[len(prompt) :]
 
 
-def _writer(name, message="", form_of="", **wrong):
-    """A mistake in one of the lines, as a student would type it."""
-    generate.typed("mistake", name, message, GENERATE.format(**WRITER | wrong).lstrip(), form_of)
-
-
-_writer(
+generate.slip(
     "always_greedy",
     "The highest score always wins, whatever the temperature. Above 0 the numbers u decide: each id is chosen with its probability.",
-    greedy="True",
+    replace={"temperature == 0": "True"},
 )
-_writer(
+generate.slip(
     "temperature_ignored",
     "The temperature is never used, except for 0. Scores are divided by it before softmax.",
-    p="torch.softmax(scores, dim=-1)",
+    replace={" / temperature": ""},
 )
-_writer(
+generate.slip(
     "temperature_multiplies",
     "Scores are multiplied by the temperature. They are divided by it: the higher it is, the closer they come to each other.",
-    p="torch.softmax(scores * temperature, dim=-1)",
+    replace={" / temperature": " * temperature"},
 )
-_writer(
+generate.slip(
     "temperature_after_softmax",
     "The probabilities are divided by the temperature, so they no longer add up to 1. Divide the scores, before softmax.",
-    p="torch.softmax(scores, dim=-1) / temperature",
-    chosen="min((up_to <= u).sum(), len(p) - 1)",
+    replace={
+        "p = …": "p = torch.softmax(scores, dim=-1) / temperature",
+        "(up_to <= u).sum()": "min((up_to <= u).sum(), len(p) - 1)",
+    },
 )
-_writer(
+generate.slip(
     "divided_by_zero",
     "At temperature 0 the scores are divided by 0, and softmax makes NaN of it. Look for the highest score before anything is divided.",
-    greedy="False",
+    replace={"temperature == 0": "False"},
 )
-_writer(
+generate.slip(
     "exp_overflows",
     "With a small temperature `exp` gets numbers that are too large for it, and infinity over infinity is NaN. `torch.softmax` subtracts the largest "
     "score first.",
-    p="torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()",
+    replace={"p = …": "p = torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()"},
 )
-_writer(
+generate.slip(
     "first_row",
     "The first row of the scores is used: it says what comes after the **first** token. What comes after all of them is in the last row.",
-    row="0",
+    replace={"0, -1": "0, 0"},
 )
-_writer(
+generate.slip(
     "window_ignored",
     "All tokens are handed to the model, also when they are more than its window. Hand it the last `window` of them.",
-    seen="ids",
+    replace={"ids[-window:]": "ids"},
 )
-_writer(
+generate.slip(
     "first_tokens_of_the_window",
     "The model sees the **first** `window` tokens, so that after a while nothing new reaches it. It should see the last ones.",
-    seen="ids[:window]",
+    replace={"ids[-window:]": "ids[:window]"},
 )
-_writer(
+generate.slip(
     "window_too_narrow",
     "The model sees one token less than its window holds. `ids[-window:]` has the last `window` tokens.",
-    seen="ids[max(0, len(ids) - window + 1) :]",
+    replace={"ids[-window:]": "ids[max(0, len(ids) - window + 1) :]"},
 )
-_writer(
+generate.slip(
     "last_token_only",
     "The model sees the last token alone. Its scores depend on what came before, too: hand it the last `window` tokens.",
-    seen="ids[-1:]",
+    replace={"-window": "-1"},
 )
-_writer(
+generate.slip(
     "never_appended",
     "What was written is not read: the model sees the prompt alone, every time. Append each new id before the next step.",
-    ids="list(prompt)\n    new = []",
-    keep="new.append(int(chosen))",
-    given="new",
+    replace={
+        "for u in numbers:": "new = []\nfor u in numbers:",
+        "ids.append": "new.append",
+        "ids[len(prompt) :]": "new",
+    },
 )
-_writer(
+generate.slip(
     "prompt_repeated",
     "The prompt comes back together with the new ids. Only the new ones are asked for.",
-    given="ids",
+    replace={"ids[len(prompt) :]": "ids"},
 )
-_writer(
+generate.slip(
     "one_too_far",
     "The id after the right one is chosen. Counting starts at 0: as many ids come before the chosen one as there are sums that are not above u.",
-    chosen="((up_to <= u).sum() + 1).clamp(max=len(p) - 1)",
+    replace={"(up_to <= u).sum()": "((up_to <= u).sum() + 1).clamp(max=len(p) - 1)"},
 )
-_writer(
+generate.slip(
     "not_smaller_for_larger",
     "With u = 0 an id is chosen that has probability 0: the first sum that is **not smaller** than u is taken. It has to be larger.",
-    chosen="(up_to < u).sum()",
+    replace={" <= u": " < u"},
 )
-_writer(
+generate.slip(
     "place_among_the_sorted",
     "The probabilities were sorted, and the place in the sorted list is taken for the id. Leave them in the order of the ids.",
-    p="torch.softmax(scores / temperature, dim=-1).sort(descending=True).values",
+    replace={"p = …": "p = torch.softmax(scores / temperature, dim=-1).sort(descending=True).values"},
 )
-_writer(
+generate.slip(
     "nearest_probability",
     "The id whose own probability is compared with u is taken. u is compared with the probabilities **added up**, p₀ + p₁ + …",
-    chosen="(p - u).abs().argmin()",
+    replace={"(up_to <= u).sum": "(p - u).abs().argmin"},
 )
-_writer(
+generate.slip(
     "chance_of_its_own",
     "The choice is left to torch's own chance, and the numbers u are not used: so nobody can write the same text again. Choose by u.",
-    chosen="torch.multinomial(p, 1)",
+    replace={"(up_to <= u).sum()": "torch.multinomial(p, 1)"},
 )
-_writer(
+generate.slip(
     "first_number_for_all",
     "The same number u decides about every token. Each has a number of its own.",
-    chosen="(up_to <= numbers[0]).sum()",
+    replace={" <= u": " <= numbers[0]"},
 )
-_writer(
+generate.slip(
     "prompt_changed",
     "`prompt` itself grows: `ids = prompt` makes no copy, and whoever called you finds a longer list. Begin with `list(prompt)`.",
-    ids="prompt",
-    keep="ids.append(int(chosen))",
-    given="ids[-len(numbers) :] if numbers else []",
+    replace={"list(prompt)": "prompt", "ids[len(prompt) :]": "ids[-len(numbers) :] if numbers else []"},
 )
-_writer(
+generate.slip(
     "prompt_changed_and_lost",
     "`prompt` itself grows, because `ids = prompt` makes no copy; so at the end `len(prompt)` counts the new ids as well, and nothing is left. Begin "
     "with `list(prompt)`.",
-    ids="prompt",
+    replace={"list(prompt)": "prompt"},
 )
 
 
@@ -1228,11 +1214,11 @@ def returns_in_the_loop(model, prompt, numbers, window, temperature):
     return []
 
 
-_writer(
+generate.slip(
     "exp_overflows_and_the_first_id",
+    of="exp_overflows",
+    replace={"(up_to <= u).sum": "(up_to > u).int().argmax"},
     form_of="exp_overflows",
-    p="torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()",
-    chosen="(up_to > u).int().argmax()",
 )
 
 

@@ -130,31 +130,24 @@ def sentence_0_alone(x, ffn):
     return torch.stack([ffn(x[0, t]) for t in range(x.shape[1])])
 
 
-@ffn_loop.mistake("The two indices are exchanged: x is [B, T, d_model], so a token is `x[b, t]`, the sentence first.")
-def indices_exchanged(x, ffn):
-    out = torch.empty_like(x)
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            out[b, t] = ffn(x[t, b])
-    return out
-
-
-@ffn_loop.mistake("The last token is left out: `range(n)` ends at n - 1 by itself, so the T positions are `range(T)`.")
-def without_the_last_token(x, ffn):
-    out = torch.zeros_like(x)
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1] - 1):
-            out[b, t] = ffn(x[b, t])
-    return out
-
-
-@ffn_loop.mistake("The first token is left out: positions are counted from 0, and the loop begins at 1.")
-def without_the_first_token(x, ffn):
-    out = torch.zeros_like(x)
-    for b in range(x.shape[0]):
-        for t in range(1, x.shape[1]):
-            out[b, t] = ffn(x[b, t])
-    return out
+ffn_loop.slip(
+    "indices_exchanged",
+    "The two indices are exchanged: x is [B, T, d_model], so a token is `x[b, t]`, the sentence first.",
+    of=filled_buffer,
+    replace={"x[b, t]": "x[t, b]"},
+)
+ffn_loop.slip(
+    "without_the_last_token",
+    "The last token is left out: `range(n)` ends at n - 1 by itself, so the T positions are `range(T)`.",
+    of=filled_buffer,
+    replace={".empty_like(x)": ".zeros_like(x)", "x.shape[1]": "x.shape[1] - 1"},
+)
+ffn_loop.slip(
+    "without_the_first_token",
+    "The first token is left out: positions are counted from 0, and the loop begins at 1.",
+    of=filled_buffer,
+    replace={".empty_like(x)": ".zeros_like(x)", "range(x.shape[1])": "range(1, x.shape[1])"},
+)
 
 
 @ffn_loop.mistake(
@@ -196,15 +189,12 @@ def through_lists(x, ffn):
     return torch.tensor([[ffn(token).tolist() for token in sentence] for sentence in x])
 
 
-@ffn_loop.mistake(
-    "The buffer has torch's default dtype, float32, whatever x has. `torch.empty_like(x)` makes one of the same kind."
+ffn_loop.slip(
+    "buffer_in_float32",
+    "The buffer has torch's default dtype, float32, whatever x has. `torch.empty_like(x)` makes one of the same kind.",
+    of=filled_buffer,
+    replace={".empty_like(x)": ".zeros(x.shape)"},
 )
-def buffer_in_float32(x, ffn):
-    out = torch.zeros(x.shape)
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            out[b, t] = ffn(x[b, t])
-    return out
 
 
 @ffn_loop.mistake(
@@ -217,16 +207,13 @@ def x_overwritten(x, ffn):
     return x
 
 
-@ffn_loop.mistake(
+ffn_loop.slip(
+    "copy_overwritten",
     "`ffn` reads its tokens from the tensor that the loop writes into, and autograd finds them overwritten. Read from x, write into "
-    "a tensor of your own."
+    "a tensor of your own.",
+    of=filled_buffer,
+    replace={"torch.empty_like(x)": "x.clone()", "x[b, t]": "out[b, t]"},
 )
-def copy_overwritten(x, ffn):
-    out = x.clone()
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            out[b, t] = ffn(out[b, t])
-    return out
 
 
 @ffn_loop.mistake(
@@ -678,19 +665,24 @@ def reversed_and_rolled(f, T, d, seed=0):
     return rolled and (f(X.flip(0)) - f(X).flip(0)).abs().max() <= 1e-3 * f(X).flip(0).abs().max()
 
 
-@is_position_wise.mistake(
-    "The vector moves through a sequence of zeros, so its company is the same wherever it is, and attention passes. Put "
-    "it among random tokens, and take new ones for every position."
-)
-def zeros_elsewhere(f, T, d, seed=0):
+@is_position_wise.base
+def plain_is_position_wise(f, T, d, seed=0):
     torch.manual_seed(seed)
     v = torch.randn(d, dtype=torch.float64)
     outs = []
     for t in range(T):
-        X = torch.zeros(T, d, dtype=torch.float64)
+        X = torch.randn(T, d, dtype=torch.float64)
         X[t] = v
         outs.append(f(X)[t])
     return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
+
+
+is_position_wise.slip(
+    "zeros_elsewhere",
+    "The vector moves through a sequence of zeros, so its company is the same wherever it is, and attention passes. Put "
+    "it among random tokens, and take new ones for every position.",
+    replace={".randn(T, d, dtype=torch.float64)": ".zeros(T, d, dtype=torch.float64)"},
+)
 
 
 @is_position_wise.mistake(
@@ -723,24 +715,16 @@ def changes_pile_up(f, T, d, seed=0):
     return True
 
 
-@is_position_wise.mistake(
+is_position_wise.slip(
+    "independence_only",
     "This tests that no token sees another. An FFN with weights of its own at every position passes that, too. "
-    "Test also that the same vector, put at another position, is treated in the same way."
+    "Test also that the same vector, put at another position, is treated in the same way.",
+    of=changes_pile_up,
+    replace={"X2 = X\nX2[t] = torch.randn(d)": "X2 = X.clone()\nX2[t] += 1"},
 )
-def independence_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    Y = f(X)
-    for t in range(T):
-        X2 = X.clone()
-        X2[t] += 1
-        others = [i for i in range(T) if i != t]
-        if (f(X2)[others] - Y[others]).abs().max() > 1e-3 * Y[others].abs().max():
-            return False
-    return True
 
 
-@is_position_wise.form(independence_only)
+@is_position_wise.form("independence_only")
 def jacobian_only(f, T, d, seed=0):
     torch.manual_seed(seed)
     J = torch.autograd.functional.jacobian(f, torch.randn(T, d, dtype=torch.float64))
@@ -770,16 +754,11 @@ def exact_equality(f, T, d, seed=0):
     return all(torch.equal(outs[0], out) for out in outs)
 
 
-@is_position_wise.form(exact_equality)
-def exact_in_float64(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return bool((torch.stack(outs) == outs[0]).all())
+is_position_wise.slip(
+    "exact_in_float64",
+    replace={"return …": "return bool((torch.stack(outs) == outs[0]).all())"},
+    form_of=exact_equality,
+)
 
 
 @is_position_wise.mistake(
@@ -828,51 +807,27 @@ def one_exchange(f, T, d, seed=0):
     return (f(X[order]) - f(X)[order]).abs().max() <= 1e-3 * f(X)[order].abs().max()
 
 
-@is_position_wise.mistake(
-    "f is switched to training mode, and its dropout makes every call differ. A test looks at a module in the mode it was given."
+is_position_wise.slip(
+    "in_training_mode",
+    "f is switched to training mode, and its dropout makes every call differ. A test looks at a module in the mode it was given.",
+    replace={"torch.manual_seed(seed)": ("if isinstance(f, nn.Module):\n    f.train()\ntorch.manual_seed(seed)")},
 )
-def in_training_mode(f, T, d, seed=0):
-    if isinstance(f, nn.Module):
-        f.train()
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.mistake(
-    "`f.eval()` is called, and most of the functions here are no modules. Nothing has to be switched: a test looks at f as it was given."
+is_position_wise.slip(
+    "switched_to_eval",
+    "`f.eval()` is called, and most of the functions here are no modules. Nothing has to be switched: a test looks at f as it was given.",
+    replace={"torch.manual_seed(seed)": "f.eval()\ntorch.manual_seed(seed)"},
 )
-def switched_to_eval(f, T, d, seed=0):
-    f.eval()
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.mistake(
+is_position_wise.slip(
+    "tolerance_with_a_graph",
     "A module's output carries a graph, and such a tensor is not taken as a tolerance. Make it a number with `.item()`, or "
-    "compute under `torch.no_grad()`."
+    "compute under `torch.no_grad()`.",
+    replace={
+        "return …": (
+            "rows = torch.stack(outs)\n"
+            "return torch.allclose(rows, rows[0].expand(T, d), rtol=1e-4, atol=1e-4 * rows.abs().max())"
+        )
+    },
 )
-def tolerance_with_a_graph(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    rows = torch.stack(outs)
-    return torch.allclose(rows, rows[0].expand(T, d), rtol=1e-4, atol=1e-4 * rows.abs().max())
 
 
 @is_position_wise.mistake(
@@ -909,18 +864,11 @@ def calls_bare_vectors(f, T, d, seed=0):
     return (f(X) - torch.stack([f(x) for x in X])).abs().max() <= 1e-3 * torch.stack([f(x) for x in X]).abs().max()
 
 
-@is_position_wise.mistake(
-    "The answer is the wrong way round: your test finds the difference, and returns True for it. True means position-wise."
+is_position_wise.slip(
+    "the_wrong_way_round",
+    "The answer is the wrong way round: your test finds the difference, and returns True for it. True means position-wise.",
+    replace={" <= 1e-3": " > 1e-3"},
 )
-def the_wrong_way_round(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() > 1e-3 * outs[0].abs().max()
 
 
 @is_position_wise.mistake(
@@ -933,122 +881,41 @@ def two_positions_only(f, T, d, seed=0):
     return (f(X)[0] - f(X2)[1]).abs().max() <= 1e-3 * f(X2)[1].abs().max()
 
 
-@is_position_wise.mistake(
-    "A tensor with one truth value per position comes back. One is asked for: `.all()` tells whether all of them hold."
+is_position_wise.slip(
+    "one_answer_per_position",
+    "A tensor with one truth value per position comes back. One is asked for: `.all()` tells whether all of them hold.",
+    replace={".max() <= 1e-3 * outs[0].abs().max()": ".amax(dim=1) < 1e-6"},
 )
-def one_answer_per_position(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().amax(dim=1) < 1e-6
-
-
-@is_position_wise.mistake(
+is_position_wise.slip(
+    "first_position_left_out",
     "The first position, or the last, is never tested. It may be the one that is treated differently, or that sees another: "
-    "let t run over all T of them."
+    "let t run over all T of them.",
+    replace={"range(T)": "range(1, T)"},
 )
-def first_position_left_out(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(1, T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.form(first_position_left_out)
-def last_position_left_out(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T - 1):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.form(first_position_left_out)
-def both_ends_left_out(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(1, T - 1):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.mistake(
-    "The difference is compared with its sign: one that is negative everywhere counts as none. `.abs()` comes before the `max`."
+is_position_wise.slip("last_position_left_out", replace={"range(T)": "range(T - 1)"}, form_of="first_position_left_out")
+is_position_wise.slip("both_ends_left_out", replace={"range(T)": "range(1, T - 1)"}, form_of="first_position_left_out")
+is_position_wise.slip(
+    "signs_ignored",
+    "The difference is compared with its sign: one that is negative everywhere counts as none. `.abs()` comes before the `max`.",
+    replace={".abs().max() <= 1e-3": ".max() <= 1e-3"},
 )
-def signs_ignored(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.form(signs_ignored)
-def negative_signs_alone(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (outs[0] - torch.stack(outs)).max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.mistake(
+is_position_wise.slip(
+    "negative_signs_alone",
+    replace={"(torch.stack(outs) - outs[0]).abs()": "(outs[0] - torch.stack(outs))"},
+    form_of="signs_ignored",
+)
+is_position_wise.slip(
+    "absolute_limit",
     "The tolerance is not a part of the output's size: it is a number of its own, or a part of the input's size. Where all outputs are very small, "
-    "their differences are as well. Compare with the output's largest number."
+    "their differences are as well. Compare with the output's largest number.",
+    replace={"1e-3 * outs[0].abs().max()": "2e-3"},
 )
-def absolute_limit(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 2e-3
-
-
-@is_position_wise.form(absolute_limit)
-def limit_from_the_input(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * v.abs().max()
-
-
-@is_position_wise.form(absolute_limit)
-def a_number_beside_a_part(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return torch.allclose(torch.stack(outs), outs[0].expand(T, d), rtol=1e-2, atol=1e-4)
+is_position_wise.slip("limit_from_the_input", replace={"outs[0].abs": "v.abs"}, form_of="absolute_limit")
+is_position_wise.slip(
+    "a_number_beside_a_part",
+    replace={"return …": "return torch.allclose(torch.stack(outs), outs[0].expand(T, d), rtol=1e-2, atol=1e-4)"},
+    form_of="absolute_limit",
+)
 
 
 @is_position_wise.mistake(
@@ -1068,32 +935,17 @@ def turned_around_alone(f, T, d, seed=0):
     return bool((f(X.flip(0)).flip(0) - out).abs().max() <= limit)
 
 
-@is_position_wise.mistake(
+is_position_wise.slip(
+    "limit_too_narrow",
     "Your tolerance is too narrow: differences below 1/10,000 of the output's size are rounding here, and your test calls them mixing. "
-    "(`torch.allclose` alone allows 1/100,000 of each number, and next to nothing where a number is near 0.)"
+    "(`torch.allclose` alone allows 1/100,000 of each number, and next to nothing where a number is near 0.)",
+    replace={"return …": "return torch.allclose(torch.stack(outs), outs[0].expand(T, d))"},
 )
-def limit_too_narrow(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return torch.allclose(torch.stack(outs), outs[0].expand(T, d))
-
-
-@is_position_wise.form(limit_too_narrow)
-def limit_of_a_millionth(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    rows = torch.stack(outs)
-    return (rows - rows[0]).abs().max() <= 1e-6 * rows.abs().max()
+is_position_wise.slip(
+    "limit_of_a_millionth",
+    replace={"return …": ("rows = torch.stack(outs)\nreturn (rows - rows[0]).abs().max() <= 1e-6 * rows.abs().max()")},
+    form_of="limit_too_narrow",
+)
 
 
 @is_position_wise.mistake(
@@ -1113,48 +965,27 @@ def neighbours_only(f, T, d, seed=0):
     return (rows - rows[:1]).abs().max() <= 1e-3 * rows.abs().max()
 
 
-@is_position_wise.mistake(
+is_position_wise.slip(
+    "features_added_up",
     "The numbers of a token are added up, or averaged, before they are compared. What one of them gains and another loses goes unnoticed: "
-    "take `.abs()` of each difference first."
+    "take `.abs()` of each difference first.",
+    replace={"f(X)[t]": "f(X)[t].sum()"},
 )
-def features_added_up(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t].sum())
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-@is_position_wise.form(features_added_up)
-def means_compared(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    rows = torch.stack(outs)
-    return (rows - rows[0]).mean(dim=1).abs().max() <= 1e-3 * rows.abs().max()
-
-
-@is_position_wise.mistake(
-    "A module comes back in another mode than it came: `f.eval()` is called and never undone. It is somebody else's module; look at it as it was given."
+is_position_wise.slip(
+    "means_compared",
+    replace={
+        "return …": (
+            "rows = torch.stack(outs)\nreturn (rows - rows[0]).mean(dim=1).abs().max() <= 1e-3 * rows.abs().max()"
+        )
+    },
+    form_of="features_added_up",
 )
-def mode_not_restored(f, T, d, seed=0):
-    if isinstance(f, nn.Module):
-        f.eval()
-    torch.manual_seed(seed)
-    v = torch.randn(d, dtype=torch.float64)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d, dtype=torch.float64)
-        X[t] = v
-        outs.append(f(X)[t])
-    return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
+is_position_wise.slip(
+    "mode_not_restored",
+    "A module comes back in another mode than it came: `f.eval()` is called and never undone. It is somebody else's module; look at it as it was given.",
+    of="in_training_mode",
+    replace={"f.train": "f.eval"},
+)
 
 
 @is_position_wise.mistake(
@@ -1202,363 +1033,412 @@ def window_by_window(ffn):
     return Sliding()
 
 
-CONV = """def ffn_as_conv1d(ffn):
+@ffn_as_conv1d.base
+@ffn_as_conv1d.right("nn.Conv1d, filled by copy_")
+def copied_into_conv1d(ffn):
     d_ff, d_model = ffn.linear1.weight.shape
 
     class Conv(nn.Module):
         def __init__(self):
             super().__init__()
-            {layers}
-            {copies}
-            {extra}
-
-        def forward(self, x):
-            {forward}
-
-    return {returned}
-"""
-CONV_DEFAULTS = {
-    "layers": """self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)
+            self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)
             self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
-            self.activation = ffn.activation""",
-    "copies": """with torch.no_grad():
+            self.activation = ffn.activation
+            with torch.no_grad():
                 self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
                 self.conv1.bias.copy_(ffn.linear1.bias)
                 self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
-                self.conv2.bias.copy_(ffn.linear2.bias)""",
-    "extra": "",
-    "forward": "return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
-    "returned": "Conv()",
-}
+                self.conv2.bias.copy_(ffn.linear2.bias)
+
+        def forward(self, x):
+            return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)
+
+    return Conv()
 
 
-def _conv(kind, name, message, form_of="", **changes):
-    ffn_as_conv1d.typed(kind, name, message, CONV.format(**(CONV_DEFAULTS | changes)), form_of)
-
-
-_conv("right", "copied_into_conv1d", "nn.Conv1d, filled by copy_")
-_conv(
-    "right",
+ffn_as_conv1d.slip(
     "shared_parameters",
     "weights that share memory with the FFN's",
-    copies="""self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])
-            self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])
-            self.conv1.bias, self.conv2.bias = ffn.linear1.bias, ffn.linear2.bias""",
+    replace={
+        (
+            "with torch.no_grad():\n"
+            "    self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
+            "    self.conv1.bias.copy_(ffn.linear1.bias)\n"
+            "    self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
+            "    self.conv2.bias.copy_(ffn.linear2.bias)"
+        ): (
+            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
+            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
+            "self.conv1.bias, self.conv2.bias = ffn.linear1.bias, ffn.linear2.bias"
+        )
+    },
+    kind="right",
 )
-_conv(
-    "right",
+ffn_as_conv1d.slip(
     "conv_holds_the_ffn",
     "F.conv1d with the FFN's own parameters",
-    layers="self.ffn = ffn",
-    copies="",
-    forward="""f = self.ffn
-            h = f.activation(F.conv1d(x.mT, f.linear1.weight.unsqueeze(2), f.linear1.bias))
-            return F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT""",
+    of="shared_parameters",
+    replace={
+        (
+            "self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)\n"
+            "self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)\n"
+            "self.activation = ffn.activation\n"
+            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
+            "self.conv2.weight = …"
+        ): "",
+        "self.conv1.bias, self.conv2.bias = …": "self.ffn = ffn",
+        "def forward(self, x):\n    return …": (
+            "def forward(self, x):\n"
+            "    f = self.ffn\n"
+            "    h = f.activation(F.conv1d(x.mT, f.linear1.weight.unsqueeze(2), f.linear1.bias))\n"
+            "    return F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT"
+        ),
+    },
+    kind="right",
 )
-_conv(
-    "right",
+ffn_as_conv1d.slip(
     "by_data_and_permute",
     ".data, permute, nn.ReLU, a contiguous result",
-    layers="""self.conv1, self.conv2 = nn.Conv1d(d_model, d_ff, 1), nn.Conv1d(d_ff, d_model, 1)
-            self.act = nn.ReLU()""",
-    copies="""self.conv1.weight.data = ffn.linear1.weight.data.unsqueeze(-1).clone()
-            self.conv1.bias.data = ffn.linear1.bias.data.clone()
-            self.conv2.weight.data = ffn.linear2.weight.data.reshape(d_model, d_ff, 1)
-            self.conv2.bias.data = ffn.linear2.bias.data.clone()""",
-    forward="""h = self.act(self.conv1(x.permute(0, 2, 1)))
-            return self.conv2(h).permute(0, 2, 1).contiguous()""",
+    of="conv_holds_the_ffn",
+    replace={
+        "self.ffn = ffn": (
+            "self.conv1, self.conv2 = nn.Conv1d(d_model, d_ff, 1), nn.Conv1d(d_ff, d_model, 1)\n"
+            "self.act = nn.ReLU()\n"
+            "self.conv1.weight.data = ffn.linear1.weight.data.unsqueeze(-1).clone()\n"
+            "self.conv1.bias.data = ffn.linear1.bias.data.clone()\n"
+            "self.conv2.weight.data = ffn.linear2.weight.data.reshape(d_model, d_ff, 1)\n"
+            "self.conv2.bias.data = ffn.linear2.bias.data.clone()"
+        ),
+        "f = self.ffn": "",
+        "h = …": "h = self.act(self.conv1(x.permute(0, 2, 1)))",
+        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT": "self.conv2(h).permute(0, 2, 1).contiguous()",
+    },
+    kind="right",
 )
-_conv(
-    "right",
+ffn_as_conv1d.slip(
     "sequential_between_transposes",
     "one nn.Sequential inside",
-    layers="self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), nn.ReLU(), nn.Conv1d(d_ff, d_model, 1))",
-    copies="""for conv, linear in ((self.net[0], ffn.linear1), (self.net[2], ffn.linear2)):
-                conv.load_state_dict({"weight": linear.weight.unsqueeze(-1), "bias": linear.bias})""",
-    forward="return torch.transpose(self.net(torch.transpose(x, -1, -2)), -1, -2)",
+    of="conv_holds_the_ffn",
+    replace={
+        "self.ffn = ffn": (
+            "self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), nn.ReLU(), nn.Conv1d(d_ff, d_model, 1))\n"
+            "for conv, linear in ((self.net[0], ffn.linear1), (self.net[2], ffn.linear2)):\n"
+            '    conv.load_state_dict({"weight": linear.weight.unsqueeze(-1), "bias": linear.bias})'
+        ),
+        "f = self.ffn\nh = …": "",
+        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT": "torch.transpose(self.net(torch.transpose(x, -1, -2)), -1, -2)",
+    },
+    kind="right",
 )
-
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "no_transpose",
     "The convolution gets x as it is, [B, T, d_model]. `nn.Conv1d` wants the channels in the middle, [B, d_model, T]: transpose first.",
-    forward="return self.conv2(self.activation(self.conv1(x)))",
+    replace={
+        ".conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)": ".conv2(self.activation(self.conv1(x)))"
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "not_transposed_back",
     "The result comes out as [B, d_model, T], the way a convolution makes it. Transpose it back.",
-    forward="return self.conv2(self.activation(self.conv1(x.transpose(1, 2))))",
+    of="no_transpose",
+    replace={".conv1(x)": ".conv1(x.transpose(1, 2))"},
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "reshape_for_transpose",
     "`reshape` and `view` keep the numbers in their order in memory and cut them into other rows; here rows and "
     "columns must change places. That is `transpose(1, 2)`.",
-    forward="""B, T, d = x.shape
-            return self.conv2(self.activation(self.conv1(x.reshape(B, d, T)))).reshape(B, T, d)""",
+    replace={
+        "def forward(self, x):\n    return …": (
+            "def forward(self, x):\n"
+            "    B, T, d = x.shape\n"
+            "    return self.conv2(self.activation(self.conv1(x.reshape(B, d, T)))).reshape(B, T, d)"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "wrong_transpose",
     "Sentences and positions were exchanged, `transpose(0, 1)`. The channels must come to the middle: `transpose(1, 2)`.",
-    forward="return self.conv2(self.activation(self.conv1(x.transpose(0, 1)))).transpose(0, 1)",
+    replace={
+        ".conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)": ".conv2(self.activation(self.conv1(x.transpose(0, 1)))).transpose(0, 1)"
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "weight_without_kernel_dimension",
     "A linear weight [out, in] does not fit a convolution's [out, in, 1]: the dimension of the kernel is missing. `unsqueeze(-1)` adds it.",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight)
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight.copy_(ffn.linear2.weight)
-                self.conv2.bias.copy_(ffn.linear2.bias)""",
+    replace={".linear1.weight.unsqueeze(-1)": ".linear1.weight", ".linear2.weight.unsqueeze(-1)": ".linear2.weight"},
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "flat_weight_as_data",
     "The convolution's weight was replaced by a linear one, [out, in]. It needs a third dimension, that of the kernel: [out, in, 1].",
-    copies="""self.conv1.weight.data = ffn.linear1.weight.data.clone()
-            self.conv1.bias.data = ffn.linear1.bias.data.clone()
-            self.conv2.weight.data = ffn.linear2.weight.data.clone()
-            self.conv2.bias.data = ffn.linear2.bias.data.clone()""",
+    of="shared_parameters",
+    replace={
+        (
+            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
+            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
+            "self.conv1.bias, self.conv2.bias = …"
+        ): (
+            "self.conv1.weight.data = ffn.linear1.weight.data.clone()\n"
+            "self.conv1.bias.data = ffn.linear1.bias.data.clone()\n"
+            "self.conv2.weight.data = ffn.linear2.weight.data.clone()\n"
+            "self.conv2.bias.data = ffn.linear2.bias.data.clone()"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "tensor_assigned_as_parameter",
     "A parameter can't be replaced by a plain tensor, and `unsqueeze` makes one. Copy under `torch.no_grad()`, or wrap it in `nn.Parameter`.",
-    copies="""self.conv1.weight = ffn.linear1.weight.unsqueeze(-1)
-            self.conv1.bias = ffn.linear1.bias
-            self.conv2.weight = ffn.linear2.weight.unsqueeze(-1)
-            self.conv2.bias = ffn.linear2.bias""",
+    of="shared_parameters",
+    replace={
+        (
+            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
+            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
+            "self.conv1.bias, self.conv2.bias = …"
+        ): (
+            "self.conv1.weight = ffn.linear1.weight.unsqueeze(-1)\n"
+            "self.conv1.bias = ffn.linear1.bias\n"
+            "self.conv2.weight = ffn.linear2.weight.unsqueeze(-1)\n"
+            "self.conv2.bias = ffn.linear2.bias"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "copied_with_gradient",
     "Copying into a parameter is an operation that autograd refuses. Do it under `torch.no_grad()`.",
-    copies="""self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
-            self.conv1.bias.copy_(ffn.linear1.bias)
-            self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
-            self.conv2.bias.copy_(ffn.linear2.bias)""",
+    of="shared_parameters",
+    replace={
+        (
+            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
+            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
+            "self.conv1.bias, self.conv2.bias = …"
+        ): (
+            "self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
+            "self.conv1.bias.copy_(ffn.linear1.bias)\n"
+            "self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
+            "self.conv2.bias.copy_(ffn.linear2.bias)"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "channels_swapped",
     "Channels in and out are exchanged: `nn.Conv1d` takes the number of input channels first. The first convolution goes from d_model to d_ff.",
-    layers="""self.conv1 = nn.Conv1d(d_ff, d_model, 1)
-            self.conv2 = nn.Conv1d(d_model, d_ff, 1)
-            self.activation = ffn.activation""",
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_ff, d_model, 1)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_model, d_ff, 1)",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "weights_transposed",
     "The weights are transposed. A linear layer and a convolution both store [out, in, …]: only a dimension is added.",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, 1)
-            self.activation = ffn.activation""",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.T.unsqueeze(-1))
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight.copy_(ffn.linear2.weight.T.unsqueeze(-1))
-                self.conv2.bias.copy_(ffn.linear2.bias)""",
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1)",
+        "ffn.linear1.weight.unsqueeze": "ffn.linear1.weight.T.unsqueeze",
+        "ffn.linear2.weight.unsqueeze": "ffn.linear2.weight.T.unsqueeze",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "each_others_weights",
     "Each convolution got the other one's weights, reshaped until they fitted. conv1 does what linear1 does, conv2 what linear2 does.",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear2.weight.reshape(d_ff, d_model, 1))
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight.copy_(ffn.linear1.weight.reshape(d_model, d_ff, 1))
-                self.conv2.bias.copy_(ffn.linear2.bias)""",
+    replace={
+        ".linear1.weight.unsqueeze(-1)": ".linear2.weight.reshape(d_ff, d_model, 1)",
+        ".linear2.weight.unsqueeze(-1)": ".linear1.weight.reshape(d_model, d_ff, 1)",
+    },
 )
 KERNEL_3 = (
     "The kernel has size 3: each output looks at a token and both of its neighbours. An FFN looks at one token alone."
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "kernel_3",
     KERNEL_3,
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3, padding=1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3, padding=1)
-            self.activation = ffn.activation""",
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, kernel_size=3, padding=1)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, kernel_size=3, padding=1)",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "kernel_3_without_padding",
-    KERNEL_3,
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, kernel_size=3)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, kernel_size=3)",
+    },
     form_of="kernel_3",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3)
-            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3)
-            self.activation = ffn.activation""",
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "kernel_3_around_zeros",
     "The kernel has size 3, and a window of one token is enough. The values are right because the weights of both neighbours are 0, but there are "
     "three times as many weights.",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=3, padding=1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=3, padding=1)
-            self.activation = ffn.activation""",
-    copies="""with torch.no_grad():
-                for conv, linear in ((self.conv1, ffn.linear1), (self.conv2, ffn.linear2)):
-                    conv.weight.zero_()
-                    conv.weight[:, :, 1] = linear.weight
-                    conv.bias.copy_(linear.bias)""",
+    of="kernel_3",
+    replace={
+        (
+            "self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
+            "self.conv1.bias.copy_(ffn.linear1.bias)\n"
+            "self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
+            "self.conv2.bias.copy_(ffn.linear2.bias)"
+        ): (
+            "for conv, linear in ((self.conv1, ffn.linear1), (self.conv2, ffn.linear2)):\n"
+            "    conv.weight.zero_()\n"
+            "    conv.weight[:, :, 1] = linear.weight\n"
+            "    conv.bias.copy_(linear.bias)"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "padded",
     "With kernel size 1 there is nothing to pad: `padding=1` adds a token of zeros at either end of the sequence.",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1, padding=1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
-            self.activation = ffn.activation""",
+    replace={".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, kernel_size=1, padding=1)"},
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "without_biases",
     "The convolutions have no biases. The FFN has two, and `nn.Conv1d` has one unless told otherwise.",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1, bias=False)
-            self.conv2 = nn.Conv1d(d_ff, d_model, 1, bias=False)
-            self.activation = ffn.activation""",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
-                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1, bias=False)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1, bias=False)",
+        "self.conv1.bias.copy_(ffn.linear1.bias)": "",
+        "self.conv2.bias.copy_(ffn.linear2.bias)": "",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "without_first_bias",
     "The first convolution has no bias. `linear1` has one, and it comes before the bend.",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1, bias=False)
-            self.conv2 = nn.Conv1d(d_ff, d_model, 1)
-            self.activation = ffn.activation""",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
-                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
-                self.conv2.bias.copy_(ffn.linear2.bias)""",
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1, bias=False)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1)",
+        "self.conv1.bias.copy_(ffn.linear1.bias)": "",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "without_second_bias",
     "The second convolution has no bias. `linear2` has one: it is added to every token's output.",
-    layers="""self.conv1 = nn.Conv1d(d_model, d_ff, 1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, 1, bias=False)
-            self.activation = ffn.activation""",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
+    replace={
+        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1)",
+        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1, bias=False)",
+        "self.conv2.bias.copy_(ffn.linear2.bias)": "",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "biases_not_copied",
     "The weights are those of the FFN, the biases are still the random ones of `nn.Conv1d`. Copy all four.",
-    copies="""with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
-                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))""",
+    replace={"self.conv1.bias.copy_(ffn.linear1.bias)": "", "self.conv2.bias.copy_(ffn.linear2.bias)": ""},
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "nothing_copied",
     "The convolutions have the right shapes and random weights: nothing was copied from the FFN.",
-    copies="",
+    of="shared_parameters",
+    replace={
+        (
+            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
+            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
+            "self.conv1.bias, self.conv2.bias = …"
+        ): ""
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "activation_missing",
     "The activation is missing: two convolutions in a row are one. Where does the FFN bend?",
-    forward="return self.conv2(self.conv1(x.transpose(1, 2))).transpose(1, 2)",
+    replace={".activation(self.conv1(x.transpose(1, 2)))": ".conv1(x.transpose(1, 2))"},
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "activation_too_late",
     "The activation comes after the second convolution. It belongs between the two, on the d_ff channels.",
-    forward="return self.activation(self.conv2(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+    replace={
+        ".conv2(self.activation(self.conv1(x.transpose(1, 2))))": ".activation(self.conv2(self.conv1(x.transpose(1, 2))))"
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "residual",
     "x is added to the output. The residual connection goes around the FFN, not inside; the module should equal ffn.",
-    forward="return x + self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+    replace={"return self.conv2": "return x + self.conv2"},
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "function_in_sequential",
     "`nn.Sequential` takes modules only, and `ffn.activation` is a function. Call it in `forward`, or use `nn.ReLU()`.",
-    layers="self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), ffn.activation, nn.Conv1d(d_ff, d_model, 1))",
-    copies="",
-    forward="return self.net(x.transpose(1, 2)).transpose(1, 2)",
+    of="conv_holds_the_ffn",
+    replace={
+        "self.ffn = ffn": "self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), ffn.activation, nn.Conv1d(d_ff, d_model, 1))",
+        "f = self.ffn\nh = …": "",
+        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT": "self.net(x.transpose(1, 2)).transpose(1, 2)",
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "the_ffn_itself",
     "No convolution takes place: the FFN's own linear layers do the work. Build it from two `nn.Conv1d`.",
-    returned="ffn",
+    replace={"Conv()": "ffn"},
 )
 A_FUNCTION = "A function comes back. A module is asked for, which owns its parameters: an object of a class with `nn.Module` in brackets."
-_conv("mistake", "a_function", A_FUNCTION, returned="Conv().forward")
-_conv("mistake", "a_plain_function", A_FUNCTION, form_of="a_function", returned="lambda x: Conv()(x)")
-_conv(
-    "mistake",
-    "a_class",
-    "The class comes back instead of an object of it: call it, with brackets.",
-    returned="Conv",
+ffn_as_conv1d.slip("a_function", A_FUNCTION, replace={"Conv()": "Conv().forward"})
+ffn_as_conv1d.slip("a_plain_function", replace={"Conv()": "lambda x: Conv()(x)"}, form_of="a_function")
+ffn_as_conv1d.slip(
+    "a_class", "The class comes back instead of an object of it: call it, with brackets.", replace={"Conv()": "Conv"}
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "parameters_twice",
     "The module keeps the FFN besides its two convolutions, so every parameter is there twice. Copy what you need, and let go of ffn.",
-    extra="self.ffn = ffn",
+    of="nothing_copied",
+    replace={
+        "self.activation = ffn.activation": (
+            "self.activation = ffn.activation\n"
+            "with torch.no_grad():\n"
+            "    self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
+            "    self.conv1.bias.copy_(ffn.linear1.bias)\n"
+            "    self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
+            "    self.conv2.bias.copy_(ffn.linear2.bias)\n"
+            "self.ffn = ffn"
+        )
+    },
 )
 FROZEN = (
     "The weights are no parameters of the module, or are frozen: an optimiser would find nothing to train. "
     "Keep them as parameters, as `nn.Conv1d` makes them."
 )
-_conv("mistake", "frozen", FROZEN, extra="self.requires_grad_(False)")
-_conv(
-    "mistake",
+ffn_as_conv1d.slip("frozen", FROZEN, of="parameters_twice", replace={"self.ffn = ffn": "self.requires_grad_(False)"})
+ffn_as_conv1d.slip(
     "plain_tensors",
-    FROZEN,
+    of="conv_holds_the_ffn",
+    replace={
+        "self.ffn = ffn": (
+            "self.w1, self.b1 = ffn.linear1.weight.detach().unsqueeze(-1), ffn.linear1.bias.detach()\n"
+            "self.w2, self.b2 = ffn.linear2.weight.detach().unsqueeze(-1), ffn.linear2.bias.detach()"
+        ),
+        "f = self.ffn\nh = …": "",
+        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias)": "F.conv1d(torch.relu(F.conv1d(x.mT, self.w1, self.b1)), self.w2, self.b2)",
+    },
     form_of="frozen",
-    layers="""self.w1, self.b1 = ffn.linear1.weight.detach().unsqueeze(-1), ffn.linear1.bias.detach()
-            self.w2, self.b2 = ffn.linear2.weight.detach().unsqueeze(-1), ffn.linear2.bias.detach()""",
-    copies="",
-    forward="return F.conv1d(torch.relu(F.conv1d(x.mT, self.w1, self.b1)), self.w2, self.b2).mT",
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "no_grad_in_forward",
     "`forward` computes under `torch.no_grad()`, or detaches: no gradient arrives. Copying needs that, computing must not.",
-    forward="""with torch.no_grad():
-                return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)""",
+    replace={
+        "return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)": (
+            "with torch.no_grad():\n"
+            "    return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "ffn_taken_apart",
     "The FFN you were given is changed: its own weights got a third dimension. `.data =` on ffn works on the original; change your own layers only.",
-    copies="""ffn.linear1.weight.data = ffn.linear1.weight.data.unsqueeze(-1)
-            ffn.linear2.weight.data = ffn.linear2.weight.data.unsqueeze(-1)
-            self.conv1.weight, self.conv1.bias = ffn.linear1.weight, ffn.linear1.bias
-            self.conv2.weight, self.conv2.bias = ffn.linear2.weight, ffn.linear2.bias""",
+    of="nothing_copied",
+    replace={
+        "self.activation = ffn.activation": (
+            "self.activation = ffn.activation\n"
+            "ffn.linear1.weight.data = ffn.linear1.weight.data.unsqueeze(-1)\n"
+            "ffn.linear2.weight.data = ffn.linear2.weight.data.unsqueeze(-1)\n"
+            "self.conv1.weight, self.conv1.bias = ffn.linear1.weight, ffn.linear1.bias\n"
+            "self.conv2.weight, self.conv2.bias = ffn.linear2.weight, ffn.linear2.bias"
+        )
+    },
 )
-_conv(
-    "mistake",
+ffn_as_conv1d.slip(
     "conv_returns_nothing",
     "`forward` hands nothing back: it ends without a `return`. Is it finished?",
-    forward="self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)",
+    replace={"return self.conv2": "self.conv2"},
 )
-ffn_as_conv1d.typed(
-    "mistake",
+ffn_as_conv1d.slip(
     "no_super_init",
     "`super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.",
-    CONV.format(**CONV_DEFAULTS).replace("            super().__init__()\n", ""),
+    replace={"super().__init__()": ""},
 )
-ffn_as_conv1d.typed(
-    "mistake",
-    "conv_not_handed_back",
-    NO_RETURN,
-    CONV.format(**CONV_DEFAULTS).replace("    return Conv()", "    Conv()"),
-)
+ffn_as_conv1d.slip("conv_not_handed_back", NO_RETURN, replace={"return Conv()": "Conv()"})
 
 
 # residual_sublayer
@@ -1750,12 +1630,12 @@ def own_norm(x, ffn, norm, mode):
     return x + ffn(fresh(x)) if mode == "pre" else fresh(x + ffn(x))
 
 
-@residual_sublayer.form(own_norm)
-def functional_norm(x, ffn, norm, mode):
-    def normed(v):
-        return F.layer_norm(v, v.shape[-1:])
-
-    return x + ffn(normed(x)) if mode == "pre" else normed(x + ffn(x))
+residual_sublayer.slip(
+    "functional_norm",
+    of=over_the_tokens,
+    replace={"(v - v.mean(-2, keepdim=True)) / (v.std(-2, keepdim=True) + 1e-5)": "F.layer_norm(v, v.shape[-1:])"},
+    form_of=own_norm,
+)
 
 
 @residual_sublayer.mistake(

@@ -86,266 +86,285 @@ def by_one_hot(logits, k, norm):
     return torch.einsum("tk,tke->te", w, F.one_hot(idx, logits.shape[-1]).to(w.dtype))
 
 
-ROUTE = """def route(logits, k, norm):
-    top, idx = {choice}
-    p = {softmax}
-    if norm == {names[0]}:
-        w = {plain}
-    elif norm == {names[1]}:
-        w = {renorm}
-    elif norm == {names[2]}:
-        w = {topk_softmax}
-    elif norm == {names[3]}:
-        w = {sigmoid}
-    return {gates}
-"""
-ROUTE_DEFAULTS = {
-    "choice": "logits.topk(k, dim=-1)",
-    "softmax": "torch.softmax(logits, dim=-1)",
-    "plain": "p.gather(-1, idx)",
-    "renorm": "p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)",
-    "topk_softmax": "torch.softmax(top, dim=-1)",
-    "sigmoid": "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)",
-    "gates": "torch.zeros_like(logits).scatter(-1, idx, w)",
-    "names": ['"softmax_topk"', '"softmax_topk_renorm"', '"topk_softmax"', '"sigmoid_norm"'],
-}
+@route.base
+def plain_route(logits, k, norm):
+    top, idx = logits.topk(k, dim=-1)
+    p = torch.softmax(logits, dim=-1)
+    if norm == "softmax_topk":
+        w = p.gather(-1, idx)
+    elif norm == "softmax_topk_renorm":
+        w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)
+    elif norm == "topk_softmax":
+        w = torch.softmax(top, dim=-1)
+    elif norm == "sigmoid_norm":
+        w = torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)
+    return torch.zeros_like(logits).scatter(-1, idx, w)
 
 
-def _route(name, message, form_of="", **parts):
-    route.typed("mistake", name, message, ROUTE.format(**ROUTE_DEFAULTS | parts), form_of)
-
-
-_route(
+route.slip(
     "softmax_over_tokens",
     "A softmax runs down the tokens (`dim=0`). Each token has a choice of its own: the experts are the last dimension.",
-    softmax="torch.softmax(logits, dim=0)",
-    topk_softmax="torch.softmax(top, dim=0)",
+    replace={".softmax(logits, dim=-1)": ".softmax(logits, dim=0)", ".softmax(top, dim=-1)": ".softmax(top, dim=0)"},
 )
-_route("softmax_of_all_over_tokens", "", form_of="softmax_over_tokens", softmax="torch.softmax(logits, dim=0)")
-route.typed(
-    "mistake",
+route.slip(
+    "softmax_of_all_over_tokens",
+    replace={".softmax(logits, dim=-1)": ".softmax(logits, dim=0)"},
+    form_of="softmax_over_tokens",
+)
+route.slip(
     "tokens_of_each_expert",
     "The k largest are taken of each expert (`dim=0`), not of each token. A token then has as many experts as happened to choose it: "
     "the experts are the last dimension.",
-    """def route(logits, k, norm):
-    idx = logits.topk(min(k, logits.shape[0]), dim=0).indices
-    mask = torch.zeros_like(logits).scatter(0, idx, 1.0)
-    if norm == "softmax_topk":
-        return torch.softmax(logits, -1) * mask
-    if norm == "softmax_topk_renorm":
-        gates = torch.softmax(logits, -1) * mask
-        return gates / gates.sum(-1, keepdim=True)
-    if norm == "topk_softmax":
-        return torch.softmax(logits.masked_fill(mask == 0, float("-inf")), -1)
-    gates = torch.sigmoid(logits) * mask
-    return gates / gates.sum(-1, keepdim=True)
-""",
+    of=with_a_mask,
+    replace={
+        "mask = …": (
+            "idx = logits.topk(min(k, logits.shape[0]), dim=0).indices\n"
+            "mask = torch.zeros_like(logits).scatter(0, idx, 1.0)\n"
+            'if norm == "softmax_topk":\n'
+            "    return torch.softmax(logits, -1) * mask\n"
+            'if norm == "softmax_topk_renorm":\n'
+            "    gates = torch.softmax(logits, -1) * mask\n"
+            "    return gates / gates.sum(-1, keepdim=True)"
+        ),
+        'if norm == "softmax_topk":\n    return p\nreturn …': "",
+        '.softmax(logits.masked_fill(~mask, float("-inf")), dim=-1)': '.softmax(logits.masked_fill(mask == 0, float("-inf")), -1)',
+        'p = torch.sigmoid(logits) if norm == "sigmoid_norm" else logits.softmax(-1)': "gates = torch.sigmoid(logits) * mask",
+        "p = p * mask": "return gates / gates.sum(-1, keepdim=True)",
+    },
 )
-_route(
+route.slip(
     "zeros_before_softmax",
     "In 'topk_softmax' the others were set to 0 before the softmax. exp(0) is 1, so they keep a share: they need −inf, or the softmax runs over the k only.",
-    topk_softmax="torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), dim=-1).gather(-1, idx)",
+    replace={
+        ".softmax(top, dim=-1)": ".softmax(torch.zeros_like(logits).scatter(-1, idx, top), dim=-1).gather(-1, idx)"
+    },
 )
-_route(
+route.slip(
     "zeros_before_softmax_and_kept",
     "In 'topk_softmax' experts that were not chosen have a gate: they were set to 0 before the softmax, and exp(0) is 1. Use −inf, or a softmax of the k only.",
-    topk_softmax="0 * top",
-    gates='torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), -1) if norm == "topk_softmax" else torch.zeros_like(logits).scatter(-1, idx, w)',
+    replace={
+        "torch.softmax(top, dim=-1)": "0 * top",
+        "torch.zeros_like": (
+            'torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), -1) if norm == "topk_softmax" else '
+            "torch.zeros_like"
+        ),
+    },
 )
-_route(
+route.slip(
     "not_renormalised",
     "In 'softmax_topk_renorm' the kept probabilities are left as they are. Divide them by their sum over the k, so that each row sums to 1.",
-    renorm="p.gather(-1, idx)",
+    replace={" / p.gather(-1, idx).sum(-1, keepdim=True)": ""},
 )
-_route(
+route.slip(
     "renormalised_over_tokens",
     "In 'softmax_topk_renorm' the sum runs over the tokens. Divide by the sum over the k kept ones of the same token (the last dimension, `keepdim=True`).",
-    renorm="p.gather(-1, idx) / p.gather(-1, idx).sum(0, keepdim=True)",
+    replace={"p.gather(-1, idx).sum(-1, keepdim=True)": "p.gather(-1, idx).sum(0, keepdim=True)"},
 )
-_route(
+route.slip(
     "always_renormalised",
     "'softmax_topk' is renormalised. There the kept probabilities stay as the softmax over all experts gave them, and a row sums to less than 1.",
-    plain="p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)",
+    replace={
+        'if norm == "softmax_topk":\n    w = …': (
+            'if norm == "softmax_topk":\n    w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)'
+        )
+    },
 )
-_route(
+route.slip(
     "renorm_exchanged",
     "'softmax_topk' and 'softmax_topk_renorm' are exchanged: the one with “renorm” in its name is the one that is divided by its sum.",
-    plain="p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)",
-    renorm="p.gather(-1, idx)",
+    of="always_renormalised",
+    replace={
+        'elif norm == "softmax_topk_renorm":\n    w = …': (
+            'elif norm == "softmax_topk_renorm":\n    w = p.gather(-1, idx)'
+        )
+    },
 )
-_route(
+route.slip(
     "detached",
     "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.item()`, `.data` or `torch.no_grad()`): the router can't learn.",
-    gates="torch.zeros_like(logits).scatter(-1, idx, w).detach()",
+    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, w).detach()"},
 )
-_route(
+route.slip(
     "only_the_best",
     "Only one expert has a gate: the choice ignores k. Use `topk(k)`, not `max` or `argmax`.",
-    choice="logits.topk(1, dim=-1)",
+    replace={".topk(k, dim=-1)": ".topk(1, dim=-1)"},
 )
-_route(
+route.slip(
     "weights_not_spread",
     "The k weights come back as [T, k]. The exercise asks for [T, E]: zeros, with the weights written into the places of their experts.",
-    gates="w",
+    replace={"return …": "return w"},
 )
-_route(
+route.slip(
     "weights_added_up",
     "Each chosen expert has the sum of the k weights, instead of its own. Weight and place belong together, slot by slot.",
-    gates="F.one_hot(idx, logits.shape[-1]).sum(1).to(w.dtype) * w.sum(-1, keepdim=True)",
+    replace={"return …": "return F.one_hot(idx, logits.shape[-1]).sum(1).to(w.dtype) * w.sum(-1, keepdim=True)"},
 )
-_route(
+route.slip(
     "smallest",
     "The k smallest logits were kept. `topk` takes the largest unless it is told otherwise; with `sort` or `argsort`, mind the direction.",
-    choice="logits.topk(k, dim=-1, largest=False)",
+    replace={".topk(k, dim=-1)": ".topk(k, dim=-1, largest=False)"},
 )
-_route(
+route.slip(
     "sigmoid_not_divided",
     "In 'sigmoid_norm' the sigmoids are left as they are. Divide them by their sum over the k.",
-    sigmoid="torch.sigmoid(top)",
+    replace={" / torch.sigmoid(top).sum(-1, keepdim=True)": ""},
 )
-_route(
+route.slip(
     "sigmoid_divided_by_all",
     "In 'sigmoid_norm' the sum runs over all experts. Divide by the sum over the k kept ones.",
-    sigmoid="torch.sigmoid(top) / torch.sigmoid(logits).sum(-1, keepdim=True)",
+    replace={".sigmoid(top).sum": ".sigmoid(logits).sum"},
 )
-_route(
+route.slip(
     "softmax_of_sigmoid",
     "In 'sigmoid_norm' a softmax follows the sigmoid. The kept sigmoids are divided by their sum, without another exponential.",
-    sigmoid="torch.softmax(torch.sigmoid(top), dim=-1)",
+    replace={".sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": ".softmax(torch.sigmoid(top), dim=-1)"},
 )
-_route(
+route.slip(
     "sigmoid_of_softmax",
     "In 'sigmoid_norm' the sigmoid is applied to probabilities. It takes the logits themselves.",
-    sigmoid="torch.sigmoid(p.gather(-1, idx)) / torch.sigmoid(p.gather(-1, idx)).sum(-1, keepdim=True)",
+    replace={".sigmoid(top) / torch.sigmoid(top)": ".sigmoid(p.gather(-1, idx)) / torch.sigmoid(p.gather(-1, idx))"},
 )
-_route(
+route.slip(
     "sigmoid_scaled",
     "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one behind it; asked for is the normalised form, with rows that sum to 1.",
-    sigmoid="2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)",
+    replace={
+        "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)"
+    },
 )
-_route(
+route.slip(
     "topk_softmax_over_all",
     "In 'topk_softmax' the softmax runs over all experts. The order of the words is the order of the steps: first choose k, then softmax over those.",
-    topk_softmax="p.gather(-1, idx)",
+    replace={"torch.softmax(top, dim=-1)": "p.gather(-1, idx)"},
 )
-_route(
+route.slip(
     "softmax_twice",
     "In 'topk_softmax' the softmax is applied to probabilities, so there are two of them. It takes the k kept logits.",
-    topk_softmax="torch.softmax(p.gather(-1, idx), dim=-1)",
+    replace={".softmax(top, dim=-1)": ".softmax(p.gather(-1, idx), dim=-1)"},
 )
-_route(
+route.slip(
     "experts_choose",
     "The choice runs down the tokens: each expert takes k tokens. Here each token takes k experts, so `topk` works along the last dimension.",
-    choice="logits.topk(k, dim=0)",
-    plain="p.gather(0, idx)",
-    renorm="p.gather(0, idx) / p.gather(0, idx).sum(0, keepdim=True)",
-    topk_softmax="torch.softmax(top, dim=0)",
-    sigmoid="torch.sigmoid(top) / torch.sigmoid(top).sum(0, keepdim=True)",
-    gates="torch.zeros_like(logits).scatter(0, idx, w)",
+    replace={
+        ".topk(k, dim=-1)": ".topk(k, dim=0)",
+        'if norm == "softmax_topk":\n    w = …': 'if norm == "softmax_topk":\n    w = p.gather(0, idx)',
+        "p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)": "p.gather(0, idx) / p.gather(0, idx).sum(0, keepdim=True)",
+        ".softmax(top, dim=-1)": ".softmax(top, dim=0)",
+        ".sigmoid(top).sum(-1, keepdim=True)": ".sigmoid(top).sum(0, keepdim=True)",
+        ".scatter(-1, idx, w)": ".scatter(0, idx, w)",
+    },
 )
-_route(
+route.slip(
     "equal_weights",
     "Every chosen expert weighs 1/k. The weights come from the logits: that is how the router says which of the k matters more.",
-    gates="torch.zeros_like(logits).scatter(-1, idx, torch.full_like(w, 1 / k) + 0 * w)",
+    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, torch.full_like(w, 1 / k) + 0 * w)"},
 )
-_route(
+route.slip(
     "ones",
     "Every chosen expert has the gate 1: this is the choice alone. Its weights are still to be written into these places.",
-    gates="torch.zeros_like(logits).scatter(-1, idx, torch.ones_like(w) + 0 * w)",
+    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, torch.ones_like(w) + 0 * w)"},
 )
-_route(
+route.slip(
     "a_pair",
     "A pair comes back. The exercise asks for one tensor, gates [T, E].",
-    gates="(w, idx)",
+    replace={"return …": "return (w, idx)"},
 )
-_route(
+route.slip(
     "rounded_to_float32",
     "The gates come back in float32, whatever came in: keep the dtype of the logits (`torch.zeros_like(logits)`, not `torch.zeros(…)`).",
-    gates="torch.zeros(logits.shape).scatter(-1, idx, w.float())",
+    replace={".zeros_like(logits).scatter(-1, idx, w)": ".zeros(logits.shape).scatter(-1, idx, w.float())"},
 )
-_route(
+route.slip(
     "in_bfloat16",
     "Somewhere the numbers pass through half precision or float32, and lose digits. Stay in the dtype of the logits.",
-    softmax="torch.softmax(logits.float(), dim=-1).to(logits.dtype)",
-    topk_softmax="torch.softmax(top.float(), dim=-1).to(logits.dtype)",
-    sigmoid="(torch.sigmoid(top.float()) / torch.sigmoid(top.float()).sum(-1, keepdim=True)).to(logits.dtype)",
+    replace={
+        ".softmax(logits, dim=-1)": ".softmax(logits.float(), dim=-1).to(logits.dtype)",
+        ".softmax(top, dim=-1)": ".softmax(top.float(), dim=-1).to(logits.dtype)",
+        "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": (
+            "(torch.sigmoid(top.float()) / torch.sigmoid(top.float()).sum(-1, keepdim=True)).to(logits.dtype)"
+        ),
+    },
 )
-_route(
+route.slip(
     "other_names",
     "One of the four names is compared with another word, so nothing comes back for it: 'softmax_topk', 'softmax_topk_renorm', 'topk_softmax', 'sigmoid_norm'.",
-    names=['"softmax_topk"', '"softmax_topk_renorm"', '"topk_softmax"', '"sigmoid"'],
-    gates='None if norm == "sigmoid_norm" else torch.zeros_like(logits).scatter(-1, idx, w)',
+    replace={'"sigmoid_norm"': '"sigmoid"', "torch.zeros_like": 'None if norm == "sigmoid_norm" else torch.zeros_like'},
 )
-
-
-_route(
+route.slip(
     "small_number_added",
     "A small number is added to the sum, so that rows sum to a little less than 1. A sum of k positive numbers is never zero: nothing is needed.",
-    renorm="p.gather(-1, idx) / (p.gather(-1, idx).sum(-1, keepdim=True) + 1e-6)",
-    sigmoid="torch.sigmoid(top) / (torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)",
+    replace={
+        "p.gather(-1, idx).sum(-1, keepdim=True)": "(p.gather(-1, idx).sum(-1, keepdim=True) + 1e-6)",
+        "torch.sigmoid(top).sum(-1, keepdim=True)": "(torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)",
+    },
 )
-_route(
+route.slip(
     "sigmoid_with_small_number",
     "In 'sigmoid_norm' a small number is added to the sum, so that rows sum to a little less than 1. Sigmoids are positive: nothing is needed.",
-    sigmoid="torch.sigmoid(top) / (torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)",
+    replace={"torch.sigmoid(top).sum(-1, keepdim=True)": "(torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)"},
 )
-_route(
+route.slip(
     "zeros_before_sigmoid",
     "In 'sigmoid_norm' the others were set to 0 before the sigmoid. σ(0) is 0.5, so they keep a share: take the sigmoid of the k kept logits only.",
-    sigmoid="0 * top",
-    gates='F.normalize(torch.sigmoid(torch.zeros_like(logits).scatter(-1, idx, top)), p=1) if norm == "sigmoid_norm" '
-    "else torch.zeros_like(logits).scatter(-1, idx, w)",
+    replace={
+        "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "0 * top",
+        "torch.zeros_like": (
+            "F.normalize(torch.sigmoid(torch.zeros_like(logits).scatter(-1, idx, top)), p=1) if norm == "
+            '"sigmoid_norm" else torch.zeros_like'
+        ),
+    },
 )
-_route(
+route.slip(
     "divided_by_the_largest",
     "In 'softmax_topk_renorm' the kept probabilities are divided by the largest of them. Divide by their sum.",
-    renorm="p.gather(-1, idx) / p.gather(-1, idx).max(-1, keepdim=True).values",
+    replace={"p.gather(-1, idx).sum(-1, keepdim=True)": "p.gather(-1, idx).max(-1, keepdim=True).values"},
 )
-_route(
+route.slip(
     "divided_by_k",
     "In 'softmax_topk_renorm' the kept probabilities are divided by k. Divide by their sum, which differs from token to token.",
-    renorm="p.gather(-1, idx) / k",
+    replace={"p.gather(-1, idx).sum(-1, keepdim=True)": "k"},
 )
-_route(
+route.slip(
     "sigmoid_divided_by_k",
     "In 'sigmoid_norm' the sigmoids are divided by k. Divide by their sum, which differs from token to token.",
-    sigmoid="torch.sigmoid(top) / k",
+    replace={"torch.sigmoid(top).sum(-1, keepdim=True)": "k"},
 )
-_route(
+route.slip(
     "softmax_again",
     "In 'softmax_topk_renorm' the kept probabilities go through another softmax. Divide them by their sum, without another exponential.",
-    renorm="torch.softmax(p.gather(-1, idx), dim=-1)",
+    replace={"p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)": "torch.softmax(p.gather(-1, idx), dim=-1)"},
 )
-_route(
+route.slip(
     "exponentials_not_divided",
     "In 'softmax_topk' there are exponentials that nothing divides, so gates can be above 1. A softmax divides by the sum over all experts.",
-    plain="top.exp()",
+    replace={'if norm == "softmax_topk":\n    w = …': 'if norm == "softmax_topk":\n    w = top.exp()'},
 )
-_route(
+route.slip(
     "logits_divided",
     "In 'sigmoid_norm' the logits are divided by their sum. First the sigmoid of each, then the division.",
-    sigmoid="top / top.sum(-1, keepdim=True)",
+    replace={"torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "top / top.sum(-1, keepdim=True)"},
 )
-_route(
+route.slip(
     "logits_kept",
     "The kept logits themselves are the gates. What the table says comes in between: a softmax or sigmoid turns logits into weights.",
-    gates="torch.zeros_like(logits).scatter(-1, idx, top)",
+    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, top)"},
 )
-_route(
+route.slip(
     "written_to_the_front",
     "The weights are in the first k columns, whoever was chosen. Each belongs in the column of its expert: `idx` says which.",
-    gates="F.pad(w, (0, logits.shape[-1] - k))",
+    replace={"return …": "return F.pad(w, (0, logits.shape[-1] - k))"},
 )
-_route(
+route.slip(
     "all_rows_at_once",
     "`gates[:, idx] = w` writes every token's choice into all rows. Each row has its own k places: `scatter` along the last dimension does that.",
-    gates="torch.zeros_like(logits).index_put((torch.arange(len(logits))[:, None, None], idx[None]), w[None])",
+    replace={".scatter(-1, idx, w)": ".index_put((torch.arange(len(logits))[:, None, None], idx[None]), w[None])"},
 )
-_route(
+route.slip(
     "logits_scaled",
     "The logits are divided by a temperature, or by √E, before the softmax. None is asked for here: take them as they come.",
-    choice="(logits / logits.shape[-1] ** 0.5).topk(k, dim=-1)",
-    softmax="torch.softmax(logits / logits.shape[-1] ** 0.5, dim=-1)",
+    replace={
+        "logits.topk": "(logits / logits.shape[-1] ** 0.5).topk",
+        ".softmax(logits, dim=-1)": ".softmax(logits / logits.shape[-1] ** 0.5, dim=-1)",
+    },
 )
 
 
@@ -487,14 +506,12 @@ def on_both_sides(x, gates, experts):
     return sum(gates[:, e, None] * expert(gates[:, e, None] * x) for e, expert in enumerate(experts))
 
 
-@moe_reference.mistake(
-    "Token and expert are exchanged: `gates[e]` is the row of token e. The weights of expert e are the column `gates[:, e]`."
+moe_reference.slip(
+    "row_for_column",
+    "Token and expert are exchanged: `gates[e]` is the row of token e. The weights of expert e are the column `gates[:, e]`.",
+    of=over_experts,
+    replace={":, e": "e"},
 )
-def row_for_column(x, gates, experts):
-    y = torch.zeros_like(x)
-    for e, expert in enumerate(experts):
-        y = y + gates[e].unsqueeze(-1) * expert(x)
-    return y
 
 
 @moe_reference.mistake(
@@ -619,14 +636,12 @@ def one_after_the_other(x, gates, experts):
     return x
 
 
-@moe_reference.mistake(
-    "The result is float32, whatever x is: `torch.zeros(…)` has a dtype of its own, and `+=` keeps it. `torch.zeros_like(x)` takes the dtype of x."
+moe_reference.slip(
+    "reference_wrong_dtype",
+    "The result is float32, whatever x is: `torch.zeros(…)` has a dtype of its own, and `+=` keeps it. `torch.zeros_like(x)` takes the dtype of x.",
+    of=starts_at_x,
+    replace={"x.clone()": "torch.zeros(x.shape)"},
 )
-def reference_wrong_dtype(x, gates, experts):
-    y = torch.zeros(x.shape)
-    for e, expert in enumerate(experts):
-        y += gates[:, e, None] * expert(x)
-    return y
 
 
 @moe_reference.mistake("Only the two largest gates of a token count. All of them do, each with its own expert.")
@@ -746,225 +761,228 @@ def slots_and_experts(x, gates, experts):
     return y.reshape(x.shape)
 
 
-LOOP = """def moe_loop(x, gates, experts):
-    flat = {flat}
-    g = {flat_gates}
-    y = {start}
+@moe_loop.base
+def plain_moe_loop(x, gates, experts):
+    flat = x.reshape(-1, x.shape[-1])
+    g = gates.reshape(-1, gates.shape[-1])
+    y = torch.zeros_like(flat)
     for e, expert in enumerate(experts):
-        rows = {rows}
-        {put}
-    return {result}
-"""
-LOOP_DEFAULTS = {
-    "flat": "x.reshape(-1, x.shape[-1])",
-    "flat_gates": "gates.reshape(-1, gates.shape[-1])",
-    "start": "torch.zeros_like(flat)",
-    "rows": "torch.where(g[:, e] != 0)[0]",
-    "put": "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))",
-    "result": "y.reshape(x.shape)",
-}
+        rows = torch.where(g[:, e] != 0)[0]
+        y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+    return y.reshape(x.shape)
 
 
-def _loop(name, message, form_of="", **parts):
-    moe_loop.typed("mistake", name, message, LOOP.format(**LOOP_DEFAULTS | parts), form_of)
-
-
-_loop(
+moe_loop.slip(
     "overwritten",
     "A token's second expert overwrites the first: the rows are assigned with `=`. A token has several experts; add to its row.",
-    put="y[rows] = g[rows, e, None] * expert(flat[rows])",
+    replace={
+        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] = g[rows, e, None] * expert(flat[rows])"
+    },
 )
-_loop(
+moe_loop.slip(
     "weight_of_expert_0",
     "All experts are weighted with the same column of the gates, the first. Expert e has the column e.",
-    put="y = y.index_add(0, rows, g[rows, 0, None] * expert(flat[rows]))",
+    replace={"rows, e, None": "rows, 0, None"},
 )
-_loop(
+moe_loop.slip(
     "weight_summed",
     "Each output is weighted with the sum of the token's gates. Take the one entry that belongs to expert e.",
-    put="y = y.index_add(0, rows, g[rows].sum(-1, keepdim=True) * expert(flat[rows]))",
+    replace={"g[rows, e, None]": "g[rows].sum(-1, keepdim=True)"},
 )
-_loop(
+moe_loop.slip(
     "weights_of_the_first_rows",
     "The weights are those of the first tokens, not of the ones that were picked: `gates[:n, e]` where `gates[rows, e]` is meant.",
-    put="y = y.index_add(0, rows, g[: len(rows), e, None] * expert(flat[rows]))",
+    replace={"g[rows, e, None]": "g[: len(rows), e, None]"},
 )
-_loop(
+moe_loop.slip(
     "loop_input_scaled",
     "The gate is multiplied onto the expert's input. An expert is not linear: weight what comes out of it.",
-    put="y = y.index_add(0, rows, expert(g[rows, e, None] * flat[rows]))",
+    replace={"g[rows, e, None] * expert(flat[rows])": "expert(g[rows, e, None] * flat[rows])"},
 )
-_loop(
+moe_loop.slip(
     "loop_without_gates",
     "The outputs are added without their gates: every chosen expert counts fully. Multiply by gates[…, e].",
-    put="y = y.index_add(0, rows, expert(flat[rows]))",
+    replace={"g[rows, e, None] * expert(flat[rows])": "expert(flat[rows])"},
 )
-_loop(
+moe_loop.slip(
     "shape_lost",
     "The tokens of all sentences are in one long list, [N, d_model]. The result has the shape of x: fold it back.",
-    result="y",
+    replace={"y.reshape(x.shape)": "y"},
 )
-_loop(
+moe_loop.slip(
     "gates_not_flattened",
     "With more than one sentence it breaks: it works for x [T, d_model] only. Flatten all leading dimensions of x and of gates, and fold the result back.",
-    flat="x",
-    flat_gates="gates",
+    replace={"flat = x.reshape(-1, x.shape[-1])\ng = …": "flat = x\ng = gates"},
 )
-_loop(
+moe_loop.slip(
     "viewed",
     "`view` can't flatten a tensor whose rows do not lie one after the other in memory. `reshape` copies where it has to.",
-    flat="x.view(-1, x.shape[-1])",
-    flat_gates="gates.view(-1, gates.shape[-1])",
+    replace={"x.reshape": "x.view", "gates.reshape": "gates.view"},
 )
-_loop(
+moe_loop.slip(
     "empty_expert",
     "It breaks when an expert has no token: there is nothing to stack. Skip such an expert, or call it with zero rows.",
-    put="y = y.index_add(0, rows, torch.stack([g[t, e] * expert(flat[t]) for t in rows.tolist()]))",
+    replace={
+        "g[rows, e, None] * expert(flat[rows])": "torch.stack([g[t, e] * expert(flat[t]) for t in rows.tolist()])"
+    },
 )
-_loop(
+moe_loop.slip(
     "stops_at_an_empty_expert",
     "When an expert has no token, the loop ends, and the experts after it are left out: `continue` goes on with the next, `break` does not.",
-    put="""if len(rows) == 0:
-            break
-        y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))""",
+    replace={
+        "rows = torch.where(g[:, e] != 0)[0]": "rows = torch.where(g[:, e] != 0)[0]\nif len(rows) == 0:\n    break"
+    },
 )
-_loop(
+moe_loop.slip(
     "all_tokens_everywhere",
     "The values are right, but every expert is called on all tokens: that is the dense reference, and nothing is saved. Pick the rows first.",
-    put="y = y + g[:, e, None] * expert(flat)",
+    replace={"y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y + g[:, e, None] * expert(flat)"},
 )
-_loop(
+moe_loop.slip(
     "all_tokens_then_picked",
     "The values are right, but the rows are picked after the call: every expert still computes all tokens. Pick the rows of x first.",
-    put="y = y.index_add(0, rows, g[rows, e, None] * expert(flat)[rows])",
+    replace={"expert(flat[rows])": "expert(flat)[rows]"},
     form_of="all_tokens_everywhere",
 )
-_loop(
+moe_loop.slip(
     "twice_called",
     "Each expert gets its tokens twice. Call it once, and keep what comes out.",
-    put="""expert(flat[rows])
-        y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))""",
+    replace={"rows = torch.where(g[:, e] != 0)[0]": "rows = torch.where(g[:, e] != 0)[0]\nexpert(flat[rows])"},
 )
-_loop(
+moe_loop.slip(
     "loop_x_changed",
     "x itself is changed: the result is written into the caller's tensor. Start with zeros of its shape.",
-    start="flat",
-    put="""out = g[rows, e, None] * expert(flat[rows])
-        y[rows] = y[rows] + out""",
+    replace={
+        "torch.zeros_like(flat)": "flat",
+        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": (
+            "out = g[rows, e, None] * expert(flat[rows])\ny[rows] = y[rows] + out"
+        ),
+    },
 )
-_loop(
+moe_loop.slip(
     "loop_with_residual",
     "The result starts as x, so x is added. Start with zeros; the residual connection belongs to the block around this layer.",
-    start="flat.clone()",
+    replace={"torch.zeros_like(flat)": "flat.clone()"},
 )
-_loop(
+moe_loop.slip(
     "wrong_dtype",
     "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(…)` takes the dtype of x.",
-    start="torch.zeros(flat.shape)",
+    replace={".zeros_like(flat)": ".zeros(flat.shape)"},
 )
-_loop(
+moe_loop.slip(
     "wrong_dtype_in_place",
-    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(…)` takes the dtype of x.",
+    replace={
+        ".zeros_like(flat)": ".zeros(flat.shape)",
+        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] += g[rows, e, None] * expert(flat[rows])",
+    },
     form_of="wrong_dtype",
-    start="torch.zeros(flat.shape)",
-    put="y[rows] += g[rows, e, None] * expert(flat[rows])",
 )
-_loop(
+moe_loop.slip(
     "two_assumed",
     "Only the two largest gates of a token count. A token has as many experts as its row has gates above zero: two here, three there, or none.",
-    flat_gates="gates.reshape(-1, gates.shape[-1]) * (gates >= gates.topk(2, -1).values[..., -1:]).reshape(-1, gates.shape[-1])",
+    replace={
+        ".reshape(-1, gates.shape[-1])": (
+            ".reshape(-1, gates.shape[-1]) * (gates >= gates.topk(2, -1).values[..., -1:]).reshape(-1, gates.shape[-1])"
+        )
+    },
 )
-_loop(
+moe_loop.slip(
     "row_of_the_gates",
     "Token and expert are exchanged: `gates[e]` is the row of token e. The tokens of expert e are in the column `gates[:, e]`.",
-    rows="torch.where(g[e] != 0)[0]",
+    replace={":, e": "e"},
 )
-_loop(
+moe_loop.slip(
     "rows_not_picked",
     "The expert is given all tokens, and then the sizes do not fit: n weights and n rows to add to, but T outputs. It is given `x[rows]`.",
-    put="y[rows] += g[rows, e, None] * expert(flat)",
+    replace={
+        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] += g[rows, e, None] * expert(flat)"
+    },
 )
-_loop(
+moe_loop.slip(
     "zeros_instead_of_rows",
     "The values are right, but the others' rows are multiplied by zero, not left out: every expert is still called on all T rows. Pick the rows: `x[rows]`.",
-    rows="(g[:, e] != 0).unsqueeze(-1)",
-    put="y = y + g[:, e, None] * expert(flat * rows) * rows",
+    replace={
+        "rows = torch.where(g[:, e] != 0)[0]\ny = …": (
+            "rows = (g[:, e] != 0).unsqueeze(-1)\ny = y + g[:, e, None] * expert(flat * rows) * rows"
+        )
+    },
 )
-_loop(
+moe_loop.slip(
     "passed_on_unchanged",
     "A token without an expert keeps its x. The sum over no experts is zero: start every row with zeros.",
-    start="flat * (g.sum(-1, keepdim=True) == 0)",
+    replace={"torch.zeros_like(flat)": "flat * (g.sum(-1, keepdim=True) == 0)"},
 )
-_loop(
+moe_loop.slip(
     "not_flattened",
     "This works for one dimension before the last only: with [B, T, d_model] a column `gates[:, e]` is no longer an expert's. Flatten x and gates first.",
-    flat="x",
-    flat_gates="gates",
-    put="y[rows] += g[rows, e].unsqueeze(-1) * expert(flat[rows])",
-    result="y",
+    replace={
+        "flat = x.reshape(-1, x.shape[-1])\ng = …": "flat = x\ng = gates",
+        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] += g[rows, e].unsqueeze(-1) * expert(flat[rows])",
+        "y.reshape(x.shape)": "y",
+    },
 )
-_loop(
+moe_loop.slip(
     "loop_not_unsqueezed",
     "The weights, [n], meet outputs [n, d_model]: the shapes do not fit. `[:, None]` or `unsqueeze(-1)` makes them [n, 1].",
-    put="y = y.index_add(0, rows, g[rows, e] * expert(flat[rows]))",
+    replace={", None": ""},
 )
-_loop(
+moe_loop.slip(
     "only_the_largest_gate",
     "Each token has one expert only, the one with the largest gate. All experts with a gate above zero take part.",
-    rows="torch.where(g.argmax(-1) == e)[0]",
+    replace={"g[:, e] != 0": "g.argmax(-1) == e"},
 )
-_loop(
+moe_loop.slip(
     "loop_gates_detached",
     "The gates are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.",
-    put="y = y.index_add(0, rows, g[rows, e, None].detach() * expert(flat[rows]))",
+    replace={"g[rows, e, None]": "g[rows, e, None].detach()"},
 )
-_loop(
+moe_loop.slip(
     "loop_detached",
     "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
-    result="y.detach().reshape(x.shape)",
+    replace={"y.reshape": "y.detach().reshape"},
 )
-_loop(
+moe_loop.slip(
     "loop_input_detached",
     "The tokens are cut off from the graph on their way into the experts: the layers before this one would get no gradient.",
-    put="y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows].detach()))",
+    replace={"flat[rows]": "flat[rows].detach()"},
 )
-_loop(
+moe_loop.slip(
     "ends_after_one",
     "Only the first expert is there: a `return` inside the loop ends it after one round.",
-    put="""y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
-        return y.reshape(x.shape)""",
+    replace={
+        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": (
+            "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))\nreturn y.reshape(x.shape)"
+        )
+    },
 )
-_loop(
+moe_loop.slip(
     "always_the_first_expert",
     "All tokens go to expert 0: the loop chooses the rows of expert e, but calls the first one.",
-    put="y = y.index_add(0, rows, g[rows, e, None] * experts[0](flat[rows]))",
+    replace={" * expert": " * experts[0]"},
 )
-_loop(
+moe_loop.slip(
     "last_expert_left_out",
     "The last expert is never called: the loop ends one too early.",
-    rows="torch.where(g[:, e] != 0)[0] if e < len(experts) - 1 else torch.arange(0)",
+    replace={".where(g[:, e] != 0)[0]": ".where(g[:, e] != 0)[0] if e < len(experts) - 1 else torch.arange(0)"},
 )
-_loop(
+moe_loop.slip(
     "gates_normalised",
     "The gates are divided by their sum. Use them as given; a row need not sum to one.",
-    flat_gates="gates.reshape(-1, gates.shape[-1]) / gates.reshape(-1, gates.shape[-1]).sum(-1, keepdim=True)",
+    replace={
+        ".reshape(-1, gates.shape[-1])": ".reshape(-1, gates.shape[-1]) / gates.reshape(-1, gates.shape[-1]).sum(-1, keepdim=True)"
+    },
 )
-_loop(
+moe_loop.slip(
     "threshold",
     "Small gates are treated like zeros. Chosen is every expert whose gate is not zero, however small.",
-    rows="torch.where(g[:, e] > 0.5)[0]",
+    replace={" != 0": " > 0.5"},
 )
-_loop("low_threshold", "", form_of="threshold", rows="torch.where(g[:, e] > 0.1)[0]")
-_loop(
-    "loop_not_returned",
-    NO_RETURN,
-    result="None",
-)
-_loop(
+moe_loop.slip("low_threshold", replace={" != 0": " > 0.1"}, form_of="threshold")
+moe_loop.slip("loop_not_returned", NO_RETURN, replace={"y.reshape(x.shape)": "None"})
+moe_loop.slip(
     "loop_shape_lost_in_the_middle",
     "The shape is right, but the tokens are in the wrong order: x was turned (`transpose`, `.T`) or flattened along another dimension than it was folded back.",
-    flat="x.transpose(0, -2).reshape(-1, x.shape[-1])",
-    flat_gates="gates.transpose(0, -2).reshape(-1, gates.shape[-1])",
+    replace={"x.reshape": "x.transpose(0, -2).reshape", "gates.reshape": "gates.transpose(0, -2).reshape"},
 )
 
 
@@ -1051,170 +1069,165 @@ def zip_stops(x, idx, w, experts):
     return torch.zeros_like(x).scatter_add(0, (order // k)[:, None].expand_as(ys), ys)
 
 
-SORTED = """def moe_sorted(x, idx, w, experts):
+@moe_sorted.base
+def plain_moe_sorted(x, idx, w, experts):
     T, k = idx.shape
-    flat = {flat}
-    order = {order}
-    counts = {counts}
-    xs = {rows}
-    ys = {outputs}
-    back = {back}
+    flat = idx.reshape(-1)
+    order = flat.argsort(stable=True)
+    counts = torch.bincount(flat, minlength=len(experts)).tolist()
+    xs = x[order // k]
+    ys = torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))])
+    back = torch.argsort(order)
     slots = ys[back].reshape(T, k, -1)
-    return {combine}
-"""
-SORTED_DEFAULTS = {
-    "flat": "idx.reshape(-1)",
-    "order": "flat.argsort(stable=True)",
-    "counts": "torch.bincount(flat, minlength=len(experts)).tolist()",
-    "rows": "x[order // k]",
-    "outputs": "torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))])",
-    "back": "torch.argsort(order)",
-    "combine": "(slots * w[:, :, None]).sum(1)",
-}
+    return (slots * w[:, :, None]).sum(1)
 
 
-def _sorted(name, message, form_of="", **parts):
-    moe_sorted.typed("mistake", name, message, SORTED.format(**SORTED_DEFAULTS | parts), form_of)
-
-
-def _sorted_either_way(name, message, **parts):
-    """A mistake that shows in the order of the slots, which another sort leaves in another order."""
-    _sorted(name, message, **parts)
-    _sorted(f"{name}_unstable", "", form_of=name, order="flat.argsort()", **parts)
-
-
-_sorted(
+moe_sorted.slip(
     "order_as_token",
     "`order` holds numbers of slots, from 0 to T·k − 1, but it is used as if they were tokens. Slot n belongs to token n // k.",
-    rows="x[order]",
+    replace={" // k": ""},
 )
-_sorted(
+moe_sorted.slip(
     "order_modulo_k",
     "`order % k` is the slot within its token. Which token a slot belongs to is `order // k`.",
-    rows="x[order % k]",
+    replace={" // k": " % k"},
 )
-_sorted(
+moe_sorted.slip(
     "order_modulo_T",
     "The rows of x are taken as if the list ran slot after slot, as `order % T` or `x.repeat` do. `idx.reshape(-1)` runs token after token: "
     "slot n belongs to token n // k.",
-    rows="x[order % T]",
+    replace={" // k": " % T"},
 )
-_sorted(
+moe_sorted.slip(
     "flattened_slot_after_slot",
     "The list of slots runs slot after slot (`idx.T`), but the rest reads it token after token. Use `idx.reshape(-1)`, or go with % T all the way.",
-    flat="idx.T.reshape(-1)",
+    replace={"idx.reshape": "idx.T.reshape"},
 )
-_sorted_either_way(
+moe_sorted.slip(
     "not_undone",
     "The outputs are still sorted by expert when they are handed to the tokens. Bring them back into the order of the slots first.",
-    back="torch.arange(T * k)",
+    replace={".argsort(order)": ".arange(T * k)"},
 )
-_sorted_either_way(
+# What shows in the order of the slots is kept in two forms: a sort that is not stable leaves them in another order.
+moe_sorted.slip(
+    "not_undone_unstable",
+    replace={".argsort(stable=True)": ".argsort()", ".argsort(order)": ".arange(T * k)"},
+    form_of="not_undone",
+)
+moe_sorted.slip(
     "undone_with_order",
     "The way back uses `order` again. It needs the inverse: `back` with back[order[i]] = i, which is also `order.argsort()`.",
-    back="order",
+    replace={"torch.argsort(order)": "order"},
 )
-_sorted_either_way(
+moe_sorted.slip(
+    "undone_with_order_unstable",
+    replace={".argsort(stable=True)": ".argsort()", "torch.argsort(order)": "order"},
+    form_of="undone_with_order",
+)
+moe_sorted.slip(
     "weights_not_sorted",
     "The weights are multiplied onto the sorted outputs, but are themselves in the order of the slots. Sort them too, or weight after the way back.",
-    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
-    combine="slots.sum(1)",
+    replace={
+        "ys = …": "ys = torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
+        "(slots * w[:, :, None])": "slots",
+    },
 )
-_sorted(
+moe_sorted.slip(
+    "weights_not_sorted_unstable",
+    of="weights_not_sorted",
+    replace={".argsort(stable=True)": ".argsort()"},
+    form_of="weights_not_sorted",
+)
+moe_sorted.slip(
     "weights_sorted_too_much",
     "The weights are sorted, but the outputs they meet are back in the order of the slots. Either both are sorted or neither.",
-    combine="(slots * w.reshape(-1)[order].reshape(T, k, 1)).sum(1)",
+    replace={"w[:, :, None]": "w.reshape(-1)[order].reshape(T, k, 1)"},
 )
-_sorted(
+moe_sorted.slip(
     "only_the_first_slot",
     "Only the first of the k slots reaches the result. Sum over all k.",
-    combine="slots[:, 0] * w[:, :1]",
+    replace={"(slots * w[:, :, None]).sum(1)": "slots[:, 0] * w[:, :1]"},
 )
-_sorted(
+moe_sorted.slip(
     "last_slot_dropped",
     "The last of the k slots is missing in the sum. Sum over all k.",
-    combine="(slots * w[:, :, None])[:, : max(k - 1, 1)].sum(1)",
+    replace={"(slots * w[:, :, None])": "(slots * w[:, :, None])[:, : max(k - 1, 1)]"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_without_weights",
     "The outputs are summed without their weights: w[t, s] belongs in front of each.",
-    combine="slots.sum(1)",
+    replace={"(slots * w[:, :, None])": "slots"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_mean",
     "The mean over the k slots is taken. The weights say how much each counts: take the sum.",
-    combine="(slots * w[:, :, None]).mean(1)",
+    replace={".sum(1)": ".mean(1)"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_not_summed",
     "The k outputs of a token are still apart, [T, k, d_model]. Weight them and sum over k.",
-    combine="slots * w[:, :, None]",
+    replace={"(slots * w[:, :, None]).sum(1)": "slots * w[:, :, None]"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_input_scaled",
     "The weights are multiplied onto the experts' inputs. An expert is not linear: weight what comes out of it.",
-    rows="x[order // k] * w.reshape(-1)[order, None]",
-    combine="slots.sum(1)",
+    replace={"x[order // k]": "x[order // k] * w.reshape(-1)[order, None]", "(slots * w[:, :, None])": "slots"},
 )
-_sorted(
+moe_sorted.slip(
     "weights_normalised",
     "The weights are divided by their sum. Use them as given; a row need not sum to one.",
-    combine="(slots * (w / w.sum(1, keepdim=True))[:, :, None]).sum(1)",
+    replace={" * w": " * (w / w.sum(1, keepdim=True))"},
 )
-_sorted(
+moe_sorted.slip(
     "not_sorted_at_all",
     "The slots are split without having been sorted, so each expert gets whatever comes first. Sort them by expert before `split`.",
-    order="torch.arange(T * k)",
+    replace={"flat.argsort(stable=True)": "torch.arange(T * k)"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_downwards",
     "The slots are sorted from the last expert to the first, but split from the first to the last.",
-    order="flat.argsort(stable=True, descending=True)",
+    replace={"True": "True, descending=True"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_by_weight",
     "The slots are sorted by weight. What has to lie side by side is what goes to the same expert: sort by the expert's number.",
-    order="w.reshape(-1).argsort()",
+    replace={"flat.argsort(stable=True)": "w.reshape(-1).argsort()"},
 )
-_sorted(
+moe_sorted.slip(
     "counts_of_the_used_only",
     "The counts have no entry for an expert without tokens (`unique`), so all experts behind it get the wrong part. `bincount` counts zeros too.",
-    counts="torch.unique(flat, return_counts=True)[1].tolist()",
+    replace={".bincount(flat, minlength=len(experts))": ".unique(flat, return_counts=True)[1]"},
 )
-_sorted(
+moe_sorted.slip(
     "viewed_slots",
     "`view` can't flatten idx or w when their rows do not lie one after the other in memory. `reshape` copies where it has to.",
-    flat="idx.view(-1)",
+    replace={"idx.reshape": "idx.view"},
 )
-_sorted(
+moe_sorted.slip(
     "cat_of_used_experts",
     "With a fixed size of the parts (`chunk`, T·k / E each) experts get tokens of others. The parts have as many rows as each expert has slots.",
-    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.tensor_split(len(experts)))])",
+    replace={".split(counts)": ".tensor_split(len(experts))"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_weights_detached",
     "The weights are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.",
-    combine="(slots * w.detach()[:, :, None]).sum(1)",
+    replace={" * w": " * w.detach()"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_detached",
     "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
-    combine="(slots * w[:, :, None]).sum(1).detach()",
+    replace={".sum(1)": ".sum(1).detach()"},
 )
-_sorted(
+moe_sorted.slip(
     "sorted_with_residual",
     "x is added to the result. The residual connection belongs to the block around this layer.",
-    combine="x + (slots * w[:, :, None]).sum(1)",
+    replace={"(slots * w[:, :, None])": "x + (slots * w[:, :, None])"},
 )
-_sorted(
-    "sorted_not_returned",
-    NO_RETURN,
-    combine="None",
-)
-_sorted(
+moe_sorted.slip("sorted_not_returned", NO_RETURN, replace={"(slots * w[:, :, None]).sum(1)": "None"})
+moe_sorted.slip(
     "called_with_all",
     "The values are right, but every expert is called on all tokens. Pick the rows first: that is what the sorting is for.",
-    outputs="torch.stack([expert(x) for expert in experts])[flat[order], order // k]",
+    replace={"ys = …": "ys = torch.stack([expert(x) for expert in experts])[flat[order], order // k]"},
 )
 
 
@@ -1297,35 +1310,35 @@ def sorted_x_changed(x, idx, w, experts):
     return x
 
 
-_sorted(
+moe_sorted.slip(
     "viewed_the_other_way",
     "The slots are viewed as [k, T, …], but the list runs token after token: the k slots of a token lie side by side, [T, k, …].",
-    combine="(ys[back].reshape(k, T, -1) * w.T[:, :, None]).sum(0)",
+    replace={"(slots * w[:, :, None]).sum(1)": "(ys[back].reshape(k, T, -1) * w.T[:, :, None]).sum(0)"},
 )
-_sorted(
+moe_sorted.slip(
     "summed_over_the_tokens",
     "The sum runs over the tokens. Of [T, k, d_model] it is the k slots of a token that are added, `dim=1`.",
-    combine="(slots * w[:, :, None]).sum(0)",
+    replace={".sum(1)": ".sum(0)"},
 )
-_sorted(
+moe_sorted.slip(
     "rows_in_the_old_order",
     "The list of rows is cut before it was sorted: the rows are token after token, the counts belong to the experts. Take the rows in the order of `order`.",
-    rows="x.repeat_interleave(k, 0)",
+    replace={"x[order // k]": "x.repeat_interleave(k, 0)"},
 )
-_sorted(
+moe_sorted.slip(
     "true_division",
     "`order / k` gives fractions, which are no row numbers. Whole division is `//`.",
-    rows="x[order / k]",
+    replace={" // k": " / k"},
 )
-_sorted(
+moe_sorted.slip(
     "lengths_as_a_tensor",
     "`split` takes a list of lengths, not a tensor: `counts.tolist()` makes one.",
-    counts="torch.bincount(flat, minlength=len(experts))",
+    replace={".tolist()": ""},
 )
-_sorted(
+moe_sorted.slip(
     "lengths_for_places",
     "`tensor_split` wants the places of the cuts, not the lengths of the parts. `split` takes lengths.",
-    outputs="torch.cat([expert(part) for expert, part in zip(experts, xs.tensor_split(counts[:-1]))])",
+    replace={".split(counts)": ".tensor_split(counts[:-1])"},
 )
 
 
@@ -1341,18 +1354,15 @@ def without_minlength_but_strict(x, idx, w, experts):
     return (ys[order.argsort()].reshape(T, k, -1) * w[:, :, None]).sum(1)
 
 
-@moe_sorted.mistake(
-    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(x)` takes the dtype of x."
+moe_sorted.slip(
+    "sorted_wrong_dtype",
+    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(x)` takes the dtype of x.",
+    of=without_sorting,
+    replace={".zeros_like(x)": ".zeros(x.shape)", "y.index_add_": "y = y.index_add"},
 )
-def sorted_wrong_dtype(x, idx, w, experts):
-    y = torch.zeros(x.shape)
-    for e, expert in enumerate(experts):
-        token, slot = torch.where(idx == e)
-        y = y.index_add(0, token, w[token, slot, None] * expert(x[token]))
-    return y
 
 
-@moe_sorted.form(sorted_wrong_dtype)
+@moe_sorted.form("sorted_wrong_dtype")
 def sorted_back_in_float32(x, idx, w, experts):
     T, k = idx.shape
     flat = idx.reshape(-1)
@@ -1406,171 +1416,163 @@ def with_shapes(d, f, E, k, L=1, shared=0):
     return tuple(L * (router + n * expert + shared * expert) for n in (E, k))
 
 
-COUNTS = """def moe_counts(d, f, E, k, L=1, shared=0):
-    expert = {expert}
-    router = {router}
-    total = {total}
-    active = {active}
-    return {result}
-"""
-COUNTS_DEFAULTS = {
-    "expert": "3 * d * f",
-    "router": "d * E",
-    "total": "L * (E * expert + router + shared * expert)",
-    "active": "L * (k * expert + router + shared * expert)",
-    "result": "total, active",
-}
+@moe_counts.base
+def plain_moe_counts(d, f, E, k, L=1, shared=0):
+    expert = 3 * d * f
+    router = d * E
+    total = L * (E * expert + router + shared * expert)
+    active = L * (k * expert + router + shared * expert)
+    return total, active
 
 
-def _counts(name, message, form_of="", **parts):
-    moe_counts.typed("mistake", name, message, COUNTS.format(**COUNTS_DEFAULTS | parts), form_of)
-
-
-_counts(
+moe_counts.slip(
     "attention_too",
     "Attention is counted E times as well: that is how “8 × 7B” would be 56B. Only the FFN is there E times, and here only the MoE layers are asked for.",
-    expert="3 * d * f + 4 * d * d",
+    replace={" * f": " * f + 4 * d * d"},
 )
-_counts(
+moe_counts.slip(
     "attention_once",
     "Attention is counted as well. Here only the MoE layers are asked for: router and experts.",
-    router="d * E + 4 * d * d",
+    replace={"d * E": "d * E + 4 * d * d"},
 )
-_counts("no_router", "The router is missing: a matrix d · E, in both numbers.", router="0")
-_counts(
+moe_counts.slip("no_router", "The router is missing: a matrix d · E, in both numbers.", replace={"d * E": "0"})
+moe_counts.slip(
     "router_part_active",
     "In the active count the router has only k columns. To choose k of E, all E logits are needed: the whole router is active.",
-    active="L * (k * expert + d * k + shared * expert)",
+    replace={"k * expert + router": "k * expert + d * k"},
 )
-_counts(
+moe_counts.slip(
     "router_not_active",
     "In the active count the router is missing. Every token runs through it.",
-    active="L * (k * expert + shared * expert)",
+    replace={"k * expert + router + shared * expert": "k * expert + shared * expert"},
 )
-_counts(
+moe_counts.slip(
     "router_with_bias",
     "The router has a bias of E numbers here. It is a matrix d · E without one.",
-    router="d * E + E",
+    replace={"d * E": "d * E + E"},
 )
-_counts(
-    "everything_active",
-    "All E experts are active. A token uses k of them.",
-    active="total",
+moe_counts.slip(
+    "everything_active", "All E experts are active. A token uses k of them.", replace={"active = …": "active = total"}
 )
-_counts(
-    "k_stored",
-    "Only k experts are in the total. All E have to be stored.",
-    total="L * (k * expert + router + shared * expert)",
+moe_counts.slip(
+    "k_stored", "Only k experts are in the total. All E have to be stored.", replace={"E * expert": "k * expert"}
 )
-_counts(
+moe_counts.slip(
     "shared_not_active",
     "The shared experts are missing in the active count. Every token uses them.",
-    active="L * (k * expert + router)",
+    replace={"k * expert + router + shared * expert": "k * expert + router"},
 )
-_counts(
+moe_counts.slip(
     "shared_forgotten",
     "The shared experts are missing in both numbers.",
-    total="L * (E * expert + router)",
-    active="L * (k * expert + router)",
+    of="shared_not_active",
+    replace={" + shared * expert": ""},
 )
-_counts(
+moe_counts.slip(
     "shared_within_k",
     "The shared experts are counted among the k. They come on top of them: a token uses k + shared experts.",
-    total="L * (E * expert + router)",
-    active="L * ((k - shared) * expert + router + shared * expert)",
+    replace={"E * expert + router + shared * expert": "E * expert + router", "k * expert": "(k - shared) * expert"},
     form_of="shared_forgotten",
 )
-_counts(
+moe_counts.slip(
     "shared_within_E",
     "The total counts the shared experts among the E. They come on top of the routed ones.",
-    total="L * (E * expert + router)",
+    replace={"E * expert + router + shared * expert": "E * expert + router"},
 )
-_counts(
+moe_counts.slip(
     "shared_routed",
     "The router has a column for each shared expert. They are not chosen, so the router does not know them: d · E.",
-    router="d * (E + shared)",
+    replace={"d * E": "d * (E + shared)"},
 )
-_counts(
+moe_counts.slip(
     "shared_as_one",
     "Several shared experts are counted as one. There are `shared` of them, each as large as a routed one.",
-    total="L * (E * expert + router + bool(shared) * expert)",
-    active="L * (k * expert + router + bool(shared) * expert)",
+    of="router_part_active",
+    replace={" + router + shared": " + router + bool(shared)", " + d * k + shared": " + router + bool(shared)"},
 )
-_counts(
+moe_counts.slip(
     "two_matrices",
     "An expert has two matrices here. A gated FFN has three: gate, up and down.",
-    expert="2 * d * f",
+    replace={"3 * d": "2 * d"},
 )
-_counts(
+moe_counts.slip(
     "with_biases",
     "The experts have biases here. None are asked for: three matrices and nothing else.",
-    expert="3 * d * f + 2 * f + d",
+    replace={" * f": " * f + 2 * f + d"},
 )
-_counts(
+moe_counts.slip(
     "layers_forgotten",
     "L is not used: all of it is there once for every layer.",
-    total="E * expert + router + shared * expert",
-    active="k * expert + router + shared * expert",
+    replace={
+        "total = …": "total = E * expert + router + shared * expert",
+        "active = …": "active = k * expert + router + shared * expert",
+    },
 )
-_counts(
+moe_counts.slip(
     "one_router_for_all_layers",
     "The router is counted once for all layers. Every MoE layer has its own.",
-    total="L * (E * expert + shared * expert) + router",
-    active="L * (k * expert + shared * expert) + router",
+    replace={
+        "total = …": "total = L * (E * expert + shared * expert) + router",
+        "(k * expert + router + shared * expert)": "(k * expert + shared * expert) + router",
+    },
 )
-_counts(
+moe_counts.slip(
     "shared_once_for_all_layers",
     "The shared experts are counted once for all layers. “Shared” means by all tokens; every layer has its own.",
-    total="L * (E * expert + router) + shared * expert",
-    active="L * (k * expert + router) + shared * expert",
+    replace={
+        "total = …": "total = L * (E * expert + router) + shared * expert",
+        "(k * expert + router + shared * expert)": "(k * expert + router) + shared * expert",
+    },
 )
-_counts("exchanged", "The two numbers are exchanged: first the total, then the active ones.", result="active, total")
-_counts(
+moe_counts.slip(
+    "exchanged",
+    "The two numbers are exchanged: first the total, then the active ones.",
+    replace={"total, active": "active, total"},
+)
+moe_counts.slip(
     "part_of_the_total",
     "The active count is k / E of the total. Only the routed experts shrink in this proportion: the router is active as a whole, and so are shared experts.",
-    active="total * k // E",
+    replace={"active = …": "active = total * k // E"},
 )
-_counts(
+moe_counts.slip(
     "router_k_times",
     "In the active count the router is there k times. A token runs through it once, and reads all its choices from the same logits.",
-    active="L * (k * expert + k * router + shared * expert)",
+    replace={"k * expert + router": "k * expert + k * router"},
 )
-_counts(
+moe_counts.slip(
     "layers_in_the_total_only",
     "L is used in the total, but not in the active count: a token passes through all L layers.",
-    active="k * expert + router + shared * expert",
+    replace={"active = …": "active = k * expert + router + shared * expert"},
 )
-_counts(
+moe_counts.slip(
     "in_billions",
     "The counts are divided by 10⁹. The exercise asks for the numbers themselves, as integers; only the table below prints billions.",
-    result="total / 1e9, active / 1e9",
+    replace={"total, active": "total / 1e9, active / 1e9"},
 )
-_counts("total_alone", "One number comes back. The exercise asks for a pair: total, active.", result="total")
-_counts(
+moe_counts.slip(
+    "total_alone", "One number comes back. The exercise asks for a pair: total, active.", replace={", active": ""}
+)
+moe_counts.slip(
     "a_dict",
     "A dict comes back. The exercise asks for a pair: total, active.",
-    result="{'total': total, 'active': active}",
+    replace={"total, active": "{'total': total, 'active': active}"},
 )
-_counts(
+moe_counts.slip(
     "floats",
     "The counts are floats. Parameters are counted in whole numbers: use //, or no division at all.",
-    result="float(total), float(active)",
+    replace={"total, active": "float(total), float(active)"},
 )
-_counts(
+moe_counts.slip(
     "share",
     "The second number is a share of the total. The exercise asks how many parameters are active.",
-    result="total, active / total",
+    replace={"total, active": "total, active / total"},
 )
-_counts(
+moe_counts.slip(
     "idle",
     "The second number counts the parameters that a token does not use. The exercise asks for those it does.",
-    result="total, total - active",
+    replace={"total, active": "total, total - active"},
 )
-_counts(
-    "counts_not_returned",
-    NO_RETURN,
-    result="None",
-)
+moe_counts.slip("counts_not_returned", NO_RETURN, replace={"total, active": "None"})
 
 
 # router_gradient
@@ -1662,220 +1664,210 @@ def on_the_router_itself(x, router, experts, target, k, norm):
     return slope
 
 
-GRADIENT = """def router_gradient(x, router, experts, target, k, norm):
-    W = {leaf}
-    z = {logits}
-    p = {p}
-    w, idx = {top}
-    if {condition}:
-        w = {renorm}
-    {keep}
+@router_gradient.base
+def plain_router_gradient(x, router, experts, target, k, norm):
+    W = router.clone().requires_grad_()
+    z = x @ W
+    p = torch.softmax(z, dim=-1)
+    w, idx = p.topk(k, dim=-1)
+    if norm == "softmax_topk_renorm":
+        w = w / w.sum(-1, keepdim=True)
+    pass
     outputs = torch.stack([expert(x) for expert in experts], dim=1)
     chosen = torch.stack([outputs[t, idx[t]] for t in range(len(x))])
-    y = {y}
-    {backward}
-    return {result}
-"""
-GRADIENT_DEFAULTS = {
-    "leaf": "router.clone().requires_grad_()",
-    "logits": "x @ W",
-    "p": "torch.softmax(z, dim=-1)",
-    "top": "p.topk(k, dim=-1)",
-    "condition": 'norm == "softmax_topk_renorm"',
-    "renorm": "w / w.sum(-1, keepdim=True)",
-    "keep": "pass",
-    "y": "(w[:, :, None] * chosen).sum(1)",
-    "backward": "F.mse_loss(y, target).backward()",
-    "result": "W.grad",
-}
+    y = (w[:, :, None] * chosen).sum(1)
+    F.mse_loss(y, target).backward()
+    return W.grad
 
 
-def _gradient(name, message, form_of="", **parts):
-    router_gradient.typed("mistake", name, message, GRADIENT.format(**GRADIENT_DEFAULTS | parts), form_of)
-
-
-_gradient(
+router_gradient.slip(
     "renorm_never",
     "'softmax_topk_renorm' is not renormalised: with k = 1 a gradient is left where none should be. Divide the kept weights by their sum.",
-    condition="False",
+    replace={'norm == "softmax_topk_renorm"': "False"},
 )
-_gradient(
+router_gradient.slip(
     "renorm_always",
     "Both values of `norm` divide by the sum. With 'softmax_topk' the kept probabilities stay as they are: then k = 1 has a gradient.",
-    condition="True",
+    replace={'norm == "softmax_topk_renorm"': "True"},
 )
-_gradient(
+router_gradient.slip(
     "norms_exchanged",
     "The two values of `norm` have changed places: the gradient vanishes for 'softmax_topk' at k = 1, where nothing is divided.",
-    condition='norm == "softmax_topk"',
+    replace={'"softmax_topk_renorm"': '"softmax_topk"'},
 )
-_gradient(
-    "name_misspelt",
-    "",
-    form_of="renorm_never",
-    condition='norm == "renorm"',
-)
-_gradient(
+router_gradient.slip("name_misspelt", replace={'"softmax_topk_renorm"': '"renorm"'}, form_of="renorm_never")
+router_gradient.slip(
     "renorm_over_the_tokens",
     "The weights are divided by their sum over the tokens. Each token's own k weights add up to 1: `sum(-1, keepdim=True)`.",
-    renorm="w / w.sum(0, keepdim=True)",
+    replace={"w.sum(-1, keepdim=True)": "w.sum(0, keepdim=True)"},
 )
-_gradient("renorm_over_everything", "", form_of="renorm_over_the_tokens", renorm="w / w.sum()")
-_gradient(
+router_gradient.slip(
+    "renorm_over_everything", replace={"w.sum(-1, keepdim=True)": "w.sum()"}, form_of="renorm_over_the_tokens"
+)
+router_gradient.slip(
     "renorm_without_gradient",
     "The sum that the weights are divided by is cut off from the graph, as if it did not depend on the router. It does: no `detach` there.",
-    renorm="w / w.sum(-1, keepdim=True).detach()",
+    replace={"w.sum(-1, keepdim=True)": "w.sum(-1, keepdim=True).detach()"},
 )
-_gradient("k_ignored", "Two experts are taken for each token, whatever k is.", top="p.topk(2, dim=-1)")
-_gradient("always_one_expert", "One expert is taken for each token, whatever k is.", top="p.topk(1, dim=-1)")
-_gradient(
+router_gradient.slip(
+    "k_ignored",
+    "Two experts are taken for each token, whatever k is.",
+    replace={"p.topk(k, dim=-1)": "p.topk(2, dim=-1)"},
+)
+router_gradient.slip(
+    "always_one_expert",
+    "One expert is taken for each token, whatever k is.",
+    replace={"p.topk(k, dim=-1)": "p.topk(1, dim=-1)"},
+)
+router_gradient.slip(
     "all_experts",
     "All experts are taken for each token. Only the k with the largest logits take part.",
-    top="p.topk(len(experts), dim=-1)",
+    replace={"p.topk(k, dim=-1)": "p.topk(len(experts), dim=-1)"},
 )
-_gradient(
+router_gradient.slip(
     "the_least_likely",
     "The experts with the smallest probabilities are taken: `largest=False`, or sorted the other way round.",
-    top="p.topk(k, dim=-1, largest=False)",
+    replace={"p.topk(k, dim=-1)": "p.topk(k, dim=-1, largest=False)"},
 )
-_gradient(
+router_gradient.slip(
     "no_softmax",
     "There is no softmax: the logits themselves are the weights.",
-    p="z",
+    replace={"torch.softmax(z, dim=-1)": "z"},
 )
-_gradient(
+router_gradient.slip(
     "softmax_over_the_tokens",
     "The softmax runs over the tokens. Each token's probabilities over the experts add up to 1: the last dimension.",
-    p="torch.softmax(z, dim=0)",
+    replace={".softmax(z, dim=-1)": ".softmax(z, dim=0)"},
 )
-_gradient(
+router_gradient.slip(
     "sigmoid_for_softmax",
     "The weights are sigmoids. Both ways that are asked for here start with a softmax over all experts.",
-    p="torch.sigmoid(z)",
+    replace={".softmax(z, dim=-1)": ".sigmoid(z)"},
 )
-_gradient(
+router_gradient.slip(
     "softmax_twice",
     "The softmax is taken twice, the second time of probabilities.",
-    p="torch.softmax(torch.softmax(z, dim=-1), dim=-1)",
+    replace={".softmax(z, dim=-1)": ".softmax(torch.softmax(z, dim=-1), dim=-1)"},
 )
-_gradient(
+router_gradient.slip(
     "summed_squares",
     "The squared differences are added up. The exercise asks for their mean, over tokens and features.",
-    backward='F.mse_loss(y, target, reduction="sum").backward()',
+    replace={"F.mse_loss(y, target)": 'F.mse_loss(y, target, reduction="sum")'},
 )
-_gradient(
+router_gradient.slip(
     "mean_over_tokens_alone",
     "The squared differences are added up over the features and averaged over the tokens alone. `F.mse_loss` averages over all T · d_model numbers.",
-    backward="(y - target).square().sum(-1).mean().backward()",
+    replace={"F.mse_loss(y, target)": "(y - target).square().sum(-1).mean()"},
 )
-_gradient(
+router_gradient.slip(
     "half_the_loss",
     "The loss has a factor ½. The exercise asks for the mean of the squares as it is.",
-    backward="(0.5 * (y - target).square().mean()).backward()",
+    replace={"F.mse_loss(y, target)": "(0.5 * (y - target).square().mean())"},
 )
-_gradient(
+router_gradient.slip(
     "root_of_the_loss",
     "The loss is the root of the mean square. The exercise asks for the mean of the squares itself.",
-    backward="F.mse_loss(y, target).sqrt().backward()",
+    replace={".backward()": ".sqrt().backward()"},
 )
-_gradient(
+router_gradient.slip(
     "absolute_differences",
     "The loss takes absolute differences. The exercise asks for squares: `F.mse_loss`.",
-    backward="F.l1_loss(y, target).backward()",
+    replace={"F.mse_loss": "F.l1_loss"},
 )
-_gradient(
+router_gradient.slip(
     "target_not_used",
     "The target is not in the loss: it compares the output with nothing.",
-    backward="y.square().mean().backward()",
+    replace={"F.mse_loss(y, target)": "y.square().mean()"},
 )
-_gradient("mean_of_the_output", "", form_of="target_not_used", backward="y.mean().backward()")
-_gradient(
+router_gradient.slip("mean_of_the_output", replace={"F.mse_loss(y, target)": "y.mean()"}, form_of="target_not_used")
+router_gradient.slip(
     "weights_on_the_input",
     "The weight is multiplied with the input of an expert. It belongs to the expert's output.",
-    y="""sum(experts[int(idx[t, s])](w[t, s] * x[t : t + 1]) * F.one_hot(torch.tensor(t), len(x))[:, None]
-            for t in range(len(x)) for s in range(idx.shape[1]))""",
+    replace={
+        "y = (w[:, :, None] * chosen).sum(1)": (
+            "y = sum(experts[int(idx[t, s])](w[t, s] * x[t : t + 1]) * F.one_hot(torch.tensor(t), len(x))[:, None]\n"
+            "        for t in range(len(x)) for s in range(idx.shape[1]))"
+        )
+    },
 )
-_gradient(
+router_gradient.slip(
     "slot_for_expert",
     "The number of the slot is used as the number of the expert, so only the first k experts ever work. `topk` says which expert a slot means.",
-    y="(w[:, :, None] * outputs[:, : w.shape[1]]).sum(1)",
+    replace={" * chosen": " * outputs[:, : w.shape[1]]"},
 )
-_gradient(
+router_gradient.slip(
     "with_residual",
     "x is added to the layer's output. The residual connection belongs to the block around it.",
-    y="x + (w[:, :, None] * chosen).sum(1)",
+    replace={"(w[:, :, None] * chosen)": "x + (w[:, :, None] * chosen)"},
 )
-_gradient(
+router_gradient.slip(
     "averaged_over_k",
     "The outputs of the chosen experts are averaged. They are added, each with its weight.",
-    y="(w[:, :, None] * chosen).mean(1)",
+    replace={".sum(1)": ".mean(1)"},
 )
-_gradient(
+router_gradient.slip(
     "nothing_arrives",
     "None comes back instead of a gradient: the weights are cut off from the router that you look at (`.detach()`, `.item()`, a copy made too late), "
     "they are not multiplied with the outputs, `backward()` was not called, or a `return` is missing.",
-    keep="w = w.detach()",
+    replace={"pass": "w = w.detach()"},
 )
-_gradient("no_backward", "", form_of="nothing_arrives", backward="pass")
-_gradient("outputs_not_weighted", "", form_of="nothing_arrives", y="chosen.sum(1)")
-_gradient("no_leaf", "", form_of="nothing_arrives", leaf="router.clone()")
-_gradient("of_another_copy", "", form_of="nothing_arrives", logits="x @ router.clone().requires_grad_()")
-_gradient("gradient_not_returned", "", form_of="nothing_arrives", result="None")
-_gradient(
+router_gradient.slip("no_backward", replace={"F.mse_loss(y, target).backward()": "pass"}, form_of="nothing_arrives")
+router_gradient.slip("outputs_not_weighted", replace={"(w[:, :, None] * chosen)": "chosen"}, form_of="nothing_arrives")
+router_gradient.slip("no_leaf", replace={".requires_grad_()": ""}, form_of="nothing_arrives")
+router_gradient.slip(
+    "of_another_copy", replace={"x @ W": "x @ router.clone().requires_grad_()"}, form_of="nothing_arrives"
+)
+router_gradient.slip("gradient_not_returned", replace={"W.grad": "None"}, form_of="nothing_arrives")
+router_gradient.slip(
     "accumulated",
     "A second call with the same router gives twice as much: `backward` adds to what is in `.grad`. Work with a fresh copy, or clear it first.",
-    leaf="router.requires_grad_()",
-    result="W.grad.clone()",
+    replace={".clone().requires_grad_": ".requires_grad_", "W.grad": "W.grad.clone()"},
 )
-_gradient(
-    "accumulated_as_it_is",
-    "",
-    form_of="accumulated",
-    leaf="router.requires_grad_()",
+router_gradient.slip(
+    "accumulated_as_it_is", replace={".clone().requires_grad_": ".requires_grad_"}, form_of="accumulated"
 )
-_gradient(
+router_gradient.slip(
     "the_other_way_round",
     "The gradient comes back as [E, d_model], as the weight of an nn.Linear has it. The exercise asks for the shape of `router`, [d_model, E].",
-    result="W.grad.T",
+    replace={"W.grad": "W.grad.T"},
 )
-_gradient(
+router_gradient.slip(
     "downhill",
     "The sign is turned round: this is the direction of a training step. The exercise asks for the gradient itself.",
-    result="-W.grad",
+    replace={"W.grad": "-W.grad"},
 )
-_gradient(
+router_gradient.slip(
     "the_largest_entry",
     "A single number comes back. The exercise asks for the whole gradient, [d_model, E]; the cell below looks for its largest entry.",
-    result="W.grad.abs().max().item()",
+    replace={"W.grad": "W.grad.abs().max().item()"},
 )
-_gradient("the_largest_entry_in_a_tensor", "", form_of="the_largest_entry", result="W.grad.abs().max()")
-_gradient(
+router_gradient.slip(
+    "the_largest_entry_in_a_tensor", replace={"W.grad": "W.grad.abs().max()"}, form_of="the_largest_entry"
+)
+router_gradient.slip(
     "sizes",
     "The entries have lost their signs. The exercise asks for the gradient itself, without `abs()`.",
-    result="W.grad.abs()",
+    replace={"W.grad": "W.grad.abs()"},
 )
-_gradient(
+router_gradient.slip(
     "a_yes_or_no",
     "True or False comes back. The exercise asks for the gradient itself, [d_model, E].",
-    result="bool(W.grad.abs().max() > 1e-6)",
+    replace={"W.grad": "bool(W.grad.abs().max() > 1e-6)"},
 )
-_gradient(
+router_gradient.slip(
     "gradient_of_the_logits",
     "This is the gradient of the logits, [T, E]. It goes one step further, through `x @ router`, to the router itself.",
-    keep="z.retain_grad()",
-    result="z.grad",
+    replace={"pass": "z.retain_grad()", "W.grad": "z.grad"},
 )
-_gradient(
+router_gradient.slip(
     "gradient_of_the_gates",
     "This is the gradient of the kept weights, [T, k]. It goes further, through softmax and logits, to the router itself.",
-    keep="w.retain_grad()",
-    result="w.grad",
+    replace={"pass": "w.retain_grad()", "W.grad": "w.grad"},
 )
-_gradient(
+router_gradient.slip(
     "the_loss",
     "The loss comes back, not its gradient.",
-    backward="loss = F.mse_loss(y, target)",
-    result="loss.detach()",
+    replace={"F.mse_loss(y, target).backward()": "loss = F.mse_loss(y, target)", "W.grad": "loss.detach()"},
 )
 
 

@@ -356,15 +356,13 @@ def pre_taken_after_the_activation(x, W1, b1, W2, b2):
     return {"pre": pre, "act": pre, "out": pre @ W2 + b2}
 
 
-@ffn_trace.mistake(
+ffn_trace.slip(
+    "pre_overwritten_in_place",
     "The activation overwrote pre: `act = pre` makes no copy, so changing one in place (`*=`, a trailing underscore) changes both. "
-    "Compute act as a new tensor."
+    "Compute act as a new tensor.",
+    of=formula_written_out,
+    replace={"act = …": "act = pre\nact *= 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (pre + 0.044715 * pre**3)))"},
 )
-def pre_overwritten_in_place(x, W1, b1, W2, b2):
-    pre = x @ W1 + b1
-    act = pre
-    act *= 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (pre + 0.044715 * pre**3)))
-    return {"pre": pre, "act": act, "out": act @ W2 + b2}
 
 
 @ffn_trace.mistake(
@@ -437,14 +435,12 @@ def out_with_residual(x, W1, b1, W2, b2):
     return {"pre": pre, "act": act, "out": x + act @ W2 + b2}
 
 
-@ffn_trace.mistake(
-    "The stages are detached from the graph, so no gradient can flow through what you recorded. Keep the tensors as they are."
+ffn_trace.slip(
+    "detached",
+    "The stages are detached from the graph, so no gradient can flow through what you recorded. Keep the tensors as they are.",
+    of=extra_key,
+    replace={"return …": 'out = act @ W2 + b2\nreturn {"pre": pre.detach(), "act": act.detach(), "out": out.detach()}'},
 )
-def detached(x, W1, b1, W2, b2):
-    pre = x @ W1 + b1
-    act = F.gelu(pre, approximate="tanh")
-    out = act @ W2 + b2
-    return {"pre": pre.detach(), "act": act.detach(), "out": out.detach()}
 
 
 @ffn_trace.mistake(
@@ -638,137 +634,122 @@ def with_tensordot(x, W1, b1, W2, b2, dy):
     return out
 
 
-BACKWARD = """
-def ffn_backward(x, W1, b1, W2, b2, dy):
-    pre = {pre}
+@ffn_backward.base
+def plain_ffn_backward(x, W1, b1, W2, b2, dy):
+    pre = x @ W1 + b1
     h = torch.relu(pre)
-    dpre = {dpre}
+    dpre = dy @ W2.T * (pre > 0)
     rows = lambda t: t.reshape(-1, t.shape[-1])
-    return {{
-        "dW2": {dW2},
-        "db2": {db2},
+    return {
+        "dW2": rows(h).T @ rows(dy),
+        "db2": rows(dy).sum(0),
         "dpre": dpre,
-        "dW1": {dW1},
-        "db1": {db1},
-        "dx": {dx},
-    }}
-"""
-LINES_BACK = {
-    "pre": "x @ W1 + b1",
-    "dpre": "dy @ W2.T * (pre > 0)",
-    "dW2": "rows(h).T @ rows(dy)",
-    "db2": "rows(dy).sum(0)",
-    "dW1": "rows(x).T @ rows(dpre)",
-    "db1": "rows(dpre).sum(0)",
-    "dx": "dpre @ W1.T",
-}
+        "dW1": rows(x).T @ rows(dpre),
+        "db1": rows(dpre).sum(0),
+        "dx": dpre @ W1.T,
+    }
 
 
-def _backward_mistake(name, message="", form_of="", **wrong):
-    """A mistake in some lines of the way back, as a student would type it."""
-    ffn_backward.typed("mistake", name, message, BACKWARD.format(**LINES_BACK | wrong).lstrip(), form_of)
-
-
-_backward_mistake(
+ffn_backward.slip(
     "no_bend_on_the_way_back",
     "The bend is missing on the way back: also neurons that were silent pass something on. ReLU's slope is 0 for these, and 1 for those that fired.",
-    dpre="dy @ W2.T",
+    replace={" * (pre > 0)": ""},
 )
-_backward_mistake(
+ffn_backward.slip(
     "hears_back_at_exactly_zero",
     "A neuron that adds up to exactly 0 passes something on (`>=`?). Its slope counts as 0 here: only pre > 0 fired.",
-    dpre="dy @ W2.T * (pre >= 0)",
+    replace={" > 0": " >= 0"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "relu_of_what_comes_back",
     "ReLU is applied to what comes back. Its slope depends on what the neuron added up on the way **there**, `pre`; what comes back may have any sign.",
-    dpre="torch.relu(dy @ W2.T)",
+    replace={"dy @ W2.T * (pre > 0)": "torch.relu(dy @ W2.T)"},
 )
-_backward_mistake(
-    "relu_of_what_comes_back_as_well",
-    form_of="relu_of_what_comes_back",
-    dpre="torch.relu(dy @ W2.T) * (pre > 0)",
+ffn_backward.slip(
+    "relu_of_what_comes_back_as_well", replace={"dy @ W2.T": "torch.relu(dy @ W2.T)"}, form_of="relu_of_what_comes_back"
 )
-_backward_mistake(
+ffn_backward.slip(
     "times_the_hidden_number",
     "What comes back is multiplied by what the neuron gave out, relu(pre). The bend multiplies by its **slope**: 1 where the neuron fired, 0 where not.",
-    dpre="dy @ W2.T * h",
+    replace={"(pre > 0)": "h"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "mask_without_b1",
     "Which neurons fired is asked without b1. Each fires where its whole sum, x @ W1 + b1, is above 0; so compute that once, and use it both ways.",
-    pre="x @ W1",
+    replace={" + b1": ""},
 )
-_backward_mistake(
+ffn_backward.slip(
     "pre_in_dW2",
     "dW2 is made with what the neurons added up, before the bend. W2 carries what they gave out: relu(pre).",
-    dW2="rows(pre).T @ rows(dy)",
+    replace={"rows(h)": "rows(pre)"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "dpre_before_the_bend",
     "`dpre` is what comes back **to** the bend, not yet what comes through it. Multiply it by the slope as well.",
-    dpre="dy @ W2.T",
-    dW1="rows(x).T @ (rows(dpre) * (rows(pre) > 0))",
-    db1="(rows(dpre) * (rows(pre) > 0)).sum(0)",
-    dx="(dpre * (pre > 0)) @ W1.T",
+    replace={
+        " * (pre > 0)": "",
+        " @ rows(dpre)": " @ (rows(dpre) * (rows(pre) > 0))",
+        "rows(dpre).sum": "(rows(dpre) * (rows(pre) > 0)).sum",
+        "dpre @ W1.T": "(dpre * (pre > 0)) @ W1.T",
+    },
 )
-_backward_mistake(
+ffn_backward.slip(
     "averaged_over_the_tokens",
     "The gradients of the arrays are averages over the tokens. Each token pulls at the same weights, and what they say adds up; "
     "if the loss is a mean, its 1/N is in `dy` already.",
-    dW2="rows(h).T @ rows(dy) / len(rows(x))",
-    db2="rows(dy).mean(0)",
-    dW1="rows(x).T @ rows(dpre) / len(rows(x))",
-    db1="rows(dpre).mean(0)",
+    replace={
+        " @ rows(dy)": " @ rows(dy) / len(rows(x))",
+        "rows(dy).sum": "rows(dy).mean",
+        " @ rows(dpre)": " @ rows(dpre) / len(rows(x))",
+        "rows(dpre).sum": "rows(dpre).mean",
+    },
 )
-_backward_mistake(
+ffn_backward.slip(
     "biases_averaged",
     "The gradients of the biases are averages over the tokens, while those of the matrices are sums. A bias serves every token as well: what they say adds up.",
-    db2="rows(dy).mean(0)",
-    db1="rows(dpre).mean(0)",
+    replace={"rows(dy).sum": "rows(dy).mean", "rows(dpre).sum": "rows(dpre).mean"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "not_summed_over_sentences",
     "Only the tokens of one sentence are added up. x may have more dimensions before the last, and every token in all of them pulls at the same arrays: "
     "lay them all under each other first.",
-    dW2="h.mT @ dy",
-    db2="dy.sum(-2)",
-    dW1="x.mT @ dpre",
-    db1="dpre.sum(-2)",
+    replace={
+        "rows(h).T @ rows(dy)": "h.mT @ dy",
+        "rows(dy).sum(0)": "dy.sum(-2)",
+        "rows(x).T @ rows(dpre)": "x.mT @ dpre",
+        "rows(dpre).sum(0)": "dpre.sum(-2)",
+    },
 )
-_backward_mistake(
+ffn_backward.slip(
     "biases_not_summed_over_sentences",
+    replace={"rows(dy).sum": "dy.sum", "rows(dpre).sum": "dpre.sum"},
     form_of="not_summed_over_sentences",
-    db2="dy.sum(0)",
-    db1="dpre.sum(0)",
 )
-_backward_mistake(
+ffn_backward.slip(
     "not_summed_at_all",
     "The gradient of a bias still has a row for every token. It has the shape of the bias: sum over all dimensions but the last.",
-    db2="dy",
-    db1="dpre",
+    replace={"rows(dy).sum(0)": "dy", "rows(dpre).sum(0)": "dpre"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "matrices_transposed",
     "dW1 and dW2 lie on their sides. A gradient has the shape of what it belongs to: W1 [d_model, d_ff], W2 [d_ff, d_model]. "
     "(The weights of nn.Linear lie the other way.)",
-    dW2="rows(dy).T @ rows(h)",
-    dW1="rows(dpre).T @ rows(x)",
+    replace={"rows(h).T @ rows(dy)": "rows(dy).T @ rows(h)", "rows(x).T @ rows(dpre)": "rows(dpre).T @ rows(x)"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "residual_in_dx",
     "dx holds dy as well, as it would with a residual connection around the FFN. Here only the FFN is asked for.",
-    dx="dpre @ W1.T + dy",
+    replace={"W1.T": "W1.T + dy"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "dx_without_the_bend",
     "dx comes back past the bend, and every other gradient through it. x is heard of only by way of `dpre`.",
-    dx="dy @ W2.T @ W1.T",
+    replace={"dpre @ W1.T": "dy @ W2.T @ W1.T"},
 )
-_backward_mistake(
+ffn_backward.slip(
     "weights_not_turned",
     "The sizes in a product do not fit. W2 leads from d_ff to d_model; to go back from dy to the hidden layer it has to be turned: a transpose.",
-    dpre="dy @ W2 * (pre > 0)",
+    replace={"W2.T": "W2"},
 )
 
 
@@ -835,28 +816,36 @@ def dy_overwritten(x, W1, b1, W2, b2, dy):
     return found
 
 
-def _of_one_sentence(name, **products):
-    _backward_mistake(name, form_of="one_sentence_taken_for_granted", db2="dy.sum(0)", db1="dpre.sum(0)", **products)
-
-
-_of_one_sentence("one_sentence_transposed", dW2="h.T @ dy", dW1="x.T @ dpre")
-_of_one_sentence(
-    "one_sentence_in_einsum",
-    dW2='torch.einsum("tf,td->fd", h, dy)',
-    dW1='torch.einsum("td,tf->df", x, dpre)',
+ffn_backward.slip(
+    "one_sentence_transposed",
+    replace={
+        "rows(h).T @ rows(dy)": "h.T @ dy",
+        "rows(dy).sum": "dy.sum",
+        "rows(x).T @ rows(dpre)": "x.T @ dpre",
+        "rows(dpre).sum": "dpre.sum",
+    },
+    form_of=one_sentence_taken_for_granted,
 )
-_of_one_sentence(
+ffn_backward.slip(
+    "one_sentence_in_einsum",
+    of="one_sentence_transposed",
+    replace={"h.T @ dy": 'torch.einsum("tf,td->fd", h, dy)', "x.T @ dpre": 'torch.einsum("td,tf->df", x, dpre)'},
+    form_of=one_sentence_taken_for_granted,
+)
+ffn_backward.slip(
     "one_sentence_in_outer_products",
-    dW2="(h[:, :, None] * dy[:, None]).sum(0)",
-    dW1="(x[:, :, None] * dpre[:, None]).sum(0)",
+    of="one_sentence_transposed",
+    replace={
+        "h.T @ dy": "(h[:, :, None] * dy[:, None]).sum(0)",
+        "x.T @ dpre": "(x[:, :, None] * dpre[:, None]).sum(0)",
+    },
+    form_of=one_sentence_taken_for_granted,
 )
 
 
 # PositionwiseFeedForward
 
 PositionwiseFeedForward = Key(exercises.PositionwiseFeedForward)
-
-FUNCTIONS = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 @PositionwiseFeedForward.truth
@@ -1001,311 +990,321 @@ class WithGetattr(nn.Module):
         return "d_model=" + str(self.sizes[0]) + ", d_ff=" + str(self.sizes[1])
 
 
-def _variant(name, message, **changes):
-    """A wrong class that differs from a right one in a few lines, typed out in full."""
-    PositionwiseFeedForward.typed("mistake", name, message, CLASS.format(**(DEFAULTS | changes)))
-
-
-CLASS = """class PositionwiseFeedForward({base}):
-    def __init__(self, d_model, d_ff, {signature}):
-        {start}
+@PositionwiseFeedForward.base
+class PlainPositionwiseFeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1, activation="relu"):
+        super().__init__()
         self.d_model, self.d_ff = d_model, d_ff
-        {layers}
-        {drop}
-        functions = {{"relu": F.relu, "gelu": F.gelu, "silu": F.silu}}
-        {settle}
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+        functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        if not callable(activation) and activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = activation if callable(activation) else functions[activation]
 
     def forward(self, x):
-        {forward}
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-    {repr}
-"""
-DEFAULTS = {
-    "base": "nn.Module",
-    "signature": 'dropout=0.1, activation="relu"',
-    "start": "super().__init__()",
-    "layers": "self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)",
-    "drop": "self.dropout = nn.Dropout(dropout)",
-    "settle": """if not callable(activation) and activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = activation if callable(activation) else functions[activation]""",
-    "forward": "return self.linear2(self.dropout(self.activation(self.linear1(x))))",
-    "repr": """def extra_repr(self):
-        return f"d_model={self.d_model}, d_ff={self.d_ff}\"""",
-}
+    def extra_repr(self):
+        return f"d_model={self.d_model}, d_ff={self.d_ff}"
 
-_variant(
+
+PositionwiseFeedForward.slip(
     "linear2_copied_from_linear1",
     "linear2 has the widths of linear1: copied, and not turned round. The second layer contracts: from d_ff back to d_model.",
-    layers="self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff)",
+    replace={".Linear(d_ff, d_model)": ".Linear(d_model, d_ff)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "widths_swapped",
     "Both layers are the wrong way round. nn.Linear takes (in, out): the first goes from d_model to d_ff, the second back.",
-    layers="self.linear1, self.linear2 = nn.Linear(d_ff, d_model), nn.Linear(d_model, d_ff)",
+    replace={".Linear(d_model, d_ff), nn.Linear(d_ff, d_model)": ".Linear(d_ff, d_model), nn.Linear(d_model, d_ff)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "other_names",
     "The layers have other names than the exercise asks. It needs `linear1` and `linear2`, so that weights can be copied in from elsewhere.",
-    layers="self.w_1, self.w_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)",
-    forward="return self.w_2(self.dropout(self.activation(self.w_1(x))))",
+    replace={
+        "self.linear1, self.linear2": "self.w_1, self.w_2",
+        ".linear2(self.dropout(self.activation(self.linear1(x))))": ".w_2(self.dropout(self.activation(self.w_1(x))))",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "layers_without_bias",
     "The layers have no biases: `bias=False` belongs to other models. The FFN of the 2017 paper has b1 and b2.",
-    layers="self.linear1, self.linear2 = nn.Linear(d_model, d_ff, bias=False), nn.Linear(d_ff, d_model, bias=False)",
+    replace={
+        ".Linear(d_model, d_ff), nn.Linear(d_ff, d_model)": ".Linear(d_model, d_ff, bias=False), nn.Linear(d_ff, d_model, bias=False)"
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "weights_as_plain_tensors",
     "`parameters()` is empty, so an optimiser would have nothing to train. A module knows the layers that are stored in it, `self.linear1 = nn.Linear(…)`; "
     "plain tensors it does not know, and without `self.` a layer is gone when `__init__` ends.",
-    layers="""self.W1, self.b1 = torch.randn(d_model, d_ff), torch.zeros(d_ff)
-        self.W2, self.b2 = torch.randn(d_ff, d_model), torch.zeros(d_model)""",
-    forward="return self.dropout(self.activation(x @ self.W1 + self.b1)) @ self.W2 + self.b2",
+    replace={
+        "self.linear1, self.linear2 = …": (
+            "self.W1, self.b1 = torch.randn(d_model, d_ff), torch.zeros(d_ff)\n"
+            "self.W2, self.b2 = torch.randn(d_ff, d_model), torch.zeros(d_model)"
+        ),
+        ".linear2(self.dropout(self.activation(self.linear1(x))))": ".dropout(self.activation(x @ self.W1 + self.b1)) @ self.W2 + self.b2",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "no_super_init",
     "`super().__init__()` is missing. An nn.Module must be set up before layers can be assigned to it: it is the first line of `__init__`.",
-    start="pass",
+    replace={"super().__init__()": "pass"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "not_a_module",
     "The class does not inherit from nn.Module, so PyTorch knows nothing of its layers: `class PositionwiseFeedForward(nn.Module):`.",
-    base="object",
+    replace={"nn.Module": "object"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "activation_missing",
     "The activation is never called in `forward`: without it the two layers collapse into one linear map.",
-    forward="return self.linear2(self.dropout(self.linear1(x)))",
+    replace={".activation(self.linear1(x))": ".linear1(x)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "activation_on_the_output",
     "The activation is applied to the output, after linear2. It belongs between the two layers.",
-    forward="return self.activation(self.linear2(self.dropout(self.linear1(x))))",
+    replace={
+        ".linear2(self.dropout(self.activation(self.linear1(x))))": ".activation(self.linear2(self.dropout(self.linear1(x))))"
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "activation_name_ignored",
     "The argument `activation` is never looked at: it is ReLU whatever one asks for. Choose the function in `__init__`, from the argument.",
-    settle="self.activation = F.relu",
+    replace={
+        "if not callable(activation) and activation not in functions:\n    raise …": "",
+        "activation if callable(activation) else functions[activation]": "F.relu",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "callable_not_accepted",
     "A callable is refused: only names are looked up. A function such as torch.tanh is a legal `activation` too; `callable(activation)` tells.",
-    settle="""if activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = functions[activation]""",
+    replace={
+        "not callable(activation) and activation not in functions": "activation not in functions",
+        "activation if callable(activation) else functions[activation]": "functions[activation]",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "names_not_accepted",
     "Names are not looked up: the text itself is called like a function. 'relu', 'gelu' and 'silu' stand for F.relu, F.gelu and F.silu.",
-    settle="self.activation = activation",
+    of="activation_name_ignored",
+    replace={"self.activation = F.relu": "self.activation = activation"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "tanh_gelu",
     "'gelu' here gives the tanh approximation. Unless tanh is said, the name means the exact form with erf, which is what `F.gelu` computes by default.",
-    settle="""functions["gelu"] = lambda h: F.gelu(h, approximate="tanh")
-        if not callable(activation) and activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = activation if callable(activation) else functions[activation]""",
+    replace={
+        'functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}': (
+            'functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}\n'
+            'functions["gelu"] = lambda h: F.gelu(h, approximate="tanh")'
+        )
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "silu_without_the_factor",
     "'silu' here gives sigmoid(x). SiLU is x·sigmoid(x): a gate that lets x itself through.",
-    settle="""functions["silu"] = torch.sigmoid
-        if not callable(activation) and activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = activation if callable(activation) else functions[activation]""",
+    of="tanh_gelu",
+    replace={'functions["gelu"] = …': 'functions["silu"] = torch.sigmoid'},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "default_activation_gelu",
     "Without the argument the activation must be ReLU; yours is GELU. Look at the default in the signature.",
-    signature='dropout=0.1, activation="gelu"',
+    replace={'activation="relu"': 'activation="gelu"'},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "key_error",
     "An unknown name ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown activation.",
-    settle="self.activation = activation if callable(activation) else functions[activation]",
+    replace={"if not callable(activation) and activation not in functions:\n    raise …": ""},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "error_too_late",
     "The unknown name is noticed only when the module is called. Look it up in `__init__`: whoever makes the mistake should hear of it there.",
-    settle="self.name, self.functions = activation, functions",
-    forward="""if not callable(self.name) and self.name not in self.functions:
-            raise ValueError(f"unknown activation: {self.name}")
-        activation = self.name if callable(self.name) else self.functions[self.name]
-        return self.linear2(self.dropout(activation(self.linear1(x))))""",
+    of="key_error",
+    replace={
+        "self.activation = …": "self.name, self.functions = activation, functions",
+        "return self.linear2(self.dropout(self.activation(self.linear1(x))))": (
+            "if not callable(self.name) and self.name not in self.functions:\n"
+            '    raise ValueError(f"unknown activation: {self.name}")\n'
+            "activation = self.name if callable(self.name) else self.functions[self.name]\n"
+            "return self.linear2(self.dropout(activation(self.linear1(x))))"
+        ),
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "unknown_name_becomes_gelu",
     "An unknown name is silently taken for some default: with a typo such as 'sulu' a whole training run would use the wrong function. Raise ValueError.",
-    settle="self.activation = activation if callable(activation) else functions.get(activation, F.gelu)",
+    of="key_error",
+    replace={"functions[activation]": "functions.get(activation, F.gelu)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "anything_taken_as_it_is",
     "Whatever is not a known name is taken as it is, a typo such as 'sulu' included: it only fails when it is called. Ask `callable(activation)` "
     "in `__init__`, and raise ValueError otherwise.",
-    settle="""if activation in functions:
-            self.activation = functions[activation]
-        else:
-            self.activation = activation""",
+    of="key_error",
+    replace={
+        "self.activation = …": (
+            "if activation in functions:\n"
+            "    self.activation = functions[activation]\n"
+            "else:\n"
+            "    self.activation = activation"
+        )
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "only_texts_are_refused",
     "A bad name is refused, but something that is no text and no function, such as 3, gets through. Anything that can't be called is a ValueError.",
-    settle="""if isinstance(activation, str) and activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = functions[activation] if isinstance(activation, str) else activation""",
+    replace={
+        "not callable(activation)": "isinstance(activation, str)",
+        "activation if callable(activation) else functions[activation]": "functions[activation] if isinstance(activation, str) else activation",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "any_name_of_torch",
     "Every name that torch.nn.functional knows is accepted, 'dropout' too. Only 'relu', 'gelu' and 'silu' are names here; others are a ValueError.",
-    settle="""if not callable(activation) and not hasattr(F, str(activation)):
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = activation if callable(activation) else getattr(F, activation)""",
+    replace={
+        "activation not in functions": "not hasattr(F, str(activation))",
+        "functions[activation]": "getattr(F, activation)",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "assertion_for_a_bad_name",
     "A bad activation ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
-    settle="""assert callable(activation) or activation in functions
-        self.activation = activation if callable(activation) else functions[activation]""",
+    replace={
+        "if not callable(activation) and activation not in functions:\n    raise …": "assert callable(activation) or activation in functions"
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "probability_called",
     "self.dropout holds the number p, and `forward` calls it like a function. Make a layer of it: nn.Dropout(dropout).",
-    drop="self.dropout = dropout",
+    replace={"nn.Dropout(dropout)": "dropout"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_fixed_at_a_tenth",
     "The argument `dropout` is not looked at: p is 0.1 whatever one asks for. Hand the argument on to nn.Dropout.",
-    drop="self.dropout = nn.Dropout(0.1)",
+    replace={".Dropout(dropout)": ".Dropout(0.1)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "activation_twice",
     "The activation is applied twice: on the hidden layer, where it belongs, and on the output as well. The last layer is linear.",
-    forward="return self.activation(self.linear2(self.dropout(self.activation(self.linear1(x)))))",
+    of="activation_on_the_output",
+    replace={".linear1(x)": ".activation(self.linear1(x))"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_on_the_output",
     "Dropout is applied to the output, where it also drops b2. Here it belongs on the hidden layer: after the activation, before linear2.",
-    forward="return self.dropout(self.linear2(self.activation(self.linear1(x))))",
+    replace={
+        ".linear2(self.dropout(self.activation(self.linear1(x))))": ".dropout(self.linear2(self.activation(self.linear1(x))))"
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_before_the_activation",
     "Dropout comes before the activation, so what remains is bent after it has been scaled up. Put it behind the activation.",
-    forward="return self.linear2(self.activation(self.dropout(self.linear1(x))))",
+    replace={".dropout(self.activation(self.linear1(x)))": ".activation(self.dropout(self.linear1(x)))"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_on_the_input",
     "Dropout is applied to x. Here it belongs on the hidden layer: after the activation, before linear2.",
-    forward="return self.linear2(self.activation(self.linear1(self.dropout(x))))",
+    replace={".dropout(self.activation(self.linear1(x)))": ".activation(self.linear1(self.dropout(x)))"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_twice",
     "There are two dropouts, on the hidden layer and on the output. Here only the hidden layer has one.",
-    forward="return self.dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))",
+    of="dropout_on_the_output",
+    replace={".activation(self.linear1(x))": ".dropout(self.activation(self.linear1(x)))"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_never_used",
     "Dropout has no effect: two calls in training mode give the same. It is made, or its probability is taken, but `forward` never applies it.",
-    forward="return self.linear2(self.activation(self.linear1(x)))",
+    replace={".dropout(self.activation(self.linear1(x)))": ".activation(self.linear1(x))"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_always_on",
     "Dropout stays on in eval mode: `F.dropout` without `training=self.training` can't know the mode. nn.Dropout follows it by itself.",
-    drop="self.p = dropout",
-    forward="return self.linear2(F.dropout(self.activation(self.linear1(x)), self.p))",
+    replace={
+        "self.dropout = nn.Dropout(dropout)": "self.p = dropout",
+        "self.dropout(self.activation(self.linear1(x)))": "F.dropout(self.activation(self.linear1(x)), self.p)",
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_not_scaled",
     "The hidden values that remain are not scaled up by 1/(1 − p), so in training mode everything is smaller on average than in eval mode.",
-    drop="self.p = dropout",
-    forward="""hidden = self.activation(self.linear1(x))
-        if self.training:
-            hidden = hidden * (torch.rand_like(hidden) >= self.p)
-        return self.linear2(hidden)""",
+    replace={
+        "self.dropout = nn.Dropout(dropout)": "self.p = dropout",
+        "return self.linear2(self.dropout(self.activation(self.linear1(x))))": (
+            "hidden = self.activation(self.linear1(x))\n"
+            "if self.training:\n"
+            "    hidden = hidden * (torch.rand_like(hidden) >= self.p)\n"
+            "return self.linear2(hidden)"
+        ),
+    },
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_of_2014",
     "Eval mode multiplies the hidden values by 1 − p, and training leaves the survivors as they are: dropout as it was first published in 2014. "
     "Here it is the other way round: survivors grow while training, and eval mode changes nothing.",
-    drop="self.p = dropout",
-    forward="""hidden = self.activation(self.linear1(x))
-        if self.training:
-            hidden = hidden * (torch.rand_like(hidden) >= self.p)
-        else:
-            hidden = hidden * (1 - self.p)
-        return self.linear2(hidden)""",
+    of="dropout_not_scaled",
+    replace={"return self.linear2(hidden)": ("else:\n    hidden = hidden * (1 - self.p)\nreturn self.linear2(hidden)")},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_mask_shared",
     "All tokens lose the same neurons: one mask is drawn for all of them. Each hidden value is dropped by a chance of its own; `nn.Dropout` draws "
     "a mask of the hidden layer's whole shape.",
-    drop="self.p = dropout",
-    forward="""hidden = self.activation(self.linear1(x))
-        if self.training:
-            hidden = hidden * (torch.rand(hidden.shape[-1:]) >= self.p) / (1 - self.p)
-        return self.linear2(hidden)""",
+    of="dropout_not_scaled",
+    replace={"(torch.rand_like(hidden) >= self.p)": "(torch.rand(hidden.shape[-1:]) >= self.p) / (1 - self.p)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "relu6",
     "'relu' here gives ReLU6, which is flat from 6 on. ReLU lets every positive number through as it is.",
-    settle="""functions["relu"] = F.relu6
-        if not callable(activation) and activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = activation if callable(activation) else functions[activation]""",
+    of="tanh_gelu",
+    replace={'functions["gelu"] = …': 'functions["relu"] = F.relu6'},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_keeps_p",
     "p is taken for the share that stays. It is the share that is dropped: p = 0.1 sets one hidden value in ten to zero.",
-    drop="self.dropout = nn.Dropout(1 - dropout if 0 < dropout < 1 else dropout)",
+    replace={".Dropout(dropout)": ".Dropout(1 - dropout if 0 < dropout < 1 else dropout)"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "default_dropout_half",
     "Without the argument p must be 0.1. Look at the default in the signature: nn.Dropout's own is 0.5.",
-    signature='dropout=0.5, activation="relu"',
+    replace={"0.1": "0.5"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "dropout_probability_ignored",
     "Another share is dropped than `dropout` says. Is the argument handed on (nn.Dropout() alone drops half), and as the probability to drop, not to keep?",
-    drop="self.dropout = nn.Dropout()",
+    replace={".Dropout(dropout)": ".Dropout()"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "residual_inside",
     "x is added to the output. The residual connection is the block's business, around this module.",
-    forward="return x + self.linear2(self.dropout(self.activation(self.linear1(x))))",
+    replace={"return self.linear2": "return x + self.linear2"},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "extra_repr_missing",
     "`extra_repr` is missing, so printing the module shows its layers but not its two sizes. It returns a text with d_model and d_ff.",
-    repr="",
+    replace={"def extra_repr(self):\n    return …": ""},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "extra_repr_without_values",
     '`extra_repr` returns the words d_model and d_ff but not their values. An f-string puts values into a text: f"d_model={...}".',
-    repr="""def extra_repr(self):
-        return "d_model, d_ff\"""",
+    replace={'f"d_model={self.d_model}, d_ff={self.d_ff}"': '"d_model, d_ff"'},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "extra_repr_swapped",
     "The text of `extra_repr` has the two sizes the wrong way round: d_model is what goes in and comes out, d_ff the width of the hidden layer.",
-    repr="""def extra_repr(self):
-        return f"d_model={self.d_ff}, d_ff={self.d_model}\"""",
+    replace={'f"d_model={self.d_model}, d_ff={self.d_ff}"': 'f"d_model={self.d_ff}, d_ff={self.d_model}"'},
 )
-_variant(
+PositionwiseFeedForward.slip(
     "extra_repr_prints",
     "`extra_repr` prints instead of returning: PyTorch wants the text handed back.",
-    repr="""def extra_repr(self):
-        print(f"d_model={self.d_model}, d_ff={self.d_ff}")""",
+    replace={
+        'return f"d_model={self.d_model}, d_ff={self.d_ff}"': 'print(f"d_model={self.d_model}, d_ff={self.d_ff}")'
+    },
 )
-_variant(
-    "forward_returns_nothing",
-    NO_RETURN,
-    forward="self.linear2(self.dropout(self.activation(self.linear1(x))))",
-)
-_variant(
+PositionwiseFeedForward.slip("forward_returns_nothing", NO_RETURN, replace={"return self.linear2": "self.linear2"})
+PositionwiseFeedForward.slip(
     "batches_flattened",
     "`.view(-1, d_model)` in `forward` loses the shape, or refuses an x whose memory is not in order. nn.Linear takes any leading dimensions as they are.",
-    forward="return self.linear2(self.dropout(self.activation(self.linear1(x.reshape(-1, self.d_model)))))",
+    replace={".linear1(x)": ".linear1(x.reshape(-1, self.d_model))"},
 )
 
 # collapse_linear
@@ -1547,39 +1546,28 @@ class WithSetattr(nn.Module):
         return self.last(hidden)
 
 
-DEEP = """class DeepFFN(nn.Module):
+@DeepFFN.base
+class PlainDeepFFN(nn.Module):
     def __init__(self, d_model, d_ff, n_hidden, activation):
         super().__init__()
-        {guard}
-        {settle}
-        {layers}
+        if n_hidden < 1:
+            raise ValueError("n_hidden must be at least 1")
+        functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = activation if callable(activation) else functions[activation]
+        widths = [d_model] + [d_ff] * (n_hidden - 1)
+        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
         self.last = nn.Linear(d_ff, d_model)
 
     def forward(self, x):
-        {forward}
-"""
-DEEP_DEFAULTS = {
-    "guard": """if n_hidden < 1:
-            raise ValueError("n_hidden must be at least 1")""",
-    "settle": """functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
-        self.activation = activation if callable(activation) else functions[activation]""",
-    "layers": """widths = [d_model] + [d_ff] * (n_hidden - 1)
-        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])""",
-    "forward": """for layer in self.hidden:
+        for layer in self.hidden:
             x = self.activation(layer(x))
-        return self.last(x)""",
-}
+        return self.last(x)
 
 
-def _deep(name, message, **changes):
-    DeepFFN.typed("mistake", name, message, DEEP.format(**(DEEP_DEFAULTS | changes)))
-
-
-_deep(
+DeepFFN.slip(
     "plain_list",
     "Layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
-    layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
-        self.hidden = [nn.Linear(width, d_ff) for width in widths]""",
+    replace={"self.hidden = …": "self.hidden = [nn.Linear(width, d_ff) for width in widths]"},
 )
 DeepFFN.typed(
     "mistake",
@@ -1601,151 +1589,140 @@ DeepFFN.typed(
 """,
     form_of="plain_list",
 )
-_deep(
+DeepFFN.slip(
     "one_layer_too_many",
     "There is one hidden layer too many. n_hidden counts all layers of width d_ff: the first comes from d_model, and n_hidden − 1 more follow.",
-    layers="""widths = [d_model] + [d_ff] * n_hidden
-        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])""",
+    replace={"(n_hidden - 1)": "n_hidden"},
 )
-_deep(
+DeepFFN.slip(
     "one_layer_too_few",
     "There is one hidden layer too few. For n_hidden = 2 there are two layers of width d_ff: one from d_model, one from d_ff.",
-    layers="""widths = [d_model] + [d_ff] * (n_hidden - 2)
-        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])""",
+    replace={" - 1": " - 2"},
 )
-_deep(
+DeepFFN.slip(
     "activation_after_the_last_layer",
     "The last layer is followed by an activation. The output of an FFN is linear in its last hidden layer: no bend at the end.",
-    forward="""for layer in self.hidden:
-            x = self.activation(layer(x))
-        return self.activation(self.last(x))""",
+    replace={".last(x)": ".activation(self.last(x))"},
 )
-_deep(
+DeepFFN.slip(
     "one_shared_layer",
     "All middle layers are one and the same: `[layer] * k`, or one layer called in a loop, shares its weights. Make a new nn.Linear for each.",
-    layers="""middle = nn.Linear(d_ff, d_ff)
-        self.hidden = nn.ModuleList([nn.Linear(d_model, d_ff)] + [middle] * (n_hidden - 1))""",
+    replace={
+        "widths = [d_model] + [d_ff] * (n_hidden - 1)": "middle = nn.Linear(d_ff, d_ff)",
+        "[nn.Linear(width, d_ff) for width in widths]": "[nn.Linear(d_model, d_ff)] + [middle] * (n_hidden - 1)",
+    },
 )
-_deep(
+DeepFFN.slip(
     "middle_layers_of_d_model",
     "The hidden layers have the wrong width: between the first and the last layer everything is d_ff wide.",
-    layers="""self.hidden = nn.ModuleList([nn.Linear(d_model, d_model) for _ in range(n_hidden - 1)])
-        self.hidden.append(nn.Linear(d_model, d_ff))""",
+    replace={
+        "widths = [d_model] + [d_ff] * (n_hidden - 1)\nself.hidden = …": (
+            "self.hidden = nn.ModuleList([nn.Linear(d_model, d_model) for _ in range(n_hidden - 1)])\n"
+            "self.hidden.append(nn.Linear(d_model, d_ff))"
+        )
+    },
 )
-_deep(
+DeepFFN.slip(
     "zero_hidden_layers_accepted",
     "n_hidden = 0 is accepted without a word. Fewer than one hidden layer is no FFN: raise ValueError when the object is made.",
-    guard="pass",
+    replace={"if n_hidden < 1:\n    raise …": "pass"},
 )
-_deep(
+DeepFFN.slip(
     "guard_only_for_zero",
     "Zero is refused but a negative n_hidden is not. Ask whether it is below 1.",
-    guard="""if n_hidden == 0:
-            raise ValueError("n_hidden must not be 0")""",
+    replace={" < 1": " == 0", '"n_hidden must be at least 1"': '"n_hidden must not be 0"'},
 )
-_deep(
+DeepFFN.slip(
     "assert_instead_of_value_error",
     "A bad n_hidden ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
-    guard="assert n_hidden >= 1",
+    replace={"if n_hidden < 1:\n    raise …": "assert n_hidden >= 1"},
 )
-_deep(
+DeepFFN.slip(
     "activation_only_once",
     "Only one of the hidden layers is followed by the activation. Without a bend between them, neighbouring layers collapse into one.",
-    forward="""for layer in self.hidden:
-            x = layer(x)
-        return self.last(self.activation(x))""",
+    replace={"self.activation(layer(x))": "layer(x)", ".last(x)": ".last(self.activation(x))"},
 )
-_deep(
+DeepFFN.slip(
     "no_activation_at_all",
     "The activation is never called, so the whole stack is one linear map however deep it is.",
-    forward="""for layer in self.hidden:
-            x = layer(x)
-        return self.last(x)""",
+    replace={"self.activation(layer(x))": "layer(x)"},
 )
-_deep(
+DeepFFN.slip(
     "relu_whatever_is_asked",
     "The argument `activation` is never looked at: it is ReLU whatever one asks for.",
-    settle="self.activation = F.relu",
+    replace={"self.activation = …": "", "functions = …": "self.activation = F.relu"},
 )
-_deep(
+DeepFFN.slip(
     "only_callables",
     "Names are not looked up: the text itself is called like a function. 'relu', 'gelu' and 'silu' stand for F.relu, F.gelu and F.silu.",
-    settle="self.activation = activation",
+    replace={"self.activation = …": "", "functions = …": "self.activation = activation"},
 )
-_deep(
+DeepFFN.slip(
     "only_names",
     "A callable is refused: only names are looked up. A function such as torch.tanh is a legal `activation` too.",
-    settle="""functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
-        self.activation = functions[activation]""",
+    replace={"activation if callable(activation) else functions[activation]": "functions[activation]"},
 )
-_deep(
+DeepFFN.slip(
     "skip_connections",
     "The hidden layers are bridged by skip connections. None is asked for here: every layer's output replaces its input.",
-    forward="""x = self.activation(self.hidden[0](x))
-        for layer in self.hidden[1:]:
-            x = x + self.activation(layer(x))
-        return self.last(x)""",
+    replace={
+        "for layer in self.hidden:\n    x = …": (
+            "x = self.activation(self.hidden[0](x))\n"
+            "for layer in self.hidden[1:]:\n"
+            "    x = x + self.activation(layer(x))"
+        )
+    },
 )
-_deep(
+DeepFFN.slip(
     "dropout_added",
     "There is dropout in it: in training mode the output is random. None is asked for here.",
-    layers="""widths = [d_model] + [d_ff] * (n_hidden - 1)
-        self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
-        self.dropout = nn.Dropout(0.1)""",
-    forward="""for layer in self.hidden:
-            x = self.dropout(self.activation(layer(x)))
-        return self.last(x)""",
+    replace={
+        "self.last = nn.Linear(d_ff, d_model)": (
+            "self.dropout = nn.Dropout(0.1)\nself.last = nn.Linear(d_ff, d_model)"
+        ),
+        ".activation(layer(x))": ".dropout(self.activation(layer(x)))",
+    },
 )
-_deep(
+DeepFFN.slip(
     "return_inside_the_loop",
     "The `return` is inside the loop, so only the first hidden layer is ever used. Move it out by one level.",
-    forward="""for layer in self.hidden:
-            x = self.activation(layer(x))
-            return self.last(x)""",
+    replace={
+        "for layer in self.hidden:\n    x = self.activation(layer(x))\nreturn self.last(x)": (
+            "for layer in self.hidden:\n    x = self.activation(layer(x))\n    return self.last(x)"
+        )
+    },
 )
-_deep(
+DeepFFN.slip(
     "x_not_passed_on",
     "Every turn of the loop starts from x again: what the layer before computed is thrown away. Hand it on: `x = ...`.",
-    forward="""for layer in self.hidden:
-            hidden = self.activation(layer(x))
-        return self.last(hidden)""",
+    replace={"x = self.activation(layer(x))": "hidden = self.activation(layer(x))", ".last(x)": ".last(hidden)"},
 )
-_deep(
+DeepFFN.slip(
     "residual_around_it",
     "x is added to the output. The residual connection is the block's business, around this module.",
-    forward="""hidden = x
-        for layer in self.hidden:
-            hidden = self.activation(layer(hidden))
-        return x + self.last(hidden)""",
+    replace={
+        "def forward(self, x):": "def forward(self, x):\n    hidden = x",
+        "x = self.activation(layer(x))": "hidden = self.activation(layer(hidden))",
+        "self.last(x)": "x + self.last(hidden)",
+    },
 )
-_deep(
+DeepFFN.slip(
     "no_output_layer",
     "The last layer is missing: what comes back is the hidden layer, d_ff wide. One more Linear leads back to d_model.",
-    forward="""for layer in self.hidden:
-            x = self.activation(layer(x))
-        return x""",
+    replace={"self.last(x)": "x"},
 )
-_deep(
+DeepFFN.slip(
     "activation_after_the_first_only",
     "Only the first hidden layer is followed by the activation. Without a bend between them, neighbouring layers collapse into one.",
-    forward="""x = self.activation(self.hidden[0](x))
-        for layer in self.hidden[1:]:
-            x = layer(x)
-        return self.last(x)""",
+    of="skip_connections",
+    replace={"x + self.activation(layer(x))": "layer(x)"},
 )
-_deep(
+DeepFFN.slip(
     "one_refused_too",
     "n_hidden = 1 is refused, but one hidden layer is the ordinary FFN. Only fewer than one is a ValueError.",
-    guard="""if n_hidden <= 1:
-            raise ValueError("n_hidden must be at least 1")""",
+    replace={" < 1": " <= 1"},
 )
-_deep(
-    "deep_forward_returns_nothing",
-    NO_RETURN,
-    forward="""for layer in self.hidden:
-            x = self.activation(layer(x))
-        self.last(x)""",
-)
+DeepFFN.slip("deep_forward_returns_nothing", NO_RETURN, replace={"return self.last": "self.last"})
 
 # NormFFN
 
@@ -1833,183 +1810,175 @@ class NormFunctional(nn.Module):
         return self.linear2(F.layer_norm(hidden, hidden.shape[-1:], self.weight, self.bias))
 
 
-NORM = """class NormFFN(nn.Module):
-    def __init__(self, d_model, d_ff, activation={default}):
+@NormFFN.base
+class PlainNormFFN(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
         super().__init__()
         self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        {norm}
-        {settle}
+        self.norm = nn.LayerNorm(d_ff)
+        functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+        self.activation = activation if callable(activation) else functions[activation]
 
     def forward(self, x):
-        {forward}
-"""
-NORM_DEFAULTS = {
-    "default": '"relu"',
-    "norm": "self.norm = nn.LayerNorm(d_ff)",
-    "settle": """functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
-        self.activation = activation if callable(activation) else functions[activation]""",
-    "forward": "return self.linear2(self.norm(self.activation(self.linear1(x))))",
-}
-BY_HAND = """self.gain = nn.Parameter(torch.ones(d_ff))
-        self.shift = nn.Parameter(torch.zeros(d_ff))"""
+        return self.linear2(self.norm(self.activation(self.linear1(x))))
 
 
-def _norm(name, message, form_of="", **changes):
-    NormFFN.typed("mistake", name, message, NORM.format(**(NORM_DEFAULTS | changes)), form_of)
-
-
-_norm(
+NormFFN.slip(
     "norm_of_d_model_in_the_middle",
     "The norm is as wide as the model: nn.LayerNorm(d_model) can't take the hidden layer, which has d_ff numbers per token.",
-    norm="self.norm = nn.LayerNorm(d_model)",
+    replace={".LayerNorm(d_ff)": ".LayerNorm(d_model)"},
 )
-_norm(
+NormFFN.slip(
     "norm_on_the_output",
     "The norm comes after linear2, on the output. Here it is inside: on the d_ff hidden numbers, between the activation and linear2.",
-    norm="self.norm = nn.LayerNorm(d_model)",
-    forward="return self.norm(self.linear2(self.activation(self.linear1(x))))",
+    replace={
+        ".LayerNorm(d_ff)": ".LayerNorm(d_model)",
+        "return …": "return self.norm(self.linear2(self.activation(self.linear1(x))))",
+    },
 )
-_norm(
+NormFFN.slip(
     "norm_on_the_input",
     "The norm comes before linear1, on x: that is a pre-norm block. Here it is inside, on the d_ff hidden numbers.",
-    norm="self.norm = nn.LayerNorm(d_model)",
-    forward="return self.linear2(self.activation(self.linear1(self.norm(x))))",
+    replace={
+        ".LayerNorm(d_ff)": ".LayerNorm(d_model)",
+        ".norm(self.activation(self.linear1(x)))": ".activation(self.linear1(self.norm(x)))",
+    },
 )
-_norm(
+NormFFN.slip(
     "norm_before_the_activation",
     "The norm comes before the activation. Here it comes after: what linear2 reads has mean 0 before gain and bias.",
-    forward="return self.linear2(self.activation(self.norm(self.linear1(x))))",
+    replace={".norm(self.activation(self.linear1(x)))": ".activation(self.norm(self.linear1(x)))"},
 )
-_norm(
+NormFFN.slip(
     "over_the_tokens",
     "The mean and the variance are taken over the tokens (dim −2). Then tokens influence each other; LayerNorm works on each token's own d_ff numbers.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = (h - h.mean(-2, keepdim=True)) / torch.sqrt(h.var(-2, unbiased=False, keepdim=True) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    replace={
+        "self.norm = nn.LayerNorm(d_ff)": (
+            "self.gain = nn.Parameter(torch.ones(d_ff))\nself.shift = nn.Parameter(torch.zeros(d_ff))"
+        ),
+        "return …": (
+            "h = self.activation(self.linear1(x))\n"
+            "h = (h - h.mean(-2, keepdim=True)) / torch.sqrt(h.var(-2, unbiased=False, keepdim=True) + 1e-5)\n"
+            "return self.linear2(self.gain * h + self.shift)"
+        ),
+    },
 )
-_norm(
+NormFFN.slip(
     "unbiased_variance",
     "The variance is divided by d_ff − 1: `.var()` and `.std()` do so unless told otherwise. LayerNorm divides by d_ff.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = (h - h.mean(-1, keepdim=True)) / torch.sqrt(h.var(-1, keepdim=True) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    of="over_the_tokens",
+    replace={
+        "(h - h.mean(-2, keepdim=True)) / torch.sqrt(h.var(-2, unbiased=False, keepdim=True) + 1e-5)": (
+            "(h - h.mean(-1, keepdim=True)) / torch.sqrt(h.var(-1, keepdim=True) + 1e-5)"
+        ),
+    },
 )
-_norm(
+NormFFN.slip(
     "eps_outside_the_root",
     "eps is added to the standard deviation instead of the variance: it belongs under the root. The difference is small, and it shows.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = (h - h.mean(-1, keepdim=True)) / (h.std(-1, unbiased=False, keepdim=True) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    of="unbiased_variance",
+    replace={"torch.sqrt(h.var(-1, keepdim=True) + 1e-5)": "(h.std(-1, unbiased=False, keepdim=True) + 1e-5)"},
 )
-_norm(
+NormFFN.slip(
     "std_as_in_a_tutorial",
     "`.std()` divides by d_ff − 1, and eps is added to it outside of the root, as in a well-known tutorial. LayerNorm: √(variance + eps), variance over d_ff.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = (h - h.mean(-1, keepdim=True)) / (h.std(-1, keepdim=True) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    of="eps_outside_the_root",
+    replace={"unbiased=False, keepdim=True": "keepdim=True"},
 )
-_norm(
+NormFFN.slip(
     "rms_norm",
     "This is RMSNorm: it neither subtracts the mean nor has a bias. LayerNorm does both.",
-    norm="self.norm = nn.RMSNorm(d_ff, eps=1e-5)",
+    replace={".LayerNorm(d_ff)": ".RMSNorm(d_ff, eps=1e-5)"},
 )
-_norm(
+NormFFN.slip(
     "divided_by_the_variance",
     "It is divided by the variance instead of its square root, the standard deviation.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    of="eps_outside_the_root",
+    replace={"h.std": "h.var"},
 )
-_norm(
+NormFFN.slip(
     "mean_over_everything",
     "Mean and variance are taken over all tokens and neurons at once. LayerNorm takes each token's own d_ff numbers: dim=-1, keepdim=True.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = (h - h.mean()) / torch.sqrt(h.var(unbiased=False) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    of="std_as_in_a_tutorial",
+    replace={
+        "(h - h.mean(-1, keepdim=True)) / (h.std(-1, keepdim=True) + 1e-5)": "(h - h.mean()) / torch.sqrt(h.var(unbiased=False) + 1e-5)"
+    },
 )
-_norm(
+NormFFN.slip(
     "norm_without_its_bias",
     "The norm has no bias of its own: `bias=False` leaves only the gain. Both are asked for.",
-    norm="self.norm = nn.LayerNorm(d_ff, bias=False)",
+    replace={".LayerNorm(d_ff)": ".LayerNorm(d_ff, bias=False)"},
 )
-_norm(
+NormFFN.slip(
     "norm_and_residual",
     "x is added to the output. The residual connection is the block's business, around this module.",
-    forward="return x + self.linear2(self.norm(self.activation(self.linear1(x))))",
+    replace={"return self.linear2": "return x + self.linear2"},
 )
-_norm(
+NormFFN.slip(
     "norm_and_dropout",
     "There is dropout in it: in training mode the output is random. None is asked for here.",
-    norm="self.norm, self.dropout = nn.LayerNorm(d_ff), nn.Dropout(0.1)",
-    forward="return self.linear2(self.dropout(self.norm(self.activation(self.linear1(x)))))",
+    replace={
+        "self.norm = nn.LayerNorm(d_ff)": "self.norm, self.dropout = nn.LayerNorm(d_ff), nn.Dropout(0.1)",
+        ".norm(self.activation(self.linear1(x)))": ".dropout(self.norm(self.activation(self.linear1(x))))",
+    },
 )
-_norm(
+NormFFN.slip(
     "default_gelu",
     "Without the argument the activation must be ReLU; yours is GELU. Look at the default in the signature.",
-    default='"gelu"',
+    replace={'activation="relu"': 'activation="gelu"'},
 )
-_norm(
+NormFFN.slip(
     "mean_not_subtracted",
     "The mean is not subtracted: this is RMSNorm. LayerNorm centres the hidden numbers before it scales them.",
-    norm=BY_HAND,
-    forward="""h = self.activation(self.linear1(x))
-        h = h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + 1e-5)
-        return self.linear2(self.gain * h + self.shift)""",
+    of="mean_over_everything",
+    replace={
+        "(h - h.mean()) / torch.sqrt(h.var(unbiased=False) + 1e-5)": "h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + 1e-5)"
+    },
 )
-_norm(
+NormFFN.slip(
     "batch_norm",
     "This is BatchNorm1d: it normalises each neuron over the batch, so tokens depend on each other, and it takes dimension 1 for the features.",
-    norm="self.norm = nn.BatchNorm1d(d_ff)",
+    replace={"nn.LayerNorm": "nn.BatchNorm1d"},
 )
 NO_PARAMETERS = (
     "Gain and bias are missing from `parameters()`: the norm learns nothing. `elementwise_affine=False` switches them off, F.layer_norm needs them "
     "handed in, and a plain tensor is seen by no optimiser (nn.Parameter registers it)."
 )
-_norm(
-    "without_gain_and_bias",
-    NO_PARAMETERS,
-    norm="self.norm = nn.LayerNorm(d_ff, elementwise_affine=False)",
+NormFFN.slip(
+    "without_gain_and_bias", NO_PARAMETERS, replace={".LayerNorm(d_ff)": ".LayerNorm(d_ff, elementwise_affine=False)"}
 )
-_norm(
+NormFFN.slip(
     "gain_as_plain_tensors",
-    NO_PARAMETERS,
+    replace={
+        "self.norm = nn.LayerNorm(d_ff)": "self.gain, self.shift = torch.ones(d_ff, dtype=torch.float64), torch.zeros(d_ff, dtype=torch.float64)",
+        "return …": (
+            "h = self.activation(self.linear1(x))\n"
+            "return self.linear2(F.layer_norm(h, h.shape[-1:], self.gain, self.shift))"
+        ),
+    },
     form_of="without_gain_and_bias",
-    norm="self.gain, self.shift = torch.ones(d_ff, dtype=torch.float64), torch.zeros(d_ff, dtype=torch.float64)",
-    forward="""h = self.activation(self.linear1(x))
-        return self.linear2(F.layer_norm(h, h.shape[-1:], self.gain, self.shift))""",
 )
-_norm(
+NormFFN.slip(
     "no_norm",
     "There is no norm in `forward`: it is made, but never called.",
-    forward="return self.linear2(self.activation(self.linear1(x)))",
+    replace={".norm(self.activation(self.linear1(x)))": ".activation(self.linear1(x))"},
 )
-_norm(
+NormFFN.slip(
     "norm_without_activation",
     "The activation is missing. A norm bends too, but it does not replace the activation: first act, then normalise.",
-    forward="return self.linear2(self.norm(self.linear1(x)))",
+    replace={".activation(self.linear1(x))": ".linear1(x)"},
 )
-_norm(
+NormFFN.slip(
     "norm_ffn_without_silu",
     "'silu' is not known. Three names are asked for: 'relu', 'gelu' and 'silu'.",
-    settle="""functions = {"relu": F.relu, "gelu": F.gelu}
-        self.activation = activation if callable(activation) else functions[activation]""",
+    replace={'{"relu": F.relu, "gelu": F.gelu, "silu": F.silu}': '{"relu": F.relu, "gelu": F.gelu}'},
 )
-_norm(
+NormFFN.slip(
     "norm_ffn_relu_only",
     "The argument `activation` is never looked at: it is ReLU whatever one asks for.",
-    settle="self.activation = F.relu",
+    replace={"self.activation = …": "", "functions = …": "self.activation = F.relu"},
 )
-_norm(
-    "norm_ffn_returns_nothing",
-    NO_RETURN,
-    forward="self.linear2(self.norm(self.activation(self.linear1(x))))",
-)
+NormFFN.slip("norm_ffn_returns_nothing", NO_RETURN, replace={"return self.linear2": "self.linear2"})
 
 # Questions
 

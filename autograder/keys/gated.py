@@ -288,353 +288,335 @@ def token_by_token(x, Wg, Wu, Wd, kind):
     return torch.stack(rows).view(*x.shape)
 
 
-GLU_SOURCE = """def glu_variant(x, Wg, Wu, Wd, kind):
-    acts = {acts}
-    {refuse}
-    act = {act}
-    {before}
-    return {result}
-"""
-GLU = {
-    "acts": '{"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.gelu, "swiglu": F.silu}',
-    "refuse": """if kind not in acts:
-        raise ValueError(kind)""",
-    "act": "acts[kind]",
-    "before": "gate, up = x @ Wg, x @ Wu",
-    "result": "(act(gate) * up) @ Wd",
-}
+@glu_variant.base
+def plain_glu_variant(x, Wg, Wu, Wd, kind):
+    acts = {"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.gelu, "swiglu": F.silu}
+    if kind not in acts:
+        raise ValueError(kind)
+    act = acts[kind]
+    gate, up = x @ Wg, x @ Wu
+    return (act(gate) * up) @ Wd
 
 
-def _glu(name, message, form_of="", **changes):
-    glu_variant.typed("mistake", name, message, GLU_SOURCE.format(**(GLU | changes)), form_of)
-
-
-def _acts(**changes):
-    named = {
-        "glu": "torch.sigmoid",
-        "bilinear": "lambda h: h",
-        "reglu": "torch.relu",
-        "geglu": "F.gelu",
-        "swiglu": "F.silu",
-    }
-    return "{" + ", ".join(f'"{name}": {code}' for name, code in (named | changes).items()) + "}"
-
-
-_glu(
+glu_variant.slip(
     "activation_on_up",
     "The activation sits on the wrong branch: on `x @ Wu`. The gate, `x @ Wg`, is the one that is bent. Only for 'bilinear' are both the same.",
-    result="(gate * act(up)) @ Wd",
+    replace={"act(gate) * up": "gate * act(up)"},
 )
-_glu(
-    "weights_swapped",
-    "The activation sits on the wrong branch: on `x @ Wu`. The gate, `x @ Wg`, is the one that is bent. Only for 'bilinear' are both the same.",
-    form_of="activation_on_up",
-    before="gate, up = x @ Wu, x @ Wg",
-)
-_glu(
+glu_variant.slip("weights_swapped", replace={"x @ Wg, x @ Wu": "x @ Wu, x @ Wg"}, form_of="activation_on_up")
+glu_variant.slip(
     "activation_on_the_product",
     "The activation is applied to the product of the two branches. It bends the gate alone, before the two are multiplied.",
-    result="act(gate * up) @ Wd",
+    replace={"(act(gate) * up)": "act(gate * up)"},
 )
-_glu(
+glu_variant.slip(
     "both_branches_bent",
     "Both branches go through the activation. One of them has to stay a straight line: only the gate is bent.",
-    result="(act(gate) * act(up)) @ Wd",
+    replace={" * up": " * act(up)"},
 )
-_glu(
-    "added",
-    "The branches are added. A gate multiplies: where it is 0, nothing passes.",
-    result="(act(gate) + up) @ Wd",
+glu_variant.slip(
+    "added", "The branches are added. A gate multiplies: where it is 0, nothing passes.", replace={" * up": " + up"}
 )
-_glu(
+glu_variant.slip(
     "gate_alone",
     "The up branch is missing: this is a plain FFN of Wg and Wd. Multiply the bent gate with `x @ Wu`, entry by entry.",
-    result="act(gate) @ Wd",
+    replace={"(act(gate) * up)": "act(gate)"},
 )
-_glu(
+glu_variant.slip(
     "gate_on_itself",
     "The gate is multiplied with itself: `x @ Wg` is in both branches. The second one reads x with Wu.",
-    before="gate, up = x @ Wg, x @ Wg",
+    replace={"x @ Wu": "x @ Wg"},
 )
-_glu(
+glu_variant.slip(
     "up_in_both",
     "`x @ Wu` is in both branches, and Wg is never used. The bent branch reads x with Wg.",
-    before="gate, up = x @ Wu, x @ Wu",
+    replace={"x @ Wg": "x @ Wu"},
 )
-_glu(
+glu_variant.slip(
     "sigmoid_everywhere",
     "The gate is always a sigmoid, whatever `kind` says. That is 'glu' alone: 'bilinear' has no activation, and each of the others has its own.",
-    act="torch.sigmoid",
+    replace={"acts[kind]": "torch.sigmoid"},
 )
-_glu(
+glu_variant.slip(
     "silu_everywhere",
     "The gate is always SiLU, whatever `kind` says. That is 'swiglu'; each of the others has an activation of its own.",
-    act="F.silu",
+    replace={"acts[kind]": "F.silu"},
 )
-_glu(
+glu_variant.slip(
     "no_activation",
     "No kind has an activation: all five are bilinear. Choose the function from `kind` and apply it to the gate.",
-    act="lambda h: h",
+    replace={"acts[kind]": "lambda h: h"},
 )
-_glu(
+glu_variant.slip(
     "tanh_gelu",
     "'geglu' uses the tanh approximation of GELU. Here it is the exact form with erf, which F.gelu computes by default.",
-    acts=_acts(geglu='lambda h: F.gelu(h, approximate="tanh")'),
+    replace={"F.gelu": 'lambda h: F.gelu(h, approximate="tanh")'},
 )
-_glu(
+glu_variant.slip(
     "sigmoid_gelu",
     "'geglu' uses x·sigmoid(1.702·x), a rough stand-in for GELU. Here it is the exact form with erf, which F.gelu computes by default.",
-    acts=_acts(geglu="lambda h: h * torch.sigmoid(1.702 * h)"),
+    replace={"F.gelu": "lambda h: h * torch.sigmoid(1.702 * h)"},
 )
-_glu(
+glu_variant.slip(
     "erf_without_the_root",
     "In your GELU the √2 is missing: it is ½·x·(1 + erf(x/√2)). F.gelu computes it.",
-    acts=_acts(geglu="lambda h: 0.5 * h * (1 + torch.erf(h))"),
+    replace={"F.gelu": "lambda h: 0.5 * h * (1 + torch.erf(h))"},
 )
-_glu(
+glu_variant.slip(
     "swiglu_with_a_sigmoid",
     "'swiglu' bends the gate with sigmoid alone, as 'glu' does. Swish, which is SiLU, is x·sigmoid(x).",
-    acts=_acts(swiglu="torch.sigmoid"),
+    replace={"F.silu": "torch.sigmoid"},
 )
-_glu(
+glu_variant.slip(
     "glu_with_silu",
     "'glu' bends the gate with SiLU. The original gated linear unit has the sigmoid alone: a number from 0 to 1, as a valve.",
-    acts=_acts(glu="F.silu"),
+    replace={"torch.sigmoid": "F.silu"},
 )
-_glu(
+glu_variant.slip(
     "glu_with_tanh",
     "'glu' bends the gate with tanh. Its gate is a sigmoid: a number from 0 to 1, as a valve.",
-    acts=_acts(glu="torch.tanh"),
+    replace={"torch.sigmoid": "torch.tanh"},
 )
-_glu(
+glu_variant.slip(
     "softmax_gate",
     "'glu' uses a softmax over the hidden units. Its gate is a sigmoid: every unit has a valve of its own, and they do not compete.",
-    acts=_acts(glu="lambda h: torch.softmax(h, dim=-1)"),
+    replace={"torch.sigmoid": "lambda h: torch.softmax(h, dim=-1)"},
 )
-_glu(
+glu_variant.slip(
     "bilinear_with_relu",
     "'bilinear' bends the gate with ReLU. Bilinear means no activation at all: two straight branches, multiplied.",
-    acts=_acts(bilinear="torch.relu"),
+    replace={"lambda h: h": "torch.relu"},
 )
-_glu(
+glu_variant.slip(
     "bilinear_squared",
     "'bilinear' squares the gate. No activation means that the gate stays as it is, and is then multiplied with up, once.",
-    acts=_acts(bilinear="lambda h: h * h"),
+    replace={"lambda h: h": "lambda h: h * h"},
 )
-_glu(
+glu_variant.slip(
     "reglu_with_leaky_relu",
     "'reglu' uses a leaky ReLU. ReLU is exactly 0 for negative numbers: the gate closes.",
-    acts=_acts(reglu="F.leaky_relu"),
+    replace={"torch.relu": "F.leaky_relu"},
 )
-_glu(
+glu_variant.slip(
     "geglu_and_swiglu_swapped",
     "'geglu' and 'swiglu' are swapped. GEGLU has GELU in its gate, SwiGLU has Swish, which is SiLU.",
-    acts=_acts(geglu="F.silu", swiglu="F.gelu"),
+    replace={
+        "acts = …": (
+            'acts = {"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.silu, '
+            '"swiglu": F.gelu}'
+        )
+    },
 )
-_glu(
+glu_variant.slip(
     "pytorchs_f_glu",
     "F.glu puts the sigmoid on the second half of what it is given, here on up, and knows no other activation. Write the two branches out.",
-    before="both = torch.cat([x @ Wg, x @ Wu], dim=-1)",
-    result="F.glu(both, dim=-1) @ Wd",
+    replace={
+        "gate, up = x @ Wg, x @ Wu": "both = torch.cat([x @ Wg, x @ Wu], dim=-1)",
+        "(act(gate) * up)": "F.glu(both, dim=-1)",
+    },
 )
-_glu(
+glu_variant.slip(
     "down_missing",
     "The last product is missing: what comes back has d_ff numbers per token. Wd leads back to d_model.",
-    result="act(gate) * up",
+    replace={"(act(gate) * up) @ Wd": "act(gate) * up"},
 )
-_glu(
+glu_variant.slip(
     "matrix_product_of_the_branches",
     "The two branches are multiplied as matrices. Each number of the gate meets one number of up: write `*`, not `@`.",
-    result="act(gate) @ up.mT @ gate @ Wd",
+    replace={"(act(gate) * up)": "act(gate) @ up.mT @ gate"},
 )
-_glu(
+glu_variant.slip(
     "weights_transposed",
     "A weight is transposed. Here all are used as `x @ W`: Wg and Wu are [d_model, d_ff], Wd is [d_ff, d_model]. nn.Linear stores the transposes.",
-    before="gate, up = x @ Wg.T, x @ Wu.T",
+    replace={"x @ Wg, x @ Wu": "x @ Wg.T, x @ Wu.T"},
 )
-_glu(
+glu_variant.slip(
     "residual_added",
     "x is added to the output. The residual connection is the block's business, around the FFN.",
-    result="x + (act(gate) * up) @ Wd",
+    replace={"(act(gate) * up)": "x + (act(gate) * up)"},
 )
-_glu(
+glu_variant.slip(
     "activation_on_the_input",
     "The activation is applied to x, before Wg. The gate is bent after it has read x.",
-    before="gate, up = act(x) @ Wg, x @ Wu",
-    result="(gate * up) @ Wd",
+    replace={"x @ Wg": "act(x) @ Wg", "act(gate)": "gate"},
 )
-_glu(
+glu_variant.slip(
     "activation_on_the_output",
     "The output is bent as well. The activation acts once, on the gate; the last step is linear.",
-    result="act((act(gate) * up) @ Wd)",
+    replace={"(act(gate) * up) @ Wd": "act((act(gate) * up) @ Wd)"},
 )
-_glu(
+glu_variant.slip(
     "gate_without_gradient",
     "No gradient reaches the gate: `detach()` or `no_grad()` cuts it off, so Wg would never learn.",
-    result="(act(gate).detach() * up) @ Wd",
+    replace={"act(gate)": "act(gate).detach()"},
 )
-_glu(
+glu_variant.slip(
     "batches_flattened",
     "The leading dimensions are lost: what comes back is a list of tokens. `x @ W` takes any leading dimensions as they are.",
-    before="x = x.reshape(-1, x.shape[-1]); gate, up = x @ Wg, x @ Wu",
+    replace={"gate, up = x @ Wg, x @ Wu": "x = x.reshape(-1, x.shape[-1]); gate, up = x @ Wg, x @ Wu"},
 )
-_glu(
+glu_variant.slip(
     "first_row_of_the_batch",
     "The shape of x is expected to be [B, T, d_model]. x may be one token or have more dimensions: `x @ W` takes them all.",
-    before="B, T, d = x.shape; gate, up = x @ Wg, x @ Wu",
+    replace={"gate, up = x @ Wg, x @ Wu": "B, T, d = x.shape; gate, up = x @ Wg, x @ Wu"},
 )
-_glu(
+glu_variant.slip(
     "key_error",
     "An unknown kind ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown kind.",
-    refuse="",
+    replace={"if kind not in acts:\n    raise ValueError(kind)": ""},
 )
-_glu(
+glu_variant.slip(
     "unknown_kind_becomes_swiglu",
     "An unknown kind passes without an error, so nobody would notice a typo. Errors are raised, neither returned nor printed: raise ValueError.",
-    refuse="",
-    act="acts.get(kind, F.silu)",
+    replace={"if kind not in acts:\n    raise ValueError(kind)\nact = …": "act = acts.get(kind, F.silu)"},
 )
-_glu(
+glu_variant.slip(
     "assertion",
     "An unknown kind ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
-    refuse="assert kind in acts",
+    replace={"if kind not in acts:\n    raise ValueError(kind)": "assert kind in acts"},
 )
-_glu(
-    "error_returned",
-    "An unknown kind passes without an error, so nobody would notice a typo. Errors are raised, neither returned nor printed: raise ValueError.",
-    form_of="unknown_kind_becomes_swiglu",
-    refuse="""if kind not in acts:
-        return None""",
+glu_variant.slip(
+    "error_returned", replace={"raise ValueError(kind)": "return None"}, form_of="unknown_kind_becomes_swiglu"
 )
-_glu(
-    "nothing_returned",
-    NO_RETURN,
-    result="None",
-)
-
-_glu(
+glu_variant.slip("nothing_returned", NO_RETURN, replace={"(act(gate) * up) @ Wd": "None"})
+glu_variant.slip(
     "geglu_with_silu",
     "'geglu' bends the gate with SiLU. Its G is for GELU; SiLU belongs to 'swiglu'.",
-    acts=_acts(geglu="F.silu"),
+    replace={"F.gelu": "F.silu"},
 )
-_glu(
+glu_variant.slip(
     "geglu_with_relu",
     "'geglu' bends the gate with ReLU. Its G is for GELU; ReLU belongs to 'reglu'.",
-    acts=_acts(geglu="torch.relu"),
+    replace={"F.gelu": "torch.relu"},
 )
-_glu(
+glu_variant.slip(
     "swiglu_with_gelu",
     "'swiglu' bends the gate with GELU. Its Sw is for Swish, which is SiLU; GELU belongs to 'geglu'.",
-    acts=_acts(swiglu="F.gelu"),
+    replace={"F.silu": "F.gelu"},
 )
-_glu(
+glu_variant.slip(
     "swiglu_with_1_702",
     "'swiglu' has a factor of 1.702 in its sigmoid. That is gpt-oss's own; SiLU is x·sigmoid(x), without a factor.",
-    acts=_acts(swiglu="lambda h: h * torch.sigmoid(1.702 * h)"),
+    replace={"F.silu": "lambda h: h * torch.sigmoid(1.702 * h)"},
 )
-_glu(
+glu_variant.slip(
     "reglu_with_a_sigmoid",
     "'reglu' bends the gate with the sigmoid. Its Re is for ReLU; the sigmoid belongs to 'glu'.",
-    acts=_acts(reglu="torch.sigmoid"),
+    replace={"torch.relu": "torch.sigmoid"},
 )
-_glu(
+glu_variant.slip(
     "bilinear_with_a_sigmoid",
     "'bilinear' bends the gate with the sigmoid. Bilinear means no activation at all: the gate stays as it is.",
-    acts=_acts(bilinear="torch.sigmoid"),
+    replace={"lambda h: h": "torch.sigmoid"},
 )
-_glu(
+glu_variant.slip(
     "bilinear_without_the_gate",
     "'bilinear' leaves the gate out: the output is up alone, through Wd. No activation means that the gate stays as it is; it is still multiplied.",
-    acts=_acts(bilinear="torch.ones_like"),
+    replace={"lambda h: h": "torch.ones_like"},
 )
-_glu(
+glu_variant.slip(
     "f_glu_as_an_activation",
     "F.glu is no activation: it cuts what it gets in half and multiplies the halves. For 'glu' the gate goes through the sigmoid, and nothing else.",
-    acts=_acts(glu="F.glu"),
+    replace={"torch.sigmoid": "F.glu"},
 )
-_glu(
+glu_variant.slip(
     "up_plus_one",
     "1 is added to up. gpt-oss does that; the formula here multiplies the gate with up as it is.",
-    result="(act(gate) * (up + 1)) @ Wd",
+    replace={" * up": " * (up + 1)"},
 )
-_glu(
+glu_variant.slip(
     "gate_plus_one",
     "1 is added to the bent gate, so that up passes even where the gate is closed. Multiply with the gate as it is.",
-    result="((1 + act(gate)) * up) @ Wd",
+    replace={"act(gate)": "(1 + act(gate))"},
 )
-_glu(
+glu_variant.slip(
     "down_before_the_product",
     "Wd is applied to up alone, and the gate multiplied with the result. First the product of the two branches, in brackets, then Wd.",
-    result="act(gate) * (up @ Wd)",
+    replace={"(act(gate) * up) @ Wd": "act(gate) * (up @ Wd)"},
 )
-_glu(
+glu_variant.slip(
     "down_transposed",
     "Wd is transposed. It is [d_ff, d_model] already, as `hidden @ Wd` wants it; nn.Linear would store the transpose.",
-    result="(act(gate) * up) @ Wd.T",
+    replace={" @ Wd": " @ Wd.T"},
 )
-_glu(
+glu_variant.slip(
     "output_without_gradient",
     "No gradient reaches anything: the output is cut off. `no_grad()`, `detach()`, `.numpy()` and a new `torch.tensor(...)` all do this.",
-    result="((act(gate) * up) @ Wd).detach()",
+    replace={"(act(gate) * up) @ Wd": "((act(gate) * up) @ Wd).detach()"},
 )
-_glu(
+glu_variant.slip(
     "all_in_no_grad",
-    "No gradient reaches anything: the output is cut off. `no_grad()`, `detach()`, `.numpy()` and a new `torch.tensor(...)` all do this.",
+    replace={
+        "gate, up = x @ Wg, x @ Wu\nreturn …": (
+            "with torch.no_grad(): output = (act(x @ Wg) * (x @ Wu)) @ Wd\nreturn output"
+        )
+    },
     form_of="output_without_gradient",
-    before="with torch.no_grad(): output = (act(x @ Wg) * (x @ Wu)) @ Wd",
-    result="output",
 )
-_glu(
+glu_variant.slip(
     "weights_copied_into_layers",
     "x gets a gradient, the matrices get none: they were copied, with `.data`, `detach()` or into a new layer. Use Wg, Wu and Wd themselves.",
-    before="gate, up, Wd = x @ Wg.data, x @ Wu.data, Wd.data",
+    replace={"gate, up = x @ Wg, x @ Wu": "gate, up, Wd = x @ Wg.data, x @ Wu.data, Wd.data"},
 )
-_glu(
+glu_variant.slip(
     "gate_weight_copied",
     "No gradient reaches Wg: it was copied, with `.data`, `detach()` or into a new layer. Use Wg itself.",
-    before="gate, up = x @ Wg.detach(), x @ Wu",
+    replace={"x @ Wg": "x @ Wg.detach()"},
 )
-_glu(
+glu_variant.slip(
     "up_weight_copied",
     "No gradient reaches Wu: it was copied, with `.data`, `detach()` or into a new layer. Use Wu itself.",
-    before="gate, up = x @ Wg, x @ Wu.detach()",
+    replace={"x @ Wu": "x @ Wu.detach()"},
 )
-_glu(
+glu_variant.slip(
     "always_float32",
     "The output is always float32. It should have the dtype of x: leave out `.float()`.",
-    before="gate, up, Wd = x.float() @ Wg.float(), x.float() @ Wu.float(), Wd.float()",
+    replace={"gate, up = x @ Wg, x @ Wu": "gate, up, Wd = x.float() @ Wg.float(), x.float() @ Wu.float(), Wd.float()"},
 )
-_glu(
+glu_variant.slip(
     "squeezed",
     "Dimensions of size 1 disappear: `squeeze()` removes all of them, also a sequence of one token. Leave the shape as it is.",
-    result="((act(gate) * up) @ Wd).squeeze()",
+    replace={"(act(gate) * up) @ Wd": "((act(gate) * up) @ Wd).squeeze()"},
 )
-_glu(
+glu_variant.slip(
     "viewed",
     "`.view` can't flatten an x whose numbers do not lie in order. `.reshape` can, and `x @ W` needs neither.",
-    before="shape = x.shape; x = x.view(-1, x.shape[-1]); gate, up = x @ Wg, x @ Wu",
-    result="((act(gate) * up) @ Wd).view(shape)",
+    replace={
+        "gate, up = x @ Wg, x @ Wu\nreturn …": (
+            "shape = x.shape; x = x.view(-1, x.shape[-1]); gate, up = x @ Wg, x @ Wu\n"
+            "return ((act(gate) * up) @ Wd).view(shape)"
+        )
+    },
 )
-_glu(
+glu_variant.slip(
     "no_else",
     "For an unknown kind no branch fits, so a variable is used that was never set: Python's UnboundLocalError. Add an `else` that raises ValueError.",
-    acts="list(" + GLU["acts"] + ".items())",
-    refuse="""for name, function in acts:
-        if kind == name:
-            chosen = function""",
-    act="chosen",
+    replace={
+        (
+            'acts = {"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.gelu, '
+            '"swiglu": F.silu}\n'
+            "if kind not in acts:\n"
+            "    raise ValueError(kind)\n"
+            "act = …"
+        ): (
+            'acts = list({"glu": torch.sigmoid, "bilinear": lambda h: h, "reglu": torch.relu, "geglu": F.gelu, '
+            '"swiglu": F.silu}.items())\n'
+            "for name, function in acts:\n"
+            "    if kind == name:\n"
+            "        chosen = function\n"
+            "act = chosen"
+        )
+    },
 )
-_glu(
+glu_variant.slip(
     "a_bare_exception",
     "An unknown kind raises Exception, which says nothing about what is wrong. For an argument with a wrong value Python has ValueError.",
-    refuse="""if kind not in acts:
-        raise Exception(f"unknown kind {kind}")""",
+    replace={"ValueError(kind)": 'Exception(f"unknown kind {kind}")'},
 )
-_glu(
+glu_variant.slip(
     "a_type_error",
     "An unknown kind raises TypeError. That is for a wrong type; a text that is none of the five is a wrong value: ValueError.",
-    refuse="""if kind not in acts:
-        raise TypeError(f"unknown kind {kind}")""",
+    replace={"ValueError(kind)": 'TypeError(f"unknown kind {kind}")'},
 )
 
 # GatedFFN
@@ -725,377 +707,407 @@ class DropoutOnUp(nn.Module):
         return self.down_proj(self.act(self.gate_proj(x)) * self.dropout(self.up_proj(x)))
 
 
-CLASS = """class GatedFFN({base}):
-    def __init__(self, d_model, d_ff, {signature}):
-        {start}
-        functions = {functions}
-        {settle}
-        {layers}
-        {drop}
+@GatedFFN.base
+class PlainGatedFFN(nn.Module):
+    def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
+        super().__init__()
+        functions = {"silu": F.silu, "gelu": F.gelu}
+        if activation not in functions:
+            raise ValueError(f"unknown activation: {activation}")
+        self.activation = functions[activation]
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x):
-        {forward}
-"""
-DEFAULTS = {
-    "base": "nn.Module",
-    "signature": 'activation="silu", dropout=0.0',
-    "start": "super().__init__()",
-    "functions": '{"silu": F.silu, "gelu": F.gelu}',
-    "settle": """if activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = functions[activation]""",
-    "layers": """self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
-        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
-        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
-    "drop": "self.dropout = nn.Dropout(dropout)",
-    "forward": "return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
-}
+        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))
 
 
-def _class(name, message, form_of="", **changes):
-    """A wrong class that differs from a right one in a few lines, typed out in full."""
-    GatedFFN.typed("mistake", name, message, CLASS.format(**(DEFAULTS | changes)), form_of)
-
-
-_class(
+GatedFFN.slip(
     "with_biases",
     "The layers have biases, which nn.Linear adds unless told otherwise. LLaMA's FFN has none: bias=False, three times.",
-    layers="""self.gate_proj = nn.Linear(d_model, d_ff)
-        self.up_proj = nn.Linear(d_model, d_ff)
-        self.down_proj = nn.Linear(d_ff, d_model)""",
+    replace={
+        "self.gate_proj = …": "self.gate_proj = nn.Linear(d_model, d_ff)",
+        "self.up_proj = …": "self.up_proj = nn.Linear(d_model, d_ff)",
+        ".Linear(d_ff, d_model, bias=False)": ".Linear(d_ff, d_model)",
+    },
 )
-_class(
+GatedFFN.slip(
     "down_with_a_bias",
     "down_proj still has a bias. All three layers are without: bias=False there too.",
-    layers=DEFAULTS["layers"].replace("nn.Linear(d_ff, d_model, bias=False)", "nn.Linear(d_ff, d_model)"),
+    replace={".Linear(d_ff, d_model, bias=False)": ".Linear(d_ff, d_model)"},
 )
-_class(
+GatedFFN.slip(
     "halved",
     "d_ff is halved, as if gate and up had to share it. Each of them puts out d_ff numbers.",
-    layers=DEFAULTS["layers"].replace("d_ff", "d_ff // 2"),
+    replace={
+        "self.gate_proj = …": "self.gate_proj = nn.Linear(d_model, d_ff // 2, bias=False)",
+        "self.up_proj = …": "self.up_proj = nn.Linear(d_model, d_ff // 2, bias=False)",
+        ".Linear(d_ff, d_model, bias=False)": ".Linear(d_ff // 2, d_model, bias=False)",
+    },
 )
-_class(
+GatedFFN.slip(
     "two_thirds",
     "d_ff is cut to two thirds. Whoever wants equal parameters hands in a smaller d_ff; the class takes the number as it is.",
-    layers=DEFAULTS["layers"].replace("d_ff", "int(2 * d_ff / 3)"),
+    replace={
+        "self.gate_proj = …": "self.gate_proj = nn.Linear(d_model, int(2 * d_ff / 3), bias=False)",
+        "self.up_proj = …": "self.up_proj = nn.Linear(d_model, int(2 * d_ff / 3), bias=False)",
+        ".Linear(d_ff, d_model, bias=False)": ".Linear(int(2 * d_ff / 3), d_model, bias=False)",
+    },
 )
-_class(
+GatedFFN.slip(
     "down_missing",
     "down_proj is missing: there are only two layers, and the output has d_ff numbers per token. The third leads back to d_model.",
-    layers="""self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
-        self.up_proj = nn.Linear(d_model, d_ff, bias=False)""",
-    forward="return self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))",
+    replace={
+        "self.down_proj = …": "",
+        "return …": "return self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))",
+    },
 )
-_class(
+GatedFFN.slip(
     "names_of_the_llama_code",
     "The layers have other names, such as w1, w2 and w3 in LLaMA's own code. The exercise asks for `gate_proj`, `up_proj` and `down_proj`, so "
     "that weights can be copied in.",
-    layers="""self.w1 = nn.Linear(d_model, d_ff, bias=False)
-        self.w3 = nn.Linear(d_model, d_ff, bias=False)
-        self.w2 = nn.Linear(d_ff, d_model, bias=False)""",
-    forward="return self.w2(self.dropout(self.activation(self.w1(x)) * self.w3(x)))",
+    replace={
+        "self.gate_proj = …": "self.w1 = nn.Linear(d_model, d_ff, bias=False)",
+        "self.up_proj = …": "self.w3 = nn.Linear(d_model, d_ff, bias=False)",
+        "self.down_proj = …": "self.w2 = nn.Linear(d_ff, d_model, bias=False)",
+        "return …": "return self.w2(self.dropout(self.activation(self.w1(x)) * self.w3(x)))",
+    },
 )
-_class(
+GatedFFN.slip(
     "one_fused_layer",
     "Gate and up lie in one layer. That is faster, and section 6 does it; here both have to exist under names of their own.",
-    layers="""self.gate_up_proj = nn.Linear(d_model, 2 * d_ff, bias=False)
-        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
-    forward="""gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
-        return self.down_proj(self.dropout(self.activation(gate) * up))""",
+    replace={
+        "self.gate_proj = …": "",
+        "self.up_proj = …": "self.gate_up_proj = nn.Linear(d_model, 2 * d_ff, bias=False)",
+        "return …": (
+            "gate, up = self.gate_up_proj(x).chunk(2, dim=-1)\n"
+            "return self.down_proj(self.dropout(self.activation(gate) * up))"
+        ),
+    },
 )
-_class(
+GatedFFN.slip(
     "down_turned_round",
     "down_proj has its widths the wrong way round. nn.Linear takes (in, out): down leads from d_ff to d_model.",
-    layers=DEFAULTS["layers"].replace("nn.Linear(d_ff, d_model,", "nn.Linear(d_model, d_ff,"),
+    replace={".Linear(d_ff, d_model, bias=False)": ".Linear(d_model, d_ff, bias=False)"},
 )
-_class(
+GatedFFN.slip(
     "all_turned_round",
     "All layers have their widths the wrong way round. nn.Linear takes (in, out): gate and up lead from d_model to d_ff, down leads back.",
-    layers="""self.gate_proj = nn.Linear(d_ff, d_model, bias=False)
-        self.up_proj = nn.Linear(d_ff, d_model, bias=False)
-        self.down_proj = nn.Linear(d_model, d_ff, bias=False)""",
+    of="down_turned_round",
+    replace={
+        "self.gate_proj = …": "self.gate_proj = nn.Linear(d_ff, d_model, bias=False)",
+        "self.up_proj = …": "self.up_proj = nn.Linear(d_ff, d_model, bias=False)",
+    },
 )
-_class(
+GatedFFN.slip(
     "gate_and_up_share",
     "Gate and up are one and the same layer under two names, so they can't learn different things. Make two.",
-    layers="""self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
-        self.up_proj = self.gate_proj
-        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
+    replace={"self.up_proj = …": "self.up_proj = self.gate_proj"},
 )
-_class(
+GatedFFN.slip(
     "plain_tensors",
     "The weights are plain tensors: `parameters()` is empty, so an optimiser would have nothing to train. Use nn.Linear.",
-    layers="""self.gate_proj, self.up_proj = torch.randn(d_model, d_ff), torch.randn(d_model, d_ff)
-        self.down_proj = torch.randn(d_ff, d_model)""",
-    forward="return self.dropout(self.activation(x @ self.gate_proj) * (x @ self.up_proj)) @ self.down_proj",
+    replace={
+        "self.gate_proj = …": "",
+        "self.up_proj = …": "self.gate_proj, self.up_proj = torch.randn(d_model, d_ff), torch.randn(d_model, d_ff)",
+        "nn.Linear(d_ff, d_model, bias=False)": "torch.randn(d_ff, d_model)",
+        "return …": "return self.dropout(self.activation(x @ self.gate_proj) * (x @ self.up_proj)) @ self.down_proj",
+    },
 )
-_class(
+GatedFFN.slip(
     "no_super_init",
     "`super().__init__()` is missing. An nn.Module must be set up before layers can be assigned to it: it is the first line of `__init__`.",
-    start="pass",
+    replace={"super().__init__()": "pass"},
 )
-_class(
+GatedFFN.slip(
     "not_a_module",
     "The class does not inherit from nn.Module, so PyTorch knows nothing of its layers: `class GatedFFN(nn.Module):`.",
-    base="object",
-    start="pass",
+    replace={"nn.Module": "object", "super().__init__()": "pass"},
 )
-_class(
+GatedFFN.slip(
     "activation_on_up",
     "The activation sits on the wrong branch: on up_proj. What gate_proj gives is bent, and up stays straight.",
-    forward="return self.down_proj(self.dropout(self.gate_proj(x) * self.activation(self.up_proj(x))))",
+    replace={".activation(self.gate_proj(x)) * self.up_proj(x)": ".gate_proj(x) * self.activation(self.up_proj(x))"},
 )
-_class(
+GatedFFN.slip(
     "activation_on_both",
     "Both branches go through the activation. One of them has to stay straight: only the gate is bent.",
-    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.activation(self.up_proj(x))))",
+    replace={".up_proj(x)": ".activation(self.up_proj(x))"},
 )
-_class(
+GatedFFN.slip(
     "activation_on_the_product",
     "The activation is applied to the product of gate and up. It bends the gate alone, before the two are multiplied.",
-    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x) * self.up_proj(x))))",
+    replace={".activation(self.gate_proj(x)) * self.up_proj(x)": ".activation(self.gate_proj(x) * self.up_proj(x))"},
 )
-_class(
+GatedFFN.slip(
     "activation_forgotten",
     "The activation is never called: this is the bilinear variant. Bend what gate_proj gives.",
-    forward="return self.down_proj(self.dropout(self.gate_proj(x) * self.up_proj(x)))",
+    replace={".activation(self.gate_proj(x))": ".gate_proj(x)"},
 )
-_class(
+GatedFFN.slip(
     "branches_added",
     "The branches are added. A gate multiplies: where it is 0, nothing passes.",
-    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) + self.up_proj(x)))",
+    replace={" * self": " + self"},
 )
-_class(
+GatedFFN.slip(
     "up_forgotten",
     "up_proj is made, but `forward` never calls it: this is a plain FFN. Multiply its output with the bent gate.",
-    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x))))",
+    replace={" * self.up_proj(x)": ""},
 )
-_class(
+GatedFFN.slip(
     "residual_inside",
     "x is added to the output. The residual connection is the block's business, around this module.",
-    forward="return x + self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
+    replace={"return self.down_proj": "return x + self.down_proj"},
 )
-_class(
-    "forward_returns_nothing",
-    NO_RETURN,
-    forward="self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
-)
-_class(
+GatedFFN.slip("forward_returns_nothing", NO_RETURN, replace={"return self.down_proj": "self.down_proj"})
+GatedFFN.slip(
     "silu_is_sigmoid",
     "'silu' bends the gate with the sigmoid alone. SiLU is x·sigmoid(x): F.silu.",
-    functions='{"silu": torch.sigmoid, "gelu": F.gelu}',
+    replace={"F.silu": "torch.sigmoid"},
 )
-_class(
+GatedFFN.slip(
     "tanh_gelu",
     "'gelu' gives the tanh approximation. Unless tanh is said, the name means the exact form with erf, which F.gelu computes by default.",
-    functions='{"silu": F.silu, "gelu": lambda h: F.gelu(h, approximate="tanh")}',
+    replace={"F.gelu": 'lambda h: F.gelu(h, approximate="tanh")'},
 )
-_class(
+GatedFFN.slip(
     "activation_ignored",
     "The argument `activation` is never used: the gate is always SiLU. Choose the function from the argument.",
-    settle="""if activation not in functions:
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = F.silu""",
+    replace={"functions[activation]": "F.silu"},
 )
-_class(
+GatedFFN.slip(
     "default_gelu",
     "Without the argument the activation must be SiLU; yours is GELU. Look at the default in the signature.",
-    signature='activation="gelu", dropout=0.0',
+    replace={'activation="silu"': 'activation="gelu"'},
 )
-_class(
+GatedFFN.slip(
     "unknown_becomes_gelu",
     "An unknown name passes without an error: with the typo 'sulu' a whole training run would use another function, as in a published tutorial, "
     "where it becomes GELU. Errors are raised, neither returned nor printed: raise ValueError.",
-    settle='self.activation = F.silu if activation == "silu" else F.gelu',
+    replace={
+        "if activation not in functions:\n    raise …": "",
+        "functions[activation]": 'F.silu if activation == "silu" else F.gelu',
+    },
 )
-_class(
+GatedFFN.slip(
     "unknown_becomes_silu",
-    "An unknown name passes without an error: with the typo 'sulu' a whole training run would use another function, as in a published tutorial, "
-    "where it becomes GELU. Errors are raised, neither returned nor printed: raise ValueError.",
+    replace={
+        "if activation not in functions:\n    raise …": "",
+        "functions[activation]": 'F.gelu if activation == "gelu" else F.silu',
+    },
     form_of="unknown_becomes_gelu",
-    settle='self.activation = F.gelu if activation == "gelu" else F.silu',
 )
-_class(
+GatedFFN.slip(
     "any_name_of_torch",
     "Every name that torch.nn.functional knows is accepted, 'dropout' too. Only 'silu' and 'gelu' are names here; others are a ValueError.",
-    settle="""if not hasattr(F, activation):
-            raise ValueError(f"unknown activation: {activation}")
-        self.activation = getattr(F, activation)""",
+    replace={
+        "activation not in functions": "not hasattr(F, activation)",
+        "functions[activation]": "getattr(F, activation)",
+    },
 )
-_class(
+GatedFFN.slip(
     "key_error",
     "An unknown name ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown activation.",
-    settle="self.activation = functions[activation]",
+    replace={"if activation not in functions:\n    raise …": ""},
 )
-_class(
+GatedFFN.slip(
     "assertion",
     "An unknown name ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
-    settle="""assert activation in functions
-        self.activation = functions[activation]""",
+    replace={"if activation not in functions:\n    raise …": "assert activation in functions"},
 )
-_class(
+GatedFFN.slip(
     "error_too_late",
     "The unknown name is noticed only when the module is called. Look it up in `__init__`: whoever makes the mistake should hear of it there.",
-    settle="self.name, self.functions = activation, functions",
-    forward="""if self.name not in self.functions:
-            raise ValueError(f"unknown activation: {self.name}")
-        return self.down_proj(self.dropout(self.functions[self.name](self.gate_proj(x)) * self.up_proj(x)))""",
+    of="unknown_becomes_gelu",
+    replace={
+        "self.activation = …": "self.name, self.functions = activation, functions",
+        "return …": (
+            "if self.name not in self.functions:\n"
+            '    raise ValueError(f"unknown activation: {self.name}")\n'
+            "return self.down_proj(self.dropout(self.functions[self.name](self.gate_proj(x)) * self.up_proj(x)))"
+        ),
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_on_the_output",
     "Dropout is applied to the output, after down_proj. Here it belongs on the hidden layer: on the product of gate and up.",
-    forward="return self.dropout(self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x)))",
+    replace={"return …": "return self.dropout(self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x)))"},
 )
-_class(
+GatedFFN.slip(
     "dropout_on_both",
     "Dropout is applied twice, on the hidden layer and on the output. Here only the hidden layer has one.",
-    forward="return self.dropout(self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))))",
+    replace={
+        "return …": "return self.dropout(self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))))"
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_on_the_input",
     "Dropout is applied to x, so whole inputs vanish for all units at once. It belongs on the hidden layer: on the product of gate and up.",
-    forward="""x = self.dropout(x)
-        return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))""",
+    replace={
+        "return …": "x = self.dropout(x)\nreturn self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))"
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_before_the_activation",
     "Dropout comes before the activation, so what remains is bent after it has been scaled up. Put it behind the product.",
-    forward="return self.down_proj(self.activation(self.dropout(self.gate_proj(x))) * self.up_proj(x))",
+    replace={
+        ".dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))": ".activation(self.dropout(self.gate_proj(x))) * self.up_proj(x)"
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_on_gate_and_up",
     "Gate and up are dropped separately: a hidden value survives only if both do, and what survives grows twice. Drop out their product, once.",
-    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x))) * self.dropout(self.up_proj(x)))",
+    replace={
+        ".dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))": ".dropout(self.activation(self.gate_proj(x))) * self.dropout(self.up_proj(x))"
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_never_used",
     "Dropout has no effect: two calls in training mode give the same. It is made, or its probability is taken, but `forward` never applies it.",
-    forward="return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))",
+    of="dropout_on_the_input",
+    replace={"x = self.dropout(x)": ""},
 )
-_class(
+GatedFFN.slip(
     "dropout_always_on",
     "Dropout stays on in eval mode: `F.dropout` without `training=self.training` can't know the mode. nn.Dropout follows it by itself.",
-    drop="self.p = dropout",
-    forward="return self.down_proj(F.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x), self.p))",
+    replace={
+        "self.dropout = nn.Dropout(dropout)": "self.p = dropout",
+        "self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))": "F.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x), self.p)",
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_not_scaled",
     "The hidden values that remain are not scaled up by 1/(1 − p), so in training mode everything is smaller on average than in eval mode.",
-    drop="self.p = dropout",
-    forward="""hidden = self.activation(self.gate_proj(x)) * self.up_proj(x)
-        if self.training:
-            hidden = hidden * (torch.rand_like(hidden) >= self.p)
-        return self.down_proj(hidden)""",
+    replace={
+        "self.dropout = nn.Dropout(dropout)": "self.p = dropout",
+        "return …": (
+            "hidden = self.activation(self.gate_proj(x)) * self.up_proj(x)\n"
+            "if self.training:\n"
+            "    hidden = hidden * (torch.rand_like(hidden) >= self.p)\n"
+            "return self.down_proj(hidden)"
+        ),
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_of_2014",
     "The hidden values are scaled down in eval mode, as in the first paper on dropout. Today, and in nn.Dropout, those that remain are scaled up by "
     "1/(1 − p) in training mode, and eval mode changes nothing.",
-    drop="self.p = dropout",
-    forward="""hidden = self.activation(self.gate_proj(x)) * self.up_proj(x)
-        if self.training:
-            hidden = hidden * (torch.rand_like(hidden) >= self.p)
-        else:
-            hidden = hidden * (1 - self.p)
-        return self.down_proj(hidden)""",
+    of="dropout_not_scaled",
+    replace={
+        "return self.down_proj(hidden)": "else:\n    hidden = hidden * (1 - self.p)\nreturn self.down_proj(hidden)"
+    },
 )
-_class(
+GatedFFN.slip(
     "dropout_keeps_p",
     "p is taken for the share that stays. It is the share that is dropped: p = 0.1 sets one hidden value in ten to zero.",
-    drop="self.dropout = nn.Dropout(1 - dropout if 0 < dropout < 1 else dropout)",
+    replace={".Dropout(dropout)": ".Dropout(1 - dropout if 0 < dropout < 1 else dropout)"},
 )
-_class(
+GatedFFN.slip(
     "default_dropout_tenth",
     "Without the argument nothing is dropped; yours drops. Look at the default of `dropout` in the signature.",
-    signature='activation="silu", dropout=0.1',
+    replace={"0.0": "0.1"},
 )
-_class(
+GatedFFN.slip(
     "dropout_probability_ignored",
     "The argument `dropout` is never handed on. nn.Dropout() without an argument drops half, and a number typed in drops that, whatever one "
     "asks for.",
-    drop="self.dropout = nn.Dropout()",
+    replace={".Dropout(dropout)": ".Dropout()"},
 )
-_class(
+GatedFFN.slip(
     "batches_flattened",
     "The leading dimensions are lost: what comes back is a list of tokens. nn.Linear takes any leading dimensions as they are.",
-    forward="""x = x.reshape(-1, x.shape[-1])
-        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))""",
+    replace={"def forward(self, x):": "def forward(self, x):\n    x = x.reshape(-1, x.shape[-1])"},
 )
-_class(
+GatedFFN.slip(
     "gate_without_gradient",
     "No gradient reaches gate_proj: `detach()` or `no_grad()` cuts it off, so the gate would never learn.",
-    forward="""with torch.no_grad():
-            gate = self.activation(self.gate_proj(x))
-        return self.down_proj(self.dropout(gate * self.up_proj(x)))""",
+    replace={
+        "return …": (
+            "with torch.no_grad():\n"
+            "    gate = self.activation(self.gate_proj(x))\n"
+            "return self.down_proj(self.dropout(gate * self.up_proj(x)))"
+        )
+    },
 )
-
-BARE = {"gate": "self.gate_proj = nn.Linear(d_model, d_ff", "up": "self.up_proj = nn.Linear(d_model, d_ff"}
-for _branches in (("gate",), ("up",), ("gate", "up")):
-    _layers = DEFAULTS["layers"]
-    for _branch in _branches:
-        _layers = _layers.replace(BARE[_branch] + ", bias=False", BARE[_branch])
-    _class(
-        f"{'_and_'.join(_branches)}_with_a_bias",
-        f"{' and '.join(f'{_branch}_proj' for _branch in _branches)} still {'has a bias' if len(_branches) == 1 else 'have biases'}, which nn.Linear "
-        "adds unless told otherwise. All three layers are without: bias=False.",
-        layers=_layers,
-    )
-_class(
+GatedFFN.slip(
+    "gate_with_a_bias",
+    "gate_proj still has a bias, which nn.Linear adds unless told otherwise. All three layers are without: bias=False.",
+    replace={"self.gate_proj = …": "self.gate_proj = nn.Linear(d_model, d_ff)"},
+)
+GatedFFN.slip(
+    "up_with_a_bias",
+    "up_proj still has a bias, which nn.Linear adds unless told otherwise. All three layers are without: bias=False.",
+    replace={"self.up_proj = …": "self.up_proj = nn.Linear(d_model, d_ff)"},
+)
+GatedFFN.slip(
+    "gate_and_up_with_a_bias",
+    "gate_proj and up_proj still have biases, which nn.Linear adds unless told otherwise. All three "
+    "layers are without: bias=False.",
+    of="with_biases",
+    replace={".Linear(d_ff, d_model)": ".Linear(d_ff, d_model, bias=False)"},
+)
+GatedFFN.slip(
     "norm_inside",
     "There is a norm inside, with parameters of its own. It is the block's business, in front of this module.",
-    layers=DEFAULTS["layers"] + "\n        self.norm = nn.LayerNorm(d_model)",
-    forward="""x = self.norm(x)
-        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))""",
+    replace={
+        "self.dropout = nn.Dropout(dropout)": "self.norm = nn.LayerNorm(d_model)\nself.dropout = nn.Dropout(dropout)",
+        "def forward(self, x):": "def forward(self, x):\n    x = self.norm(x)",
+    },
 )
-_class(
+GatedFFN.slip(
     "gate_missing",
     "gate_proj is missing: with up_proj and down_proj alone this is a plain FFN. Make a third layer, from d_model to d_ff.",
-    layers="""self.up_proj = nn.Linear(d_model, d_ff, bias=False)
-        self.down_proj = nn.Linear(d_ff, d_model, bias=False)""",
-    forward="return self.down_proj(self.dropout(self.activation(self.up_proj(x))))",
+    replace={
+        "self.gate_proj = …": "",
+        ".activation(self.gate_proj(x)) * self.up_proj(x)": ".activation(self.up_proj(x))",
+    },
 )
-_class(
+GatedFFN.slip(
     "module_classes",
     "The activation is a class, such as nn.SiLU, where one of its objects is needed: nn.SiLU() with brackets, or the function F.silu.",
-    functions='{"silu": nn.SiLU, "gelu": nn.GELU}',
+    replace={'{"silu": F.silu, "gelu": F.gelu}': '{"silu": nn.SiLU, "gelu": nn.GELU}'},
 )
-_class(
+GatedFFN.slip(
     "a_third_name",
     "'relu' is accepted as well. The exercise knows two names, 'silu' and 'gelu'; for any other raise ValueError.",
-    functions='{"silu": F.silu, "gelu": F.gelu, "relu": F.relu}',
+    replace={'{"silu": F.silu, "gelu": F.gelu}': '{"silu": F.silu, "gelu": F.gelu, "relu": F.relu}'},
 )
-_class(
+GatedFFN.slip(
     "getattr_without_asking",
     "The name is looked up in torch.nn.functional: 'sulu' ends in an AttributeError, and names such as 'dropout' pass. Only two are known: compare with them.",
-    settle="self.activation = getattr(F, activation)",
+    replace={"if activation not in functions:\n    raise …": "", "functions[activation]": "getattr(F, activation)"},
 )
-_class(
+GatedFFN.slip(
     "found_nothing",
     "For an unknown name the activation is None, and calling it fails much later, far from the typo. Look for the name in `__init__`, and raise ValueError.",
-    settle="self.activation = functions.get(activation)",
+    replace={"if activation not in functions:\n    raise …": "", "functions[activation]": "functions.get(activation)"},
 )
-_class(
+GatedFFN.slip(
     "no_else",
     "For an unknown name no activation is set, and calling the module fails much later, far from the typo. Add an `else` that raises ValueError.",
-    settle="""if activation in functions:
-            self.activation = functions[activation]""",
+    of="unknown_becomes_gelu",
+    replace={"self.activation = …": ("if activation in functions:\n    self.activation = functions[activation]")},
 )
-_class(
+GatedFFN.slip(
     "matrix_product_of_the_branches",
     "The two branches are multiplied as matrices. Each number of the gate meets one number of up: write `*`, not `@`.",
-    forward="return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) @ self.up_proj(x)))",
+    replace={" * self": " @ self"},
 )
-_class(
+GatedFFN.slip(
     "up_reads_the_gate",
     "up_proj gets what the gate gives, as if the layers stood in a row. Both read the same x, side by side.",
-    forward="""gate = self.activation(self.gate_proj(x))
-        return self.down_proj(self.dropout(gate * self.up_proj(gate)))""",
+    replace={
+        "return …": (
+            "gate = self.activation(self.gate_proj(x))\nreturn self.down_proj(self.dropout(gate * self.up_proj(gate)))"
+        )
+    },
 )
-_class(
+GatedFFN.slip(
     "three_dimensions_expected",
     "The shape of x is expected to be [B, T, d_model]. x may be one token or have more dimensions: nn.Linear takes them all.",
-    forward="""B, T, d = x.shape
-        return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))""",
+    replace={"def forward(self, x):": "def forward(self, x):\n    B, T, d = x.shape"},
 )
 
 # swiglu_width
@@ -1148,210 +1160,192 @@ def as_tensor(d, multiple_of=256, mult=1.0):
     return torch.ceil(hidden.double() / multiple_of).long() * multiple_of
 
 
-WIDTH = """def swiglu_width(d, {signature}):
-    {width}
-    {stretch}
-    {result}
-"""
-PLAIN = {
-    "signature": "multiple_of=256, mult=1.0",
-    "width": "hidden = int(8 * d / 3)",
-    "stretch": "hidden = int(mult * hidden)",
-    "result": "return math.ceil(hidden / multiple_of) * multiple_of",
-}
+@swiglu_width.base
+def plain_swiglu_width(d, multiple_of=256, mult=1.0):
+    hidden = int(8 * d / 3)
+    hidden = int(mult * hidden)
+    return math.ceil(hidden / multiple_of) * multiple_of
 
 
-def _width(name, message, form_of="", **changes):
-    swiglu_width.typed("mistake", name, message, WIDTH.format(**(PLAIN | changes)), form_of)
-
-
-_width(
+swiglu_width.slip(
     "rounded_down",
     "The width is rounded down to a multiple. LLaMA rounds up, so that the FFN is never smaller than the plain one it replaces.",
-    result="return hidden // multiple_of * multiple_of",
+    replace={"math.ceil(hidden / multiple_of)": "hidden // multiple_of"},
 )
-_width(
+swiglu_width.slip(
     "rounded_to_the_nearest",
     "The width goes to the nearest multiple. LLaMA always rounds up.",
-    result="return round(hidden / multiple_of) * multiple_of",
+    replace={"math.ceil": "round"},
 )
-_width(
+swiglu_width.slip(
     "always_one_more",
     "A width that is a multiple already is raised to the next one. Try d = 1536: 8/3 of it is 4096, which stays.",
-    result="return (hidden // multiple_of + 1) * multiple_of",
+    replace={"math.ceil(hidden / multiple_of)": "(hidden // multiple_of + 1)"},
 )
-_width(
+swiglu_width.slip(
     "not_rounded",
     "The width is not rounded to a multiple: `multiple_of` is never used.",
-    result="return hidden",
+    replace={"return …": "return hidden"},
 )
-_width(
+swiglu_width.slip(
     "multiple_ignored",
     "The multiple is always 256. It is an argument: LLaMA-3 8B uses 1024, and LLaMA-2 70B 4096.",
-    result="return math.ceil(hidden / 256) * 256",
+    replace={"return …": "return math.ceil(hidden / 256) * 256"},
 )
-_width(
+swiglu_width.slip(
     "mult_ignored",
     "`mult` changes nothing. It stretches the width before the rounding: LLaMA-3 8B uses 1.3.",
-    stretch="",
+    replace={"hidden = int(mult * hidden)": ""},
 )
-_width(
+swiglu_width.slip(
     "mult_after_the_rounding",
     "`mult` is applied after the rounding, so the result need not be a multiple any more. Stretch first, round last.",
-    stretch="",
-    result="return int(mult * math.ceil(hidden / multiple_of) * multiple_of)",
+    replace={
+        "hidden = int(mult * hidden)\nreturn …": "return int(mult * math.ceil(hidden / multiple_of) * multiple_of)"
+    },
 )
-_width(
+swiglu_width.slip(
     "first_cut_forgotten",
     "8/3 of d is not cut to a whole number before `mult` comes. LLaMA cuts twice; with multiple_of=1 one sees the difference.",
-    width="hidden = 8 * d / 3",
+    replace={"int(8 * d / 3)": "8 * d / 3"},
 )
-_width(
+swiglu_width.slip(
     "one_formula_cut_once",
-    "8/3 of d is not cut to a whole number before `mult` comes. LLaMA cuts twice; with multiple_of=1 one sees the difference.",
+    replace={"int(8 * d / 3)": "4 * d", " * hidden": " * hidden * 2 / 3"},
     form_of="first_cut_forgotten",
-    width="hidden = 4 * d",
-    stretch="hidden = int(mult * hidden * 2 / 3)",
 )
-_width(
+swiglu_width.slip(
     "second_cut_forgotten",
     "After `mult` the width is not cut to a whole number, so it is rounded up a little too often. With multiple_of=1 one sees it.",
-    stretch="hidden = mult * hidden",
+    replace={"int(mult * hidden)": "mult * hidden"},
 )
-_width(
+swiglu_width.slip(
     "never_cut",
     "The width is never cut to a whole number, neither after 8/3 nor after `mult`, so it is rounded up too often. With multiple_of=1 one sees it.",
-    width="hidden = 8 * d / 3",
-    stretch="hidden = mult * hidden",
+    replace={"int(8 * d / 3)": "8 * d / 3", "int(mult * hidden)": "mult * hidden"},
 )
-_width(
+swiglu_width.slip(
     "rounded_instead_of_cut",
     "8/3 of d is rounded to the nearest whole number. LLaMA cuts it off, as `int` does; with multiple_of=1 one sees the difference.",
-    width="hidden = round(8 * d / 3)",
-    stretch="hidden = round(mult * hidden)",
+    replace={"int(8 * d / 3)": "round(8 * d / 3)", "int(mult * hidden)": "round(mult * hidden)"},
 )
-_width(
+swiglu_width.slip(
     "ceil_instead_of_cut",
     "8/3 of d is rounded up at once, before the multiple. LLaMA cuts it off there, as `int` does, and rounds up only at the end.",
-    width="hidden = math.ceil(8 * d / 3)",
-    stretch="hidden = math.ceil(mult * hidden)",
+    replace={"int(8 * d / 3)": "math.ceil(8 * d / 3)", "int(mult * hidden)": "math.ceil(mult * hidden)"},
 )
-_width(
+swiglu_width.slip(
     "four_d",
     "The width is 4·d, that of a plain FFN. With three matrices the same parameters buy two thirds of it.",
-    width="hidden = 4 * d",
+    replace={"int(8 * d / 3)": "4 * d"},
 )
-_width(
+swiglu_width.slip(
     "three_halves",
     "4·d is multiplied by 3/2. Three matrices instead of two: each must be smaller, by 2/3.",
-    width="hidden = int(4 * d * 3 / 2)",
+    replace={"8 * d / 3": "4 * d * 3 / 2"},
 )
-_width(
+swiglu_width.slip(
     "two_thirds_of_d",
     "The width is two thirds of d. It is two thirds of 4·d, the plain FFN's width.",
-    width="hidden = int(2 * d / 3)",
+    replace={"8 * d": "2 * d"},
 )
-_width(
+swiglu_width.slip(
     "three_eighths",
     "The fraction is upside down: 3/8 of d. The hidden layer is wider than d, by 8/3.",
-    width="hidden = int(3 * d / 8)",
+    replace={"8 * d / 3": "3 * d / 8"},
 )
-_width(
+swiglu_width.slip(
     "about_2_7",
     "The width is 2.7·d, which is LLaMA's after rounding. The rule is 8/3, then the multiple.",
-    width="hidden = int(2.7 * d)",
+    replace={"8 * d / 3": "2.7 * d"},
 )
-_width(
+swiglu_width.slip(
     "rest_of_one_lost",
     "A width that is 1 above a multiple is rounded down. To round up with whole numbers add `multiple_of - 1` before you divide.",
-    result="return (hidden + multiple_of - 2) // multiple_of * multiple_of if multiple_of > 1 else hidden",
+    replace={
+        "return …": "return (hidden + multiple_of - 2) // multiple_of * multiple_of if multiple_of > 1 else hidden"
+    },
 )
-_width(
+swiglu_width.slip(
     "power_of_two",
     "The width goes up to a power of two. It goes up to a multiple of `multiple_of`.",
-    result="return 2 ** math.ceil(math.log2(hidden))",
+    replace={"return …": "return 2 ** math.ceil(math.log2(hidden))"},
 )
-_width(
+swiglu_width.slip(
     "floats",
     "The number is right, but a float came back. Widths are counted: return an int.",
-    result="return math.ceil(hidden / multiple_of) * float(multiple_of)",
+    replace={" * multiple_of": " * float(multiple_of)"},
 )
-_width(
+swiglu_width.slip(
     "default_mult_1_3",
     "Without the argument `mult` is not 1. Look at the default in the signature.",
-    signature="multiple_of=256, mult=1.3",
+    replace={"1.0": "1.3"},
 )
-_width(
+swiglu_width.slip(
     "default_multiple_1024",
     "Without the argument `multiple_of` is not 256. Look at the default in the signature.",
-    signature="multiple_of=1024, mult=1.0",
+    replace={"256": "1024"},
 )
-_width(
+swiglu_width.slip(
     "arguments_swapped",
     "The arguments come in another order: d, then multiple_of, then mult.",
-    signature="mult=1.0, multiple_of=256",
+    replace={"multiple_of=256, mult=1.0": "mult=1.0, multiple_of=256"},
 )
-_width(
-    "no_return",
-    NO_RETURN,
-    result="print(math.ceil(hidden / multiple_of) * multiple_of)",
-)
-
-_width(
+swiglu_width.slip("no_return", NO_RETURN, replace={"return …": "print(math.ceil(hidden / multiple_of) * multiple_of)"})
+swiglu_width.slip(
     "thirds_cut_first",
     "d is divided by 3 and cut before it is multiplied. First 8·d, then the third, then the cut.",
-    width="hidden = d // 3 * 8",
+    replace={"int(8 * d / 3)": "d // 3 * 8"},
 )
-_width(
+swiglu_width.slip(
     "third_of_four_d_cut_first",
     "4·d is divided by 3 and cut before it is doubled. First 8·d, then the third, then the cut.",
-    width="hidden = 4 * d // 3 * 2",
+    replace={"int(8 * d / 3)": "4 * d // 3 * 2"},
 )
-_width(
+swiglu_width.slip(
     "fraction_cut",
     "8/3 itself is cut to a whole number, 2. Cut the product with d, not the fraction.",
-    width="hidden = 8 // 3 * d",
+    replace={"int(8 * d / 3)": "8 // 3 * d"},
 )
-_width(
+swiglu_width.slip(
     "two_thirds_cut_to_zero",
     "2/3 itself is cut to a whole number, 0. Cut the product with 4·d, not the fraction.",
-    width="hidden = int(2 / 3) * 4 * d",
+    replace={"int(8 * d / 3)": "int(2 / 3) * 4 * d"},
 )
-_width(
+swiglu_width.slip(
     "mult_first",
     "d is multiplied with `mult` before 8/3 is taken. LLaMA takes 8/3 of d and cuts, then multiplies and cuts again; with multiple_of=1 one sees it.",
-    width="hidden = int(8 * int(mult * d) / 3)",
-    stretch="",
+    replace={"hidden = int(mult * hidden)": "", "8 * d": "8 * int(mult * d)"},
 )
-_width(
+swiglu_width.slip(
     "second_cut_rounds",
     "After `mult` the width is rounded to the nearest whole number. LLaMA cuts it off, as `int` does; with multiple_of=1 one sees the difference.",
-    stretch="hidden = round(mult * hidden)",
+    replace={"int(mult * hidden)": "round(mult * hidden)"},
 )
-_width(
+swiglu_width.slip(
     "rounded_up_twice",
     "The width goes up to a multiple before `mult` and again after it. Stretch first; round once, at the end.",
-    stretch="hidden = int(mult * math.ceil(hidden / multiple_of) * multiple_of)",
+    replace={" * hidden": " * math.ceil(hidden / multiple_of) * multiple_of"},
 )
-_width(
+swiglu_width.slip(
     "boxes_counted",
     "That is how many multiples fit, not the width. Multiply their number with `multiple_of`.",
-    result="return math.ceil(hidden / multiple_of)",
+    replace={" * multiple_of": ""},
 )
-_width(
+swiglu_width.slip(
     "multiple_added",
     "`multiple_of` is added to the width. Only what is missing to the next multiple may be added.",
-    result="return hidden + multiple_of",
+    replace={"return …": "return hidden + multiple_of"},
 )
-_width(
+swiglu_width.slip(
     "rest_added",
     "`hidden % multiple_of` is what the width has over the multiple below. Missing to the one above is the other part: `multiple_of` minus that.",
-    result="return hidden + hidden % multiple_of",
+    replace={"return …": "return hidden + hidden % multiple_of"},
 )
-_width(
+swiglu_width.slip(
     "three_d",
     "The width starts from 3·d. Three matrices together match two of width 4·d when each is 8/3·d wide.",
-    width="hidden = 3 * d",
+    replace={"int(8 * d / 3)": "3 * d"},
 )
 
 # fuse_gate_up
@@ -1631,88 +1625,82 @@ def with_modules(fused, down, x, y):
     return [gate.clone(), up.clone()]
 
 
-FIND = """
-def find_the_gate(fused, down, x, y):
+@find_the_gate.base
+def plain_find_the_gate(fused, down, x, y):
     top, bottom = fused.chunk(2)
     even, odd = fused[0::2], fused[1::2]
-    layouts = {layouts}
+    layouts = [(top, bottom), (bottom, top), (even, odd), (odd, even)]
 
     def error(layout):
         gate, up = layout
-        out = {out}
-        return {error}
+        out = (F.silu(x @ gate.T) * (x @ up.T)) @ down.T
+        return float((out - y).norm())
 
-    return {given}
-"""
-FOUND = {
-    "layouts": "[(top, bottom), (bottom, top), (even, odd), (odd, even)]",
-    "out": "(F.silu(x @ gate.T) * (x @ up.T)) @ down.T",
-    "error": "float((out - y).norm())",
-    "given": "min(layouts, key=error)",
-}
+    return min(layouts, key=error)
 
 
-def _find_mistake(name, message="", form_of="", **wrong):
-    """A mistake in one of the lines, as a student would type it."""
-    find_the_gate.typed("mistake", name, message, FIND.format(**FOUND | wrong).lstrip(), form_of)
-
-
-_find_mistake(
+find_the_gate.slip(
     "always_the_first_half",
     "The first half is taken for the gate, whatever y says: nothing else was tried, or every candidate looked equally good and the first one won. "
     "(For the first input, all zeros, every layout gives 0; and an error of 0/0 is NaN, than which nothing is smaller.)",
-    given="(top, bottom)",
+    replace={"return min(layouts, key=error)": "return (top, bottom)"},
 )
-_find_mistake("nan_in_the_error", form_of="always_the_first_half", error="float(((out - y) / y).abs().mean())")
-_find_mistake(
+find_the_gate.slip(
+    "nan_in_the_error", replace={"(out - y).norm": "((out - y) / y).abs().mean"}, form_of="always_the_first_half"
+)
+find_the_gate.slip(
     "always_the_second_half",
     "The second half is taken for the gate, whatever y says. Let y decide.",
-    given="(bottom, top)",
+    replace={"return min(layouts, key=error)": "return (bottom, top)"},
 )
-_find_mistake(
+find_the_gate.slip(
     "halves_alone",
     "Only the two halves are tried, and where the rows lie in turn neither fits. Add the two candidates made of every second row.",
-    layouts="[(top, bottom), (bottom, top)]",
+    replace={", (even, odd), (odd, even)": ""},
 )
-_find_mistake(
+find_the_gate.slip(
     "rows_in_turn_alone",
     "Only rows in turn are tried. Add the two candidates made of an upper and a lower half.",
-    layouts="[(even, odd), (odd, even)]",
+    replace={"(top, bottom), (bottom, top), (even, odd)": "(even, odd)"},
 )
-_find_mistake(
+find_the_gate.slip(
     "up_and_gate",
     "The two have changed places: the gate is the one that goes through SiLU, and it comes back first.",
-    out="(F.silu(x @ up.T) * (x @ gate.T)) @ down.T",
+    replace={"F.silu(x @ gate.T) * (x @ up.T)": "F.silu(x @ up.T) * (x @ gate.T)"},
 )
-_find_mistake("returned_the_other_way_round", form_of="up_and_gate", given="min(layouts, key=error)[::-1]")
-_find_mistake(
+find_the_gate.slip(
+    "returned_the_other_way_round",
+    replace={"min(layouts, key=error)": "min(layouts, key=error)[::-1]"},
+    form_of="up_and_gate",
+)
+find_the_gate.slip(
     "without_silu",
     "The bend is missing when the candidates are tried. Without SiLU the two factors can change places and the product stays: so whichever order "
     "comes first wins.",
-    out="((x @ gate.T) * (x @ up.T)) @ down.T",
+    replace={"F.silu(x @ gate.T)": "(x @ gate.T)"},
 )
-_find_mistake("only_the_first_input", form_of="always_the_first_half", error="float((out[0] - y[0]).norm())")
-_find_mistake(
+find_the_gate.slip("only_the_first_input", replace={"out - y": "out[0] - y[0]"}, form_of="always_the_first_half")
+find_the_gate.slip(
     "the_worst_fit",
     "The candidate with the **largest** error is taken. The nearest one has the smallest.",
-    given="max(layouts, key=error)",
+    replace={"min": "max"},
 )
-_find_mistake(
+find_the_gate.slip(
     "number_of_the_layout",
     "The number, or the name, of the layout comes back. Asked for are the two weights themselves: the pair (gate, up).",
-    given="min(range(4), key=lambda i: error(layouts[i]))",
+    replace={"min(layouts, key=error)": "min(range(4), key=lambda i: error(layouts[i]))"},
 )
-_find_mistake(
+find_the_gate.slip(
     "name_of_the_half",
+    replace={"min(layouts, key=error)": '"first" if error(layouts[0]) < error(layouts[1]) else "second"'},
     form_of="number_of_the_layout",
-    given='"first" if error(layouts[0]) < error(layouts[1]) else "second"',
 )
-_find_mistake(
+find_the_gate.slip(
     "sizes_do_not_fit",
     "The sizes in a product do not fit. Gate and up have **rows** of their own in `fused`, d_model long, and `down` is [d_model, d_ff], all as "
     "`nn.Linear` stores them: "
     "use `F.linear`, or `@` with a transpose.",
-    out="(F.silu(x @ gate.T) * (x @ up.T)) @ down",
+    replace={"down.T": "down"},
 )
 
 
@@ -1726,7 +1714,7 @@ def exact_fit(fused, down, x, y):
             return gate, up
 
 
-@find_the_gate.form(next(kept.answer for kept in find_the_gate.mistakes if kept.name == "sizes_do_not_fit"))
+@find_the_gate.form("sizes_do_not_fit")
 def columns_cut(fused, down, x, y):
     left, right = fused.chunk(2, dim=1)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 import inspect
 import io
+import linecache
 import math
 import textwrap
 import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import torch
@@ -55,12 +57,19 @@ class Key:
 
     truth: an independent, obviously right and slow computation, called by the same probes.
     right: what a student may type instead. mistake: what a student may get wrong, with the message that names it.
-    given: what the notebook's first cell defines, by name, for answers that are kept by their source alone.
+    slip: another answer with a small change. Most mistakes are one, and most of them of the `base`.
+    given: what the notebook's first cell defines besides math, torch, F and nn, by name, for answers that are kept by their source.
     """
 
     exercise: Exercise
     answers: list[Answer] = field(default_factory=list)
     given: dict[str, Any] = field(default_factory=dict)
+    plain: Answer | None = None
+
+    def base(self, answer: T) -> T:
+        """Decorate the answer that slips start from: mostly the notebook's solution, which is read from there and so not kept a second time."""
+        self.plain = self._answer("right", "", answer)
+        return answer
 
     def truth(self, answer: T) -> T:
         """Decorate the independent computation that decides what is right."""
@@ -75,12 +84,40 @@ class Key:
         """Decorate a wrong answer; `message` tells the student the likely cause."""
         return self._adder("mistake", message)
 
-    def form(self, mistake: Callable[..., Any]) -> Callable[[T], T]:
+    def form(self, mistake: Callable[..., Any] | str) -> Callable[[T], T]:
         """Decorate another way to type a mistake that is kept already; verdicts give it that one's name and message."""
-        first = next((kept for kept in self.mistakes if kept.answer is mistake), None)
-        if first is None:
-            raise KeyProblem(f"the key of {self.exercise.name} has no mistake {mistake!r} to give another form of")
-        return self._adder("mistake", "", first.name)
+        return self._adder("mistake", "", self._mistake(mistake))
+
+    def slip(
+        self,
+        name: str,
+        message: str = "",
+        *,
+        of: Callable[..., Any] | str = "",
+        replace: dict[str, str],
+        form_of: Callable[..., Any] | str = "",
+        kind: str = "mistake",
+    ) -> None:
+        """Keep the source of another answer with other text in some places.
+
+        of: that answer, the function or its name; without it the key's base. A slip has a name alone. kind: "mistake", or "right" with a remark
+        as the message.
+        replace: new text by old text. All are replaced at once, and each old text occurs exactly once; one that ends with … goes on to the end
+        of its line. Lines of a text after its first are indented like the line in which it begins, and a line that is left empty is dropped.
+        form_of: the mistake of which this is another form, in place of a message.
+
+        Raises:
+            KeyProblem: there is no such answer, or an old text is not there, or more than once.
+        """
+        base = self._find(of) if of else self.plain
+        if base is None:
+            what = f"{_name(of)}, which is not kept above it" if of else "the base, and there is none"
+            raise KeyProblem(f"{self.exercise.name}: {name} is a slip of {what}")
+        try:
+            source = derived(base.source, replace)
+        except ValueError as error:
+            raise KeyProblem(f"{self.exercise.name}: {name} can't be made of {base.name}: {error}") from None
+        self.typed(kind, name, message, source, self._mistake(form_of) if form_of else "")
 
     def value(self, kind: str, name: str, message: str, answer: Any) -> None:
         """Keep an answer that is a plain value, such as a question's letter."""
@@ -92,9 +129,7 @@ class Key:
 
         form_of: the mistake of which this is another form; without a message of its own it has that one's.
         """
-        namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept", **self.given}
-        exec(compile(source, f"<kept: {self.exercise.name}, {name}>", "exec"), namespace)
-        self._keep(Answer(self.exercise.name, name, kind, message, namespace[self.exercise.name], source, form_of))
+        self._keep(Answer(self.exercise.name, name, kind, message, self._execute(name, source), source, form_of))
 
     @property
     def the_truth(self) -> Answer:
@@ -111,6 +146,24 @@ class Key:
     def mistakes(self) -> list[Answer]:
         return [answer for answer in self.answers if answer.kind == "mistake"]
 
+    def _find(self, answer: Callable[..., Any] | str) -> Answer | None:
+        return next((kept for kept in self.answers if kept.answer is answer or kept.name == answer), None)
+
+    def _mistake(self, mistake: Callable[..., Any] | str) -> str:
+        """The name of a mistake that is kept already."""
+        first = self._find(mistake)
+        if first is None or first.kind != "mistake":
+            raise KeyProblem(f"the key of {self.exercise.name} has no mistake {_name(mistake)} to give another form of")
+        return first.name
+
+    def _execute(self, name: str, source: str) -> Any:
+        """What a source defines under the exercise's name, where the notebook's first cell has been run. Tracebacks show its lines."""
+        file = f"<kept: {self.exercise.name}, {name}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept", **self.given}
+        exec(compile(source, file, "exec"), namespace)
+        return namespace[self.exercise.name]
+
     def _adder(self, kind: str, message: str, form_of: str = "") -> Callable[[T], T]:
         def add(answer: T) -> T:
             self._add(kind, message, answer, form_of)
@@ -119,9 +172,12 @@ class Key:
         return add
 
     def _add(self, kind: str, message: str, answer: Any, form_of: str = "") -> None:
+        self._keep(self._answer(kind, message, answer, form_of))
+
+    def _answer(self, kind: str, message: str, answer: Any, form_of: str = "") -> Answer:
         name: str = answer.__name__
         source = as_typed(inspect.getsource(answer), name, self.exercise.name)
-        self._keep(Answer(self.exercise.name, name, kind, message, answer, source, form_of))
+        return Answer(self.exercise.name, name, kind, message, answer, source, form_of)
 
     def _keep(self, answer: Answer) -> None:
         if any(answer.name == other.name for other in self.answers):
@@ -143,6 +199,48 @@ def question(exercise: Exercise, right: str, wrong: dict[str, str]) -> Key:
     for letter, message in wrong.items():
         key.value("mistake", f"option_{letter}", message, letter)
     return key
+
+
+def derived(source: str, replace: dict[str, str]) -> str:
+    """A source with other text in some places, all replaced at once.
+
+    Raises:
+        ValueError: a text is not there, or more than once, or two overlap.
+    """
+    places = sorted((*_place(source, old), new) for old, new in replace.items())
+    if any(end > start for (_, end, _), (start, *_) in pairwise(places)):
+        raise ValueError("two of its replacements overlap")
+    for start, end, new in reversed(places):
+        first, last = source.rfind("\n", 0, start) + 1, source.find("\n", end) + 1 or len(source)
+        new = new.replace("\n", "\n" + _indentation(source[first:]))
+        line = source[first:start] + new + source[end:last]
+        source = source[:first] + (line if line.strip() else "") + source[last:]
+    return source
+
+
+def _place(source: str, old: str) -> tuple[int, int]:
+    """Where the only occurrence of a text begins and ends."""
+    first, *others = old.removesuffix("…").split("\n")
+    found = []
+    start = source.find(first) if first else -1
+    while start >= 0:
+        margin = "\n" + _indentation(source[source.rfind("\n", 0, start) + 1 :])
+        whole = margin.join([first, *others])
+        if source.startswith(whole, start):
+            end = start + len(whole)
+            found.append((start, source.find("\n", end) if old.endswith("…") else end))
+        start = source.find(first, start + 1)
+    if len(found) != 1:
+        raise ValueError(f"{old!r} occurs in it {len(found)} times instead of once")
+    return found[0]
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" "))]
+
+
+def _name(answer: Callable[..., Any] | str) -> str:
+    return answer if isinstance(answer, str) else answer.__name__
 
 
 def as_typed(source: str, name: str, exercise: str) -> str:

@@ -649,7 +649,7 @@ def direction_as_token(ffn, x, direction, k):
 
 # knockout
 
-knockout = Key(exercises.knockout)
+knockout = Key(exercises.knockout, given={"contextlib": contextlib, "copy": copy})
 
 
 @knockout.truth
@@ -1359,93 +1359,84 @@ def threshold_at_the_second_best(ffn, E, U, n, c):
     return E[n], bias, ((goal - E[n] - ffn(E[n])) / h).detach()
 
 
-NEURON = """
-def write_fact(ffn, E, U, n, c):
+@write_fact.base
+def plain_write_fact(ffn, E, U, n, c):
     with torch.no_grad():
-        key = {key}
+        key = E[n]
         match = E @ key
         others = torch.cat([match[:n], match[n + 1 :]])
-        bias = {bias}
+        bias = -(match[n] + others.max()) / 2
         h = match[n] + bias
         now = E[n] + ffn(E[n])
-        value = {value}
-    return {given}
-"""
-SOUND = {
-    "key": "E[n]",
-    "bias": "-(match[n] + others.max()) / 2",
-    "value": "(U[c] - now) / h",
-    "given": "key, bias, value",
-}
+        value = (U[c] - now) / h
+    return key, bias, value
 
 
-def _neuron_mistake(name, message="", form_of="", **wrong):
-    """A mistake in one of the lines, as a student would type it."""
-    write_fact.typed("mistake", name, message, NEURON.format(**SOUND | wrong).lstrip(), form_of)
-
-
-_neuron_mistake(
+write_fact.slip(
     "no_threshold",
     "There is no threshold: with a bias of 0 (or above) the neuron fires for every question that points roughly the same way. Its bias must be so far "
     "below zero that only "
     "the best match gets through.",
-    bias="torch.zeros(())",
+    replace={"-(match[n] + others.max()) / 2": "torch.zeros(())"},
 )
-_neuron_mistake("no_threshold_great_push", form_of="no_threshold", bias="torch.zeros(())", value="1e4 * U[c]")
-_neuron_mistake(
+write_fact.slip(
+    "no_threshold_great_push", of="no_threshold", replace={"(U[c] - now) / h": "1e4 * U[c]"}, form_of="no_threshold"
+)
+write_fact.slip(
     "threshold_guessed",
     "The threshold is a guess, such as half of the best match: somebody whose question is much like this one gets through as well. Look at how well "
     "all the others match, "
     "and put it between the best and the second best.",
-    bias="-match[n] / 2",
+    replace={"-(match[n] + others.max())": "-match[n]"},
 )
-_neuron_mistake("threshold_guessed_high", form_of="threshold_guessed", bias="-0.9 * match[n]")
-_neuron_mistake("threshold_at_the_mean", form_of="threshold_guessed", bias="-(match[n] + others.mean()) / 2")
-_neuron_mistake(
+write_fact.slip(
+    "threshold_guessed_high", replace={"-(match[n] + others.max()) / 2": "-0.9 * match[n]"}, form_of="threshold_guessed"
+)
+write_fact.slip("threshold_at_the_mean", replace={".max()": ".mean()"}, form_of="threshold_guessed")
+write_fact.slip(
     "threshold_at_the_match",
     "The threshold is the person's own match, so that the neuron adds up to exactly 0 for them as well and writes nothing. It must be a little lower, "
     "and above the second best.",
-    bias="-match[n]",
-    value="1e5 * U[c]",
+    replace={"-(match[n] + others.max()) / 2": "-match[n]", "(U[c] - now) / h": "1e5 * U[c]"},
 )
-_neuron_mistake(
+write_fact.slip(
     "bias_with_the_wrong_sign",
     "The bias has the wrong sign: the neuron computes relu(x · key + bias), so a threshold of t is a bias of −t. Now everybody who does not point the "
     "other way gets through.",
-    bias="(match[n] + others.max()) / 2",
+    replace={"-(match[n] + others.max())": "(match[n] + others.max())"},
 )
-_neuron_mistake(
+write_fact.slip(
     "too_weak",
     "The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small here, "
     "because somebody "
     "matches nearly as well. Work out how much is needed.",
-    value="U[c]",
+    replace={"(U[c] - now) / h": "U[c]"},
 )
-_neuron_mistake("too_weak_for_its_h", form_of="too_weak", value="U[c] - now")
-_neuron_mistake(
+write_fact.slip("too_weak_for_its_h", replace={"(U[c] - now) / h": "U[c] - now"}, form_of="too_weak")
+write_fact.slip(
     "old_answer_pushed_down_only",
     "The old answer is pushed away, and nothing says which one shall lead instead. The value must point to the new answer, `U[c]`.",
-    value="-20 * U[(U @ now).argmax()] / h",
+    replace={"(U[c] - now)": "-20 * U[(U @ now).argmax()]"},
 )
-_neuron_mistake(
+write_fact.slip(
     "row_of_E_for_the_answer",
     "The value is made from `E[c]`. `c` is the number of an **answer**: its vector is `U[c]`.",
-    value="(E[c] * 20 - now) / h",
+    replace={"U[c]": "E[c] * 20"},
 )
-_neuron_mistake(
+write_fact.slip(
     "key_and_value_swapped",
     "Key and value have changed places: the neuron listens to the answer and writes the question. First comes what it compares x with.",
-    given="value, bias, key",
+    replace={"key, bias, value": "value, bias, key"},
 )
-_neuron_mistake(
+write_fact.slip(
     "key_of_the_answer",
     "The key is the new answer's vector. It should be what the neuron listens to: the question of person n.",
-    key="U[c]",
+    replace={"key = E[n]": "key = U[c]"},
 )
-_neuron_mistake(
+write_fact.slip(
     "pair_without_bias",
     "Two things come back. A neuron has three parts: key, bias and value. Without its bias nobody can tell when it fires.",
-    given="key, value",
+    replace={"key, bias, value": "key, value"},
 )
 
 
@@ -1497,25 +1488,28 @@ def module_of_one_more(ffn, E, U, n, c):
     return more
 
 
-_neuron_mistake(
+write_fact.slip(
     "threshold_of_another_key",
     "For its own person the neuron adds up to less than 0, so it never fires. The threshold must lie below their match with the key that you return. "
     "With a key of another length all matches are others.",
-    key="E[n] / E[n].norm()",
-    bias="-(E @ E[n]).topk(2).values.mean()",
+    replace={
+        "key = E[n]": "key = E[n] / E[n].norm()",
+        "-(match[n] + others.max()) / 2": "-(E @ E[n]).topk(2).values.mean()",
+    },
 )
-_neuron_mistake(
+write_fact.slip(
     "key_of_another_person",
     "The key is `E[c]`, the question of another person: `c` is the number of an answer. Person n asks `E[n]`.",
-    key="E[c]",
-    bias="-match.topk(2).values.mean()",
-    value="(U[c] - now) / (match[c] + bias)",
+    replace={
+        "key = E[n]": "key = E[c]",
+        "-(match[n] + others.max()) / 2": "-match.topk(2).values.mean()",
+        " / h": " / (match[c] + bias)",
+    },
 )
-_neuron_mistake(
+write_fact.slip(
     "a_third_answer_leads",
     "The old answer is overtaken, but the new one is not pushed strongly enough: a third answer leads. Work out what it takes to pass them all.",
-    bias="-others.max()",
-    value="10 * U[c]",
+    replace={"-(match[n] + others.max()) / 2": "-others.max()", "(U[c] - now) / h": "10 * U[c]"},
 )
 
 

@@ -176,14 +176,12 @@ def one_number_for_each_bias(d, f, bias=True, gated=False):
     return n * d * f + (n if bias else 0)
 
 
-@count_ffn.mistake(
-    "The gate brings its bias along even with bias=False. Without biases a gated FFN is three matrices and nothing else."
+count_ffn.slip(
+    "gate_always_has_a_bias",
+    "The gate brings its bias along even with bias=False. Without biases a gated FFN is three matrices and nothing else.",
+    of=gate_bias_of_length_d,
+    replace={"(d if bias else 0)": "f"},
 )
-def gate_always_has_a_bias(d, f, bias=True, gated=False):
-    count = 2 * d * f + (f + d if bias else 0)
-    if gated:
-        count += d * f + f
-    return count
 
 
 @count_ffn.mistake(
@@ -244,14 +242,12 @@ def gate_doubles_everything(d, f, bias=True, gated=False):
     return 2 * count if gated else count
 
 
-@count_ffn.mistake(
-    "f is shrunk to two thirds when gated. Models do choose a smaller f then, but here f is the width that the FFN really has."
+count_ffn.slip(
+    "width_shrunk_when_gated",
+    "f is shrunk to two thirds when gated. Models do choose a smaller f then, but here f is the width that the FFN really has.",
+    of=gated_never_has_biases,
+    replace={"return 3 * d * f": ("f = int(2 * f / 3)\nreturn 3 * d * f + (2 * f + d if bias else 0)")},
 )
-def width_shrunk_when_gated(d, f, bias=True, gated=False):
-    if gated:
-        f = int(2 * f / 3)
-        return 3 * d * f + (2 * f + d if bias else 0)
-    return 2 * d * f + (f + d if bias else 0)
 
 
 @count_ffn.mistake(
@@ -355,168 +351,157 @@ def as_tensors(d, f, printed):
     }
 
 
-AUDIT = {
-    "correct": "2 * d * f + f + d",
-    "off_by": "printed - correct",
-    "attention": "4 * d * d",
-    "attention_share": "attention / (attention + ffn)",
-    "ffn": "correct",
-    "ffn_share": "ffn / (attention + ffn)",
-}
-AUDIT_SOURCE = """def audit_published(d, f, printed):
-    correct = {correct}
-    off_by = {off_by}
-    attention, ffn = {attention}, {ffn}
-    attention_share = {attention_share}
-    ffn_share = {ffn_share}
-    return {{
+@audit_published.base
+def plain_audit_published(d, f, printed):
+    correct = 2 * d * f + f + d
+    off_by = printed - correct
+    attention, ffn = 4 * d * d, correct
+    attention_share = attention / (attention + ffn)
+    ffn_share = ffn / (attention + ffn)
+    return {
         "correct": correct,
         "off_by": off_by,
         "attention_share": attention_share,
         "ffn_share": ffn_share,
-    }}
-"""
+    }
 
 
-def _audit(name, message, form_of="", **changes):
-    audit_published.typed("mistake", name, message, AUDIT_SOURCE.format(**(AUDIT | changes)), form_of)
-
-
-_audit(
+audit_published.slip(
     "audit_without_biases",
     "The biases are missing from `correct`, and so from what follows: 2·d·f is the two matrices alone. The FFN has b1 and b2.",
-    correct="2 * d * f",
+    replace={" + f + d": ""},
 )
-_audit(
+audit_published.slip(
     "half_of_what_was_published",
     "`correct` is half of what the page printed. On one page twice is nearly what went wrong, but not quite, and another page has another slip: count the "
     "two matrices and the two biases yourself.",
-    correct="printed // 2",
+    replace={"2 * d * f + f + d": "printed // 2"},
 )
-_audit(
+audit_published.slip(
     "printed_is_believed",
     "`correct` is what the page printed. It is what should be checked: count the two matrices and the two biases yourself.",
-    correct="printed",
+    replace={"2 * d * f + f + d": "printed"},
 )
-_audit(
+audit_published.slip(
     "sizes_of_the_table",
     "The numbers are those of the table above, whatever d, f and `printed` are. Compute with the arguments.",
-    correct="2_099_712",
-    attention="1_048_576",
-    off_by="4_197_376 - correct",
+    replace={"2 * d * f + f + d": "2_099_712", "printed - correct": "4_197_376 - correct", "4 * d * d": "1_048_576"},
 )
-_audit(
+audit_published.slip(
     "b1_missing_in_the_audit",
     "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
-    correct="2 * d * f + d",
+    replace={" + f + d": " + d"},
 )
-_audit(
-    "b2_missing_in_the_audit",
-    "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
-    form_of="b1_missing_in_the_audit",
-    correct="2 * d * f + f",
-)
-_audit(
+audit_published.slip("b2_missing_in_the_audit", replace={" + d": ""}, form_of="b1_missing_in_the_audit")
+audit_published.slip(
     "correct_count_of_the_block",
     "`correct` asks for the FFN alone. Yours is FFN and attention together, which is the denominator of the shares.",
-    correct="2 * d * f + f + d + 4 * d * d",
-    ffn="2 * d * f + f + d",
+    replace={" + d": " + d + 4 * d * d", " * d, correct": " * d, 2 * d * f + f + d"},
 )
-_audit(
+audit_published.slip(
     "off_by_turned_round",
     "`off_by` has the wrong sign: it is what was printed minus what is right, so a page that counted too much is off by a positive number.",
-    off_by="correct - printed",
+    replace={"printed - correct": "correct - printed"},
 )
-_audit(
+audit_published.slip(
     "off_by_without_its_sign",
     "`off_by` has lost its sign. A page that counted too little is off by a negative number.",
-    off_by="abs(printed - correct)",
+    replace={"printed - correct": "abs(printed - correct)"},
 )
-_audit(
+audit_published.slip(
     "off_by_as_a_factor",
     "`off_by` is a ratio. A difference was asked for: what was printed minus what is right.",
-    off_by="printed / correct",
+    replace={" - correct": " / correct"},
 )
-_audit(
+audit_published.slip(
     "off_by_against_the_block",
     "`off_by` compares the printed count of the FFN with FFN and attention together. Compare like with like.",
-    off_by="printed - (correct + 4 * d * d)",
+    replace={" - correct": " - (correct + 4 * d * d)"},
 )
-_audit(
+audit_published.slip(
     "shares_from_the_published_count",
     "The shares are computed with the page's count of the FFN. Put the correct one into the fraction.",
-    ffn="printed",
+    replace={" * d, correct": " * d, printed"},
 )
-_audit(
+audit_published.slip(
     "shares_of_the_published_total",
     "The shares are divided by the page's total, which has its wrong count in it, and so they don't add up to 1. Divide by attention and your correct FFN "
     "together.",
-    attention_share="attention / (attention + printed)",
-    ffn_share="ffn / (attention + printed)",
+    replace={
+        "attention / (attention + ffn)": "attention / (attention + printed)",
+        "ffn / (attention + ffn)": "ffn / (attention + printed)",
+    },
 )
-_audit(
+audit_published.slip(
     "shares_in_float32",
     "The shares have seven digits, not nine: torch computes in float32 unless told otherwise. Divide with Python's own numbers, or use dtype=torch.float64.",
-    attention_share="torch.tensor(float(attention)) / torch.tensor(float(attention + ffn))",
-    ffn_share="torch.tensor(float(ffn)) / torch.tensor(float(attention + ffn))",
+    replace={
+        "attention / (attention + ffn)": "torch.tensor(float(attention)) / torch.tensor(float(attention + ffn))",
+        "ffn / (attention + ffn)": "torch.tensor(float(ffn)) / torch.tensor(float(attention + ffn))",
+    },
 )
-_audit(
+audit_published.slip(
     "shares_by_whole_division",
     "`//` throws away what comes after the point, and a share is smaller than 1. Use `/`.",
-    attention_share="attention // (attention + ffn)",
-    ffn_share="ffn // (attention + ffn)",
+    replace={
+        "attention / (attention + ffn)": "attention // (attention + ffn)",
+        "ffn / (attention + ffn)": "ffn // (attention + ffn)",
+    },
 )
-_audit(
+audit_published.slip(
     "exact_thirds",
     "The shares are one third and two thirds, whatever d and f are. They follow from the two counts: divide.",
-    attention_share="1 / 3",
-    ffn_share="2 / 3",
+    replace={"attention / (attention + ffn)": "1 / 3", "ffn / (attention + ffn)": "2 / 3"},
 )
-_audit(
+audit_published.slip(
     "shares_of_matrices_alone",
     "The shares leave the FFN's biases out. With them the FFN has a little more.",
-    ffn="2 * d * f",
+    replace={" * d, correct": " * d, 2 * d * f"},
 )
-_audit(
+audit_published.slip(
     "rounded_shares",
     "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
-    attention_share="round(attention / (attention + ffn), 3)",
-    ffn_share="round(ffn / (attention + ffn), 3)",
+    replace={
+        "attention / (attention + ffn)": "round(attention / (attention + ffn), 3)",
+        "ffn / (attention + ffn)": "round(ffn / (attention + ffn), 3)",
+    },
 )
-_audit(
+audit_published.slip(
     "four_digits",
-    "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
+    replace={
+        "attention / (attention + ffn)": "round(attention / (attention + ffn), 4)",
+        "ffn / (attention + ffn)": "round(ffn / (attention + ffn), 4)",
+    },
     form_of="rounded_shares",
-    attention_share="round(attention / (attention + ffn), 4)",
-    ffn_share="round(ffn / (attention + ffn), 4)",
 )
-_audit(
+audit_published.slip(
     "shares_in_percent",
     "The shares are percentages. A share of the whole is a number from 0 to 1.",
-    attention_share="100 * attention / (attention + ffn)",
-    ffn_share="100 * ffn / (attention + ffn)",
+    replace={
+        "attention / (attention + ffn)": "100 * attention / (attention + ffn)",
+        "ffn / (attention + ffn)": "100 * ffn / (attention + ffn)",
+    },
 )
-_audit(
+audit_published.slip(
     "shares_swapped",
     "The two shares are swapped: `ffn_share` is the FFN's part of the whole.",
-    attention_share="ffn / (attention + ffn)",
-    ffn_share="attention / (attention + ffn)",
+    of="shares_in_percent",
+    replace={"100 * attention": "ffn", "100 * ffn": "attention"},
 )
-_audit(
+audit_published.slip(
     "attention_with_biases",
     "Attention is counted with biases. The page's attention has none: four matrices [d, d].",
-    attention="4 * d * d + 4 * d",
+    replace={" * d,": " * d + 4 * d,"},
 )
-_audit(
+audit_published.slip(
     "three_matrices_of_attention",
     "Attention has four matrices, not three: the output matrix belongs to queries, keys and values.",
-    attention="3 * d * d",
+    replace={"4 * d": "3 * d"},
 )
-_audit(
+audit_published.slip(
     "ratio_to_attention",
     "These are ratios of one part to the other. A share is a part of the whole: divide by attention and FFN together.",
-    attention_share="attention / ffn",
-    ffn_share="ffn / attention",
+    replace={"attention / (attention + ffn)": "attention / ffn", "ffn / (attention + ffn)": "ffn / attention"},
 )
 
 
@@ -615,204 +600,194 @@ def loop_over_shapes(d, n_heads, n_kv=None, head_dim=None, bias=False):
     return total
 
 
-SETTLE = """n_kv = n_heads if n_kv is None else n_kv
-    head_dim = d // n_heads if head_dim is None else head_dim"""
-ATTENTION = {
-    "settle": SETTLE,
-    "weights": "2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim",
-    "biases": "n_heads * head_dim + 2 * n_kv * head_dim + d",
-    "result": "return weights + biases if bias else weights",
-}
-ATTENTION_SOURCE = """def count_attention(d, n_heads, n_kv=None, head_dim=None, bias=False):
-    {settle}
-    weights = {weights}
-    biases = {biases}
-    {result}
-"""
-
-
-def _attention(name, message, form_of="", **changes):
-    count_attention.typed("mistake", name, message, ATTENTION_SOURCE.format(**(ATTENTION | changes)), form_of)
-
-
 FOUR_SQUARES = "This is 4·d², the special case. It holds only while n_kv = n_heads and head_dim = d / n_heads; the arguments say otherwise."
-_attention("always_four_squares", FOUR_SQUARES, weights="4 * d * d", biases="4 * d")
-_attention(
+
+
+@count_attention.base
+def plain_count_attention(d, n_heads, n_kv=None, head_dim=None, bias=False):
+    n_kv = n_heads if n_kv is None else n_kv
+    head_dim = d // n_heads if head_dim is None else head_dim
+    weights = 2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim
+    biases = n_heads * head_dim + 2 * n_kv * head_dim + d
+    return weights + biases if bias else weights
+
+
+count_attention.slip(
+    "always_four_squares", FOUR_SQUARES, replace={"weights = …": "weights = 4 * d * d", "biases = …": "biases = 4 * d"}
+)
+count_attention.slip(
     "shared_keys_ignored",
     "Keys and values are as wide as the queries, whatever n_kv says. With n_kv heads they put out n_kv · head_dim numbers each.",
-    settle=SETTLE.replace("n_kv = n_heads if n_kv is None else n_kv", "n_kv = n_heads"),
+    replace={" if n_kv is None else n_kv": ""},
 )
-_attention(
+count_attention.slip(
     "head_dim_ignored",
     "head_dim is always d // n_heads. When it is handed in, the heads have that width: in many models n_heads · head_dim is not d.",
-    settle=SETTLE.replace("d // n_heads if head_dim is None else head_dim", "d // n_heads"),
+    replace={" if head_dim is None else head_dim": ""},
 )
-_attention(
+count_attention.slip(
     "head_dim_from_the_shared_heads",
     "Without head_dim, a head's width is taken from n_kv. It is d // n_heads: sharing keys and values does not widen them.",
-    settle=SETTLE.replace("d // n_heads if", "d // n_kv if"),
+    replace={"d // n_heads": "d // n_kv"},
 )
-_attention(
+count_attention.slip(
     "output_matrix_missing",
     "The output matrix is missing. After the heads are put side by side, a fourth matrix leads back to d numbers.",
-    weights="d * n_heads * head_dim + 2 * d * n_kv * head_dim",
-    biases="n_heads * head_dim + 2 * n_kv * head_dim",
+    replace={"2 * d * n_heads": "d * n_heads", " + d": ""},
 )
-_attention(
+count_attention.slip(
     "output_matrix_is_square",
     "The output matrix is counted as d · d. It reads all heads side by side, n_heads · head_dim numbers, which need not be d.",
-    weights="d * n_heads * head_dim + 2 * d * n_kv * head_dim + d * d",
+    replace={"weights = …": "weights = d * n_heads * head_dim + 2 * d * n_kv * head_dim + d * d"},
 )
-_attention(
+count_attention.slip(
     "query_matrix_is_square",
     "Queries and output are counted as d · d. Both are as wide as all query heads together, n_heads · head_dim, which need not be d.",
-    weights="2 * d * d + 2 * d * n_kv * head_dim",
-    biases="2 * d + 2 * n_kv * head_dim",
+    replace={" * n_heads * head_dim": " * d", "biases = …": "biases = 2 * d + 2 * n_kv * head_dim"},
 )
-_attention(
+count_attention.slip(
     "keys_without_values",
     "Keys and values are counted as one matrix. They are two, of the same size.",
-    weights="2 * d * n_heads * head_dim + d * n_kv * head_dim",
-    biases="n_heads * head_dim + n_kv * head_dim + d",
+    replace={" + 2 * d": " + d", "2 * n_kv": "n_kv"},
 )
-_attention(
+count_attention.slip(
     "everything_shared",
     "Queries and output shrink with n_kv as well. Only keys and values are shared; every head keeps a query of its own.",
-    weights="4 * d * n_kv * head_dim",
-    biases="3 * n_kv * head_dim + d",
+    replace={
+        "weights = …": "weights = 4 * d * n_kv * head_dim",
+        "n_heads * head_dim + 2 * n_kv * head_dim": "3 * n_kv * head_dim",
+    },
 )
-_attention(
+count_attention.slip(
     "one_head_only",
     "This is one head. Each matrix holds all of them: n_heads · head_dim columns for the queries.",
-    weights="4 * d * head_dim",
-    biases="3 * head_dim + d",
+    replace={"weights = …": "weights = 4 * d * head_dim", "n_heads * head_dim + 2 * n_kv * head_dim": "3 * head_dim"},
 )
-_attention(
+count_attention.slip(
     "times_n_heads",
     "The count is multiplied by n_heads. The heads divide the matrices among them: more heads of the same total width cost nothing.",
-    weights="n_heads * (2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim)",
-    biases="n_heads * (n_heads * head_dim + 2 * n_kv * head_dim + d)",
+    replace={
+        "weights = …": "weights = n_heads * (2 * d * n_heads * head_dim + 2 * d * n_kv * head_dim)",
+        " * head_dim + 2 * n_kv * head_dim + d": " * (n_heads * head_dim + 2 * n_kv * head_dim + d)",
+    },
 )
-_attention(
+count_attention.slip(
     "none_means_one_shared_head",
     "Without n_kv, keys and values get a single head. None means the default: as many heads of keys and values as query heads.",
-    settle=SETTLE.replace("n_kv = n_heads if", "n_kv = 1 if"),
+    replace={"n_heads if n_kv is None else n_kv": "1 if n_kv is None else n_kv"},
 )
-_attention(
+count_attention.slip(
     "none_means_heads_as_wide_as_the_model",
     "Without head_dim, each head is as wide as the whole model. The heads divide the d numbers among them: the usual width is d // n_heads.",
-    settle=SETTLE.replace("d // n_heads if", "d if"),
+    replace={"head_dim = …": "head_dim = d if head_dim is None else head_dim"},
 )
-_attention(
+count_attention.slip(
     "n_kv_taken_for_groups",
     "Keys and values get n_heads // n_kv heads. That is how many query heads share one; n_kv itself is the number of heads of keys and values.",
-    weights="2 * d * n_heads * head_dim + 2 * d * (n_heads // n_kv) * head_dim",
-    biases="n_heads * head_dim + 2 * (n_heads // n_kv) * head_dim + d",
+    replace={"2 * d * n_kv": "2 * d * (n_heads // n_kv)", "2 * n_kv": "2 * (n_heads // n_kv)"},
 )
-_attention(
+count_attention.slip(
     "one_of_keys_and_values_shared",
     "Only one of keys and values shrinks with n_kv. Both have n_kv heads.",
-    weights="3 * d * n_heads * head_dim + d * n_kv * head_dim",
-    biases="2 * n_heads * head_dim + n_kv * head_dim + d",
+    of="everything_shared",
+    replace={"4 * d": "3 * d * n_heads * head_dim + d", "3 * n_kv": "2 * n_heads * head_dim + n_kv"},
 )
-_attention(
+count_attention.slip(
     "output_reads_the_shared_heads",
     "The output matrix is as narrow as keys and values here. It reads what the query heads found: n_heads · head_dim numbers.",
-    weights="d * n_heads * head_dim + 3 * d * n_kv * head_dim",
+    replace={"weights = …": "weights = d * n_heads * head_dim + 3 * d * n_kv * head_dim"},
 )
-_attention(
+count_attention.slip(
     "output_reads_one_head",
     "The output matrix reads a single head here. All heads are put side by side first, n_heads · head_dim numbers.",
-    weights="d * n_heads * head_dim + 2 * d * n_kv * head_dim + d * head_dim",
+    of="output_matrix_is_square",
+    replace={"d * d": "d * head_dim"},
 )
-_attention(
+count_attention.slip(
     "sharing_forgotten_with_head_dim",
     "Where head_dim is given, n_kv is not looked at any more. The two are independent of each other.",
-    settle="if head_dim is not None or n_kv is None:\n        n_kv = n_heads\n    "
-    "head_dim = d // n_heads if head_dim is None else head_dim",
+    replace={
+        "n_kv = n_heads if n_kv is None else n_kv": "if head_dim is not None or n_kv is None:\n    n_kv = n_heads"
+    },
 )
-_attention(
+count_attention.slip(
     "one_bias_for_keys_and_values",
     "Keys and values have one bias between them here. They are two matrices, and each has its own.",
-    biases="n_heads * head_dim + n_kv * head_dim + d",
+    replace={"2 * n_kv": "n_kv"},
 )
-_attention(
+count_attention.slip(
     "output_bias_alone",
     "Only the output matrix has a bias here. With bias=True queries, keys and values have one each as well.",
-    biases="d",
+    replace={"biases = …": "biases = d"},
 )
-_attention(
+count_attention.slip(
     "biases_of_one_head",
     "The biases of queries, keys and values are as long as one head. They are as long as what the matrix puts out: all of its heads.",
-    biases="3 * head_dim + d",
+    replace={"n_heads * head_dim + 2 * n_kv * head_dim": "3 * head_dim"},
 )
-_attention(
+count_attention.slip(
     "attention_all_or_nothing",
     "Without biases nothing is left, 0. Python reads `weights + biases if bias else 0` as `(weights + biases) if bias else 0`: put parentheses around "
     "the part that depends on `bias`.",
-    result="return weights + biases if bias else 0",
+    replace={" if bias else weights": " if bias else 0"},
 )
-_attention(
+count_attention.slip(
     "output_bias_missing",
     "The bias of the output matrix is missing: d numbers. (Some models have biases for queries, keys and values only; here `bias` means all four.)",
-    biases="n_heads * head_dim + 2 * n_kv * head_dim",
+    replace={" + d": ""},
 )
-_attention(
+count_attention.slip(
     "output_bias_as_wide_as_the_heads",
     "The bias of the output matrix has d entries, one per number it puts out. n_heads · head_dim is what it reads.",
-    biases="2 * n_heads * head_dim + 2 * n_kv * head_dim",
+    replace={"biases = …": "biases = 2 * n_heads * head_dim + 2 * n_kv * head_dim"},
 )
-_attention(
+count_attention.slip(
     "biases_of_four_squares",
     "The biases are counted as 4·d. Those of queries, keys and values are as long as what these matrices put out.",
-    biases="4 * d",
+    replace={"biases = …": "biases = 4 * d"},
 )
-_attention(
+count_attention.slip(
     "biases_not_shared",
     "The biases of keys and values are counted as if every head had its own. They are n_kv · head_dim long.",
-    biases="3 * n_heads * head_dim + d",
+    replace={"n_heads * head_dim + 2 * n_kv * head_dim": "3 * n_heads * head_dim"},
 )
-_attention(
-    "attention_bias_ignored", "`bias` changes nothing. With bias=True each of the four matrices has one.", biases="0"
+count_attention.slip(
+    "attention_bias_ignored",
+    "`bias` changes nothing. With bias=True each of the four matrices has one.",
+    replace={"biases = …": "biases = 0"},
 )
-_attention(
+count_attention.slip(
     "attention_bias_always",
     "The biases always count. The default is bias=False: then only the four matrices are learned.",
-    result="return weights + biases",
+    replace={" if bias else weights": ""},
 )
-_attention(
+count_attention.slip(
     "attention_float",
     "The number is right, but a float came back: `/` gives floats. Use `//` for d divided by n_heads.",
-    settle=SETTLE.replace("//", "/"),
-    result="return float(weights + biases) if bias else float(weights)",
+    replace={
+        "d // n_heads": "d / n_heads",
+        "weights + biases if bias else weights": "float(weights + biases) if bias else float(weights)",
+    },
 )
-_attention(
-    "float_where_head_dim_is_missing",
-    "The number is right, but a float came back: `/` gives floats. Use `//` for d divided by n_heads.",
-    form_of="attention_float",
-    settle=SETTLE.replace("//", "/"),
+count_attention.slip(
+    "float_where_head_dim_is_missing", replace={"d // n_heads": "d / n_heads"}, form_of="attention_float"
 )
-_attention(
+count_attention.slip(
     "none_not_settled",
     "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
-    settle="pass",
+    replace={"n_kv = n_heads if n_kv is None else n_kv\nhead_dim = …": "pass"},
 )
-_attention(
-    "only_n_kv_settled",
-    "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
-    form_of="none_not_settled",
-    settle="n_kv = n_heads if n_kv is None else n_kv",
-)
-_attention(
+count_attention.slip("only_n_kv_settled", replace={"head_dim = …": ""}, form_of="none_not_settled")
+count_attention.slip(
     "settled_only_where_both_are_none",
-    "n_kv or head_dim is None when it is not given, and one can't calculate with None. Replace both by their usual values first.",
+    of="none_not_settled",
+    replace={"pass": ("if n_kv is None and head_dim is None:\n    n_kv, head_dim = n_heads, d // n_heads")},
     form_of="none_not_settled",
-    settle="if n_kv is None and head_dim is None:\n        n_kv, head_dim = n_heads, d // n_heads",
 )
-_attention(
+count_attention.slip(
     "attention_no_return",
     NO_RETURN,
-    result="print(weights + biases)",
+    replace={"return weights + biases if bias else weights": "print(weights + biases)"},
 )
 
 # layer_share
@@ -882,249 +857,219 @@ def from_the_ratio(cfg, block="encoder"):
     return 1 / (1 + ratio)
 
 
-SHARE = {
-    "bias": 'cfg.get("bias", False)',
-    "gated": 'cfg.get("gated", False)',
-    "n_kv": 'cfg.get("n_kv") or H',
-    "head_dim": 'cfg.get("head_dim") or d // H',
-    "ffn": "(3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)",
-    "attention": "2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)",
-    "attentions": '2 if block == "decoder" else 1',
-    "signature": 'block="encoder"',
-    "result": "return ffn / (ffn + attention)",
-}
-SHARE_SOURCE = """def layer_share(cfg, {signature}):
-    d, f, H = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
-    KV, h = {n_kv}, {head_dim}
-    bias, gated = {bias}, {gated}
-    ffn = {ffn}
-    attention = {attention}
-    attention = attention * ({attentions})
-    {result}
-"""
-
-
-def _share(name, message="", form_of="", **changes):
-    layer_share.typed("mistake", name, message, SHARE_SOURCE.format(**(SHARE | changes)), form_of)
-
-
 ONE_ATTENTION = (
     "The decoder block comes out like an encoder block. It has two attentions of the same size, one over its own tokens and one across to "
     "the encoder, and still one FFN."
 )
-_share(
-    "one_attention_in_the_decoder",
-    ONE_ATTENTION,
-    attentions="1",
-)
-_share(
+
+
+@layer_share.base
+def plain_layer_share(cfg, block="encoder"):
+    d, f, H = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
+    KV, h = cfg.get("n_kv") or H, cfg.get("head_dim") or d // H
+    bias, gated = cfg.get("bias", False), cfg.get("gated", False)
+    ffn = (3 if gated else 2) * d * f + (((2 if gated else 1) * f + d) if bias else 0)
+    attention = 2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if bias else 0)
+    attention = attention * (2 if block == "decoder" else 1)
+    return ffn / (ffn + attention)
+
+
+layer_share.slip("one_attention_in_the_decoder", ONE_ATTENTION, replace={'2 if block == "decoder" else 1': "1"})
+layer_share.slip(
     "always_a_decoder",
     "Every block is counted with two attentions. An encoder block, which is what `block` says by default, has one.",
-    attentions="2",
+    replace={'2 if block == "decoder" else 1': "2"},
 )
-_share(
+layer_share.slip(
     "blocks_turned_round",
     "The two kinds of block are mixed up: the decoder block has two attentions, the encoder block one.",
-    attentions='1 if block == "decoder" else 2',
+    replace={'2 if block == "decoder" else 1': '1 if block == "decoder" else 2'},
 )
-_share(
+layer_share.slip(
     "three_attentions",
     "The decoder block is counted with three attentions. Its own and the one across make two.",
-    attentions='3 if block == "decoder" else 1',
+    replace={'2 if block == "decoder" else 1': '3 if block == "decoder" else 1'},
 )
-_share(
+layer_share.slip(
     "decoder_by_default",
     "Without the argument, `block` is taken as a decoder's. The default in the signature is “encoder”.",
-    attentions='1 if block == "encoder" else 2',
-    signature='block="decoder"',
+    replace={'"encoder"': '"decoder"', '2 if block == "decoder" else 1': '1 if block == "encoder" else 2'},
 )
-_share(
+layer_share.slip(
     "decoder_doubles_the_ffn",
     "The decoder block is counted with two FFNs. It has a second attention; there is one FFN, after both.",
-    attentions="1",
-    result='if block == "decoder":\n        ffn = 2 * ffn\n    return ffn / (ffn + attention)',
+    replace={
+        'attention = attention * (2 if block == "decoder" else 1)': (
+            'attention = attention * (1)\nif block == "decoder":\n    ffn = 2 * ffn'
+        )
+    },
 )
-_share(
+layer_share.slip(
     "decoder_doubles_all",
-    ONE_ATTENTION,
-    attentions="1",
-    result='if block == "decoder":\n        ffn, attention = 2 * ffn, 2 * attention\n    return ffn / (ffn + attention)',
+    of="decoder_doubles_the_ffn",
+    replace={"ffn = 2 * ffn": "ffn, attention = 2 * ffn, 2 * attention"},
     form_of="one_attention_in_the_decoder",
 )
-_share(
+layer_share.slip(
     "norms_included",
     "The norms are in the denominator. The share asked for is of FFN and attention alone.",
-    result='norms = 3 if block == "decoder" else 2\n    return ffn / (ffn + attention + norms * 2 * d)',
+    replace={
+        "return ffn / (ffn + attention)": (
+            'norms = 3 if block == "decoder" else 2\nreturn ffn / (ffn + attention + norms * 2 * d)'
+        )
+    },
 )
-_share(
-    "rms_norms_included",
-    "The norms are in the denominator. The share asked for is of FFN and attention alone.",
-    form_of="norms_included",
-    result='norms = 3 if block == "decoder" else 2\n    return ffn / (ffn + attention + norms * d)',
-)
-_share(
-    "two_norms_included",
-    "The norms are in the denominator. The share asked for is of FFN and attention alone.",
-    form_of="norms_included",
-    result="return ffn / (ffn + attention + 2 * 2 * d)",
-)
-_share(
+layer_share.slip("rms_norms_included", of="norms_included", replace={" * 2 * d": " * d"}, form_of="norms_included")
+layer_share.slip("two_norms_included", replace={" + attention": " + attention + 2 * 2 * d"}, form_of="norms_included")
+layer_share.slip(
     "percent",
     "This is a percentage. A share of the whole is a number from 0 to 1.",
-    result="return 100 * ffn / (ffn + attention)",
+    replace={"ffn / (ffn + attention)": "100 * ffn / (ffn + attention)"},
 )
-_share(
+layer_share.slip(
     "rounded",
     "The share is rounded. Hand back what the division gives; rounding is for printing.",
-    result="return round(ffn / (ffn + attention), 3)",
+    replace={"ffn / (ffn + attention)": "round(ffn / (ffn + attention), 3)"},
 )
-_share(
+layer_share.slip(
     "share_of_attention",
     "This is attention's share. The FFN's is asked for: FFN over FFN and attention.",
-    result="return attention / (ffn + attention)",
+    replace={"ffn / (ffn + attention)": "attention / (ffn + attention)"},
 )
-_share(
+layer_share.slip(
     "ratio",
     "This is the ratio of FFN to attention. A share is a part of the whole: the denominator is both together.",
-    result="return ffn / attention",
+    replace={"(ffn + attention)": "attention"},
 )
-_share(
+layer_share.slip(
     "sum_without_parentheses",
     "Python divides before it adds: `ffn / ffn + attention` is 1 + attention. Put the sum in parentheses.",
-    result="return ffn / ffn + attention",
+    replace={"(ffn + attention)": "ffn + attention"},
 )
-_share(
+layer_share.slip(
     "whole_division",
     "`//` throws away what comes after the point, and a share is smaller than 1. Use `/`.",
-    result="return ffn // (ffn + attention)",
+    replace={" / (ffn + attention)": " // (ffn + attention)"},
 )
-_share(
+layer_share.slip(
     "two_thirds_by_heart",
     "This is the rule of thumb, whatever the cfg says. Compute it from the sizes in the cfg.",
-    result='return 1 / 2 if block == "decoder" else 2 / 3',
+    replace={"ffn / (ffn + attention)": '1 / 2 if block == "decoder" else 2 / 3'},
 )
-_share(
+layer_share.slip(
     "biases_by_default",
     "There are biases in your count although the cfg does not ask for any. `count_ffn` has them by default: hand it `bias=cfg.get('bias', False)`.",
-    bias="True",
-    attention="2 * d * (H + KV) * h + (((H + 2 * KV) * h + d) if cfg.get('bias') else 0)",
+    replace={
+        'cfg.get("bias", False)': "True",
+        "((H + 2 * KV) * h + d) if bias else 0": "((H + 2 * KV) * h + d) if cfg.get('bias') else 0",
+    },
 )
-_share(
+layer_share.slip(
     "biases_by_default_in_both",
     "There are biases in both counts although the cfg does not ask for any: its `bias` is False where it is missing.",
-    bias='cfg.get("bias", True)',
+    replace={'.get("bias", False)': '.get("bias", True)'},
 )
-_share(
+layer_share.slip(
     "biases_not_handed_over",
     "The cfg's `bias` is not looked at, so each function falls back on its own default: `count_ffn` has biases, `count_attention` has none. Hand "
     "`bias=cfg.get('bias', False)` to both.",
-    bias="True",
-    attention="2 * d * (H + KV) * h",
+    replace={'cfg.get("bias", False)': "True", " + (((H + 2 * KV) * h + d) if bias else 0)": ""},
 )
-_share(
+layer_share.slip(
     "only_three_keys_are_read",
     "Only d_model, d_ff and n_heads are looked at, and `count_ffn` has biases by default. The cfg may also have `n_kv`, `head_dim`, `bias` and `gated`.",
-    n_kv="H",
-    head_dim="d // H",
-    bias="True",
-    gated="False",
-    attention="2 * d * (H + KV) * h",
+    of="biases_not_handed_over",
+    replace={"KV, h = …": "KV, h = H, d // H", 'cfg.get("gated", False)': "False"},
 )
-_share(
+layer_share.slip(
     "only_three_keys_no_biases",
     "Only d_model, d_ff and n_heads are looked at. The cfg may also have `n_kv`, `head_dim`, `bias` and `gated`.",
-    n_kv="H",
-    head_dim="d // H",
-    bias="False",
-    gated="False",
+    replace={"KV, h = …": "KV, h = H, d // H", 'cfg.get("bias", False), cfg.get("gated", False)': "False, False"},
 )
-_share(
+layer_share.slip(
     "bias_and_gated_swapped",
     "`bias` and `gated` have changed places in the FFN. Hand them over by name: `count_ffn(d, f, bias=…, gated=…)`.",
-    ffn="(3 if bias else 2) * d * f + (((2 if bias else 1) * f + d) if gated else 0)",
+    replace={"ffn = …": "ffn = (3 if bias else 2) * d * f + (((2 if bias else 1) * f + d) if gated else 0)"},
 )
-_share(
+layer_share.slip(
     "n_kv_and_head_dim_swapped",
     "`n_kv` and `head_dim` have changed places. Hand them over by name: `count_attention(d, n_heads, n_kv=…, head_dim=…)`.",
-    n_kv='cfg.get("head_dim") or H',
-    head_dim='cfg.get("n_kv") or d // H',
+    replace={'.get("n_kv") or H, cfg.get("head_dim")': '.get("head_dim") or H, cfg.get("n_kv")'},
 )
-_share(
+layer_share.slip(
     "biases_left_out",
     "The cfg's `bias` is not looked at. Where it is True, both the FFN and the attention have biases.",
-    bias="False",
+    replace={'cfg.get("bias", False)': "False"},
 )
-_share(
+layer_share.slip(
     "biases_in_the_ffn_alone",
     "Where the cfg says bias=True, attention has biases too, one for each of its four matrices.",
-    attention="2 * d * (H + KV) * h",
+    replace={" + (((H + 2 * KV) * h + d) if bias else 0)": ""},
 )
-_share(
+layer_share.slip(
     "gate_left_out",
     "The cfg's `gated` is not looked at. A gated FFN has three matrices.",
-    gated="False",
+    replace={'cfg.get("gated", False)': "False"},
 )
-_share(
+layer_share.slip(
     "groups_left_out",
     "The cfg's `n_kv` is not looked at: keys and values are shared by several heads where it is smaller than n_heads.",
-    n_kv="H",
+    replace={'cfg.get("n_kv") or H': "H"},
 )
-_share(
+layer_share.slip(
     "head_dim_left_out",
     "The cfg's `head_dim` is not looked at: where it is given, the heads have that width instead of d_model / n_heads.",
-    head_dim="d // H",
+    replace={'cfg.get("head_dim") or d // H': "d // H"},
 )
-_share(
+layer_share.slip(
     "groups_and_head_dim_left_out",
     "Attention is counted as 4·d² here. The cfg may have `n_kv` and `head_dim`, and `count_attention` takes both.",
-    n_kv="H",
-    head_dim="d // H",
+    replace={"KV, h = …": "KV, h = H, d // H"},
 )
-_share(
+layer_share.slip(
     "keys_taken_for_granted",
     "Most keys of the cfg may be missing, and `cfg[...]` raises KeyError then. `cfg.get(key)` gives None, `cfg.get(key, False)` gives False.",
-    bias='cfg["bias"]',
-    gated='cfg["gated"]',
-    n_kv='cfg["n_kv"]',
-    head_dim='cfg["head_dim"]',
+    replace={
+        "KV, h = …": 'KV, h = cfg["n_kv"], cfg["head_dim"]',
+        'cfg.get("bias", False), cfg.get("gated", False)': 'cfg["bias"], cfg["gated"]',
+    },
 )
-_share(
+layer_share.slip(
     "none_taken_for_a_number",
     "A key may be there and hold None, which means the default: then `cfg.get(key, default)` gives None too. `cfg.get(key) or default` covers both.",
-    n_kv='cfg.get("n_kv", H)',
-    head_dim='cfg.get("head_dim", d // H)',
+    replace={"KV, h = …": 'KV, h = cfg.get("n_kv", H), cfg.get("head_dim", d // H)'},
 )
-_share(
+layer_share.slip(
     "gate_seen_with_groups_only",
     "`gated` is looked at only where the cfg has `n_kv` too. The two are independent of each other: any key may be there without the others.",
-    gated='cfg.get("gated", False) and cfg.get("n_kv") is not None',
+    replace={'.get("gated", False)': '.get("gated", False) and cfg.get("n_kv") is not None'},
 )
-_share(
+layer_share.slip(
     "bias_seen_with_gate_only",
     "`bias` is looked at only where the FFN is gated. The two are independent of each other: any key may be there without the others.",
-    bias='cfg.get("bias", False) and cfg.get("gated", False)',
+    replace={'.get("bias", False)': '.get("bias", False) and cfg.get("gated", False)'},
 )
-_share(
+layer_share.slip(
     "groups_seen_with_head_dim_only",
     "`n_kv` is looked at only where the cfg has `head_dim` too. The two are independent of each other: any key may be there without the others.",
-    n_kv='(cfg.get("n_kv") if cfg.get("head_dim") else None) or H',
+    replace={'cfg.get("n_kv")': '(cfg.get("n_kv") if cfg.get("head_dim") else None)'},
 )
-_share(
+layer_share.slip(
     "head_dim_seen_with_groups_only",
     "`head_dim` is looked at only where the cfg has `n_kv` too. The two are independent of each other: any key may be there without the others.",
-    head_dim='(cfg.get("head_dim") if cfg.get("n_kv") else None) or d // H',
+    replace={'cfg.get("head_dim")': '(cfg.get("head_dim") if cfg.get("n_kv") else None)'},
 )
-_share(
+layer_share.slip(
     "options_of_the_encoder_alone",
     "In a decoder block only d_model, d_ff and n_heads are looked at. All keys mean the same in both kinds of block.",
-    result="""if block == "decoder":
-        ffn, attention = 2 * d * f, 2 * 4 * d * d
-    return ffn / (ffn + attention)""",
+    replace={
+        "return ffn / (ffn + attention)": (
+            'if block == "decoder":\n    ffn, attention = 2 * d * f, 2 * 4 * d * d\nreturn ffn / (ffn + attention)'
+        )
+    },
 )
-_share(
-    "share_no_return",
-    NO_RETURN,
-    result="print(ffn / (ffn + attention))",
+layer_share.slip(
+    "share_no_return", NO_RETURN, replace={"return ffn / (ffn + attention)": "print(ffn / (ffn + attention))"}
 )
 
 
@@ -1154,19 +1099,17 @@ def defaults_written_into_the_cfg(cfg, block="encoder"):
     return ffn / (ffn + attention * (2 if block == "decoder" else 1))
 
 
-_share(
+layer_share.slip(
     "keys_taken_for_granted_or_none",
+    of="keys_taken_for_granted",
+    replace={'cfg["n_kv"], cfg["head_dim"]': 'cfg["n_kv"] or H, cfg["head_dim"] or d // H'},
     form_of="keys_taken_for_granted",
-    bias='cfg["bias"]',
-    gated='cfg["gated"]',
-    n_kv='cfg["n_kv"] or H',
-    head_dim='cfg["head_dim"] or d // H',
 )
-_share(
+layer_share.slip(
     "biases_of_the_ffn_swapped",
     "In the FFN's biases d and f have changed places. A bias is as long as what its matrix puts out: d_ff on the way in, d_model on the way out. If you "
     "have a function for it, look at the order in which it takes the two.",
-    ffn="(3 if gated else 2) * d * f + (((2 if gated else 1) * d + f) if bias else 0)",
+    replace={" * f + d": " * d + f"},
 )
 
 
@@ -1230,205 +1173,191 @@ def sum_over_matrices(d, f, T, gated=False):
     return {"ffn": ffn, "proj": proj, "mix": scores + weighted_sum}
 
 
-RUN = {"ffn": "(6 if gated else 4) * d * f", "proj": "8 * d * d", "mix": "4 * T * d", "signature": "gated=False"}
-RUN_SOURCE = """def flops_per_token(d, f, T, {signature}):
-    ffn = {ffn}
-    proj = {proj}
-    mix = {mix}
-    {result}
-"""
-DICT = 'return {"ffn": ffn, "proj": proj, "mix": mix}'
+@flops_per_token.base
+def plain_flops_per_token(d, f, T, gated=False):
+    ffn = (6 if gated else 4) * d * f
+    proj = 8 * d * d
+    mix = 4 * T * d
+    return {"ffn": ffn, "proj": proj, "mix": mix}
 
 
-def _flops(name, message, form_of="", **changes):
-    source = RUN_SOURCE.format(**({**RUN, "result": DICT} | changes))
-    flops_per_token.typed("mistake", name, message, source, form_of)
-
-
-_flops(
+flops_per_token.slip(
     "one_per_multiply_add",
     "A multiplication and the addition that follows are counted as one, which gives half of what is asked for. Here they are two operations.",
-    ffn="(3 if gated else 2) * d * f",
-    proj="4 * d * d",
-    mix="2 * T * d",
+    replace={"6 if gated else 4": "3 if gated else 2", "8 * d": "4 * d", "4 * T": "2 * T"},
 )
-_flops(
+flops_per_token.slip(
     "mix_without_T",
     "`mix` does not depend on T. A token looks at T positions, and each costs its share.",
-    mix="4 * d",
+    replace={"4 * T * d": "4 * d"},
 )
-_flops(
+flops_per_token.slip(
     "mix_of_the_whole_sequence",
     "`mix` grows with T squared: that is the whole sequence. One of its T tokens is asked for.",
-    mix="4 * T * T * d",
+    replace={"4 * T * d": "4 * T * T * d"},
 )
-_flops(
+flops_per_token.slip(
     "all_of_the_whole_sequence",
     "This is the cost of the whole sequence, T times too much. One of its T tokens is asked for.",
-    ffn="T * (6 if gated else 4) * d * f",
-    proj="T * 8 * d * d",
-    mix="4 * T * T * d",
+    replace={"(6 if gated else 4)": "T * (6 if gated else 4)", "8 * d": "T * 8 * d", "4 * T * d": "4 * T * T * d"},
 )
-_flops(
+flops_per_token.slip(
     "scores_alone",
     "`mix` is half of what it should be. Both parts count, the scores and the weighted sum of the values, and all T positions do: none is left out for a "
     "causal mask.",
-    mix="2 * T * d",
+    replace={"4 * T": "2 * T"},
 )
-_flops(
+flops_per_token.slip(
     "causal_average",
     "`mix` is the average over a causal text, in which a token looks at half of the positions. Here T is the number of positions that it does look at.",
-    mix="2 * (T + 1) * d",
+    replace={"4 * T": "2 * (T + 1)"},
 )
-_flops(
+flops_per_token.slip(
     "itself_left_out",
     "`mix` is counted for T − 1 positions. T has the token itself in it: its query meets its own key, too.",
-    mix="4 * (T - 1) * d",
+    replace={"4 * T": "4 * (T - 1)"},
 )
-_flops(
+flops_per_token.slip(
     "mix_with_matrices",
     "`mix` has d squared in it. There are no matrices [d, d] in mixing: a score is one query times one key, d products.",
-    mix="4 * T * d * d",
+    replace={"4 * T * d": "4 * T * d * d"},
 )
-_flops(
+flops_per_token.slip(
     "mix_with_f",
     "`mix` has the FFN's width in it. Scores and weighted sum work on vectors of d numbers.",
-    mix="4 * T * f",
+    replace={"4 * T * d": "4 * T * f"},
 )
-_flops(
+flops_per_token.slip(
     "gate_costs_nothing",
     "The gated FFN costs as much as the plain one here. Its third matrix has to be multiplied as well.",
-    ffn="4 * d * f",
+    replace={"(6 if gated else 4)": "4"},
 )
-_flops(
+flops_per_token.slip(
     "always_gated",
     "The plain FFN is counted with three matrices. Only a gated one has a third.",
-    ffn="6 * d * f",
+    replace={"(6 if gated else 4)": "6"},
 )
-_flops(
+flops_per_token.slip(
     "gate_doubles_the_ffn",
     "The gated FFN is counted with four matrices. Gate and up lead in, and one matrix leads out: three.",
-    ffn="(8 if gated else 4) * d * f",
+    replace={"6 if gated else 4": "8 if gated else 4"},
 )
-_flops(
+flops_per_token.slip(
     "ffn_counted_twice",
     "`ffn` is twice as large as it should be. Two matrices of d·f weights, two operations for each weight.",
-    ffn="(12 if gated else 8) * d * f",
+    replace={"6 if gated else 4": "12 if gated else 8"},
 )
-_flops(
+flops_per_token.slip(
     "ffn_halved",
     "`ffn` is half of what it should be: this is the number of its weights. Each costs a multiplication and an addition.",
-    ffn="(3 if gated else 2) * d * f",
+    replace={"6 if gated else 4": "3 if gated else 2"},
 )
-_flops(
+flops_per_token.slip(
     "proj_halved",
     "`proj` is half of what it should be. There are four matrices of d·d weights, and each weight costs a multiplication and an addition.",
-    proj="4 * d * d",
+    replace={"8 * d": "4 * d"},
 )
-_flops(
+flops_per_token.slip(
     "one_projection",
     "`proj` is one matrix. Queries, keys, values and output have one each.",
-    proj="2 * d * d",
+    replace={"8 * d": "2 * d"},
 )
-_flops(
+flops_per_token.slip(
     "ffn_with_T",
     "`ffn` grows with T. The FFN sees one token at a time, so one token costs the same in any text.",
-    ffn="T * (6 if gated else 4) * d * f",
+    replace={"(6 if gated else 4)": "T * (6 if gated else 4)"},
 )
-_flops(
+flops_per_token.slip(
     "keys_of_all_tokens",
     "Keys and values of all T tokens are counted in `proj`. Each token makes one key and one value, its own; the others' are counted with the others.",
-    proj="4 * d * d + T * 4 * d * d",
+    replace={"8 * d": "4 * d * d + T * 4 * d"},
 )
-_flops(
+flops_per_token.slip(
     "flops_gated_by_default",
     "Without the argument, `gated` is taken as True. The default in the signature is False.",
-    signature="gated=True",
+    replace={"False": "True"},
 )
-_flops(
+flops_per_token.slip(
     "one_ffn_matrix",
     "`ffn` has one matrix too few: the way into the hidden layer and the way out both cost.",
-    ffn="(4 if gated else 2) * d * f",
+    replace={"6 if gated else 4": "4 if gated else 2"},
 )
-_flops(
+flops_per_token.slip(
     "f_taken_as_4d",
     "`ffn` is computed as if f were 4·d, which gives 16·d². f is an argument.",
-    ffn="(24 if gated else 16) * d * d",
+    replace={"(6 if gated else 4) * d * f": "(24 if gated else 16) * d * d"},
 )
-_flops(
+flops_per_token.slip(
     "three_projections",
     "`proj` has three matrices: the output matrix is a projection too, the fourth.",
-    proj="6 * d * d",
+    replace={"8 * d": "6 * d"},
 )
-_flops(
+flops_per_token.slip(
     "proj_with_T",
     "`proj` grows with T. One token goes through the four matrices once, however long the sequence is.",
-    proj="8 * T * d * d",
+    replace={"8 * d": "8 * T * d"},
 )
-_flops(
+flops_per_token.slip(
     "training_instead_of_forward",
     "This is about what training costs, forward and backward, three times too much. The forward pass alone is asked for.",
-    ffn="3 * (6 if gated else 4) * d * f",
-    proj="24 * d * d",
-    mix="12 * T * d",
+    replace={"(6 if gated else 4)": "3 * (6 if gated else 4)", "8 * d": "24 * d", "4 * T": "12 * T"},
 )
-_flops(
+flops_per_token.slip(
     "biases_and_activation_counted",
     "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
-    ffn="(6 if gated else 4) * d * f + f + d",
+    replace={" * f": " * f + f + d"},
 )
-_flops(
+flops_per_token.slip(
     "activation_counted",
-    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    replace={"(6 if gated else 4) * d * f": "(6 * d * f + 2 * f) if gated else (4 * d * f + f)"},
     form_of="biases_and_activation_counted",
-    ffn="(6 * d * f + 2 * f) if gated else (4 * d * f + f)",
 )
-_flops(
+flops_per_token.slip(
     "gating_product_counted",
-    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    replace={"(6 if gated else 4)": "6 * d * f + f if gated else 4"},
     form_of="biases_and_activation_counted",
-    ffn="6 * d * f + f if gated else 4 * d * f",
 )
-_flops(
+flops_per_token.slip(
     "biases_counted_everywhere",
-    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
+    replace={
+        "(6 if gated else 4) * d * f": "6 * d * f + 2 * f + d if gated else 4 * d * f + f + d",
+        "8 * d * d": "8 * d * d + 4 * d",
+    },
     form_of="biases_and_activation_counted",
-    ffn="6 * d * f + 2 * f + d if gated else 4 * d * f + f + d",
-    proj="8 * d * d + 4 * d",
 )
-_flops(
+flops_per_token.slip(
     "softmax_counted",
     "`mix` has a little too much in it: the softmax over T scores is not counted here, only the two products.",
-    mix="4 * T * d + 3 * T",
+    replace={"4 * T * d": "4 * T * d + 3 * T"},
 )
-_flops(
+flops_per_token.slip(
     "last_addition_dropped",
     "A sum of n products is counted with n − 1 additions. That is exact, and not the convention: here every multiplication brings one addition.",
-    ffn="2 * (2 * d - 1) * f + (2 * f - 1) * d if gated else (2 * d - 1) * f + (2 * f - 1) * d",
-    proj="4 * (2 * d - 1) * d",
-    mix="T * (2 * d - 1) + (2 * T - 1) * d",
+    replace={
+        "(6 if gated else 4) * d * f": "2 * (2 * d - 1) * f + (2 * f - 1) * d if gated else (2 * d - 1) * f + (2 * f - 1) * d",
+        "8 * d": "4 * (2 * d - 1)",
+        "4 * T": "T * (2 * d - 1) + (2 * T - 1)",
+    },
 )
-_flops(
+flops_per_token.slip(
     "flops_float",
     "The numbers are right, but they are floats. These operations are counted: return ints.",
-    ffn="(6.0 if gated else 4.0) * d * f",
-    proj="8.0 * d * d",
-    mix="4.0 * T * d",
+    replace={"6 if gated else 4": "6.0 if gated else 4.0", "8 * d": "8.0 * d", "4 * T": "4.0 * T"},
 )
-_flops(
+flops_per_token.slip(
     "flops_as_tuple",
     "Three numbers come back without their names. Return a dict with the keys ffn, proj and mix.",
-    result="return ffn, proj, mix",
+    replace={'return {"ffn": ffn, "proj": proj, "mix": mix}': "return ffn, proj, mix"},
 )
-_flops(
+flops_per_token.slip(
     "sum_alone",
     "One number comes back. The three parts were asked for, in a dict with the keys ffn, proj and mix.",
-    result="return ffn + proj + mix",
+    replace={'{"ffn": ffn, "proj": proj, "mix": mix}': "ffn + proj + mix"},
 )
-_flops(
+flops_per_token.slip(
     "attention_in_one_entry",
     "Attention is one entry here. Its two parts were asked for apart, as `proj` and `mix`: only one of them grows with T.",
-    result='return {"ffn": ffn, "attention": proj + mix}',
+    replace={'{"ffn": ffn, "proj": proj, "mix": mix}': '{"ffn": ffn, "attention": proj + mix}'},
 )
 
 # cost_of_a_step
@@ -1499,129 +1428,118 @@ def in_tensors(n, batch, size, flops, bandwidth):
     }
 
 
-STEP_SOURCE = """def cost_of_a_step(n, batch, size, flops, bandwidth):
-    work = {flops}
-    load = {bytes}
-    return {{
+@cost_of_a_step.base
+def plain_cost_of_a_step(n, batch, size, flops, bandwidth):
+    work = 2 * n * batch
+    load = n * size
+    return {
         "flops": work,
-        "training": {training},
+        "training": 3 * work,
         "bytes": load,
-        "seconds": {seconds},
-        "even": {even},
-    }}
-"""
-STEP = {
-    "flops": "2 * n * batch",
-    "bytes": "n * size",
-    "training": "3 * work",
-    "seconds": "max(work / flops, load / bandwidth)",
-    "even": "size * flops / bandwidth / 2",
-}
+        "seconds": max(work / flops, load / bandwidth),
+        "even": size * flops / bandwidth / 2,
+    }
 
 
-def _step(name, message="", form_of="", **wrong):
-    """A mistake in one of the numbers, and in what is made of it."""
-    cost_of_a_step.typed("mistake", name, message, STEP_SOURCE.format(**STEP | wrong), form_of)
-
-
-_step(
+cost_of_a_step.slip(
     "one_operation_per_weight",
     "A weight is counted with one operation per token. It is multiplied, and the product is added: two.",
-    flops="n * batch",
-    even="size * flops / bandwidth",
+    replace={"2 * n": "n", " / 2": ""},
 )
-_step("one_operation_the_rest_right", form_of="one_operation_per_weight", flops="n * batch")
-_step(
+cost_of_a_step.slip("one_operation_the_rest_right", replace={"2 * n": "n"}, form_of="one_operation_per_weight")
+cost_of_a_step.slip(
     "operations_of_one_token",
     "The operations do not depend on the batch. Every person's token meets every weight: two people, twice the work.",
-    flops="2 * n",
+    replace={" * batch": ""},
 )
-_step(
+cost_of_a_step.slip(
     "read_anew_for_everybody",
     "The weights are read anew for everybody. They are read once per step, and then serve all tokens of the batch: that is what a batch is good for.",
-    bytes="n * size * batch",
+    replace={"n * size": "n * size * batch"},
 )
-_step(
+cost_of_a_step.slip(
     "parameters_for_bytes",
     "The number of parameters is taken for the number of bytes. Each has `size` bytes.",
-    bytes="n",
+    replace={"n * size": "n"},
 )
-_step("bits_for_bytes", "These are bits. `size` is given in bytes, and bytes are asked for.", bytes="8 * n * size")
-_step(
+cost_of_a_step.slip(
+    "bits_for_bytes",
+    "These are bits. `size` is given in bytes, and bytes are asked for.",
+    replace={"n * size": "8 * n * size"},
+)
+cost_of_a_step.slip(
     "divided_by_size",
     "The number of parameters is divided by their size. The larger each is, the more bytes they are.",
-    bytes="n / size",
+    replace={"n * size": "n / size"},
 )
-_step(
+cost_of_a_step.slip(
     "training_four",
     "Training is counted with 4 operations per parameter and token. That is the way back alone; or it is there and back, the way back counted like "
     "the way there. "
     "The way back has two products for each one there: one for the gradient of the weight, one for that of what came in. And training goes both ways.",
-    training="2 * work",
+    replace={"3 * work": "2 * work"},
 )
-_step(
+cost_of_a_step.slip(
     "training_as_the_way_there",
     "Training is counted like running. The way back comes on top of it.",
-    training="work",
+    replace={"3 * work": "work"},
 )
-_step(
+cost_of_a_step.slip(
     "training_of_one_token",
     "Training does not depend on the batch here. Each token costs as much again.",
-    training="6 * n",
+    replace={"3 * work": "6 * n"},
 )
-_step(
+cost_of_a_step.slip(
     "seconds_added_up",
     "The two times are added. Reading and computing go on at the same time, so one waits for the slower of the two only.",
-    seconds="work / flops + load / bandwidth",
+    replace={"max(work / flops, load / bandwidth)": "work / flops + load / bandwidth"},
 )
-_step(
-    "the_faster_one",
-    "The faster of the two decides here. One waits for the slower one.",
-    seconds="min(work / flops, load / bandwidth)",
+cost_of_a_step.slip(
+    "the_faster_one", "The faster of the two decides here. One waits for the slower one.", replace={"max": "min"}
 )
-_step(
+cost_of_a_step.slip(
     "computing_alone",
     "Only computing takes time here. With few tokens the arithmetic is done long before all weights have been read.",
-    seconds="work / flops",
+    replace={"max(work / flops, load / bandwidth)": "work / flops"},
 )
-_step(
+cost_of_a_step.slip(
     "reading_alone",
     "Only reading takes time here. With many tokens the arithmetic takes longer than reading the weights once.",
-    seconds="load / bandwidth",
+    replace={"max(work / flops, load / bandwidth)": "load / bandwidth"},
 )
-_step(
+cost_of_a_step.slip(
     "seconds_per_token",
     "These are seconds per token: the time of the step is divided by the batch. Asked for is the step, in which everybody gets one token.",
-    seconds="max(work / flops, load / bandwidth) / batch",
+    replace={"max(work / flops, load / bandwidth)": "max(work / flops, load / bandwidth) / batch"},
 )
-_step(
+cost_of_a_step.slip(
     "rate_over_work",
     "Operations per second are divided by operations: that is steps per second. Seconds are the other way round.",
-    seconds="max(flops / work, bandwidth / load)",
+    replace={"max(work / flops, load / bandwidth)": "max(flops / work, bandwidth / load)"},
 )
-_step("steps_per_second", form_of="rate_over_work", seconds="min(flops / work, bandwidth / load)")
-_step(
+cost_of_a_step.slip("steps_per_second", of="rate_over_work", replace={"max": "min"}, form_of="rate_over_work")
+cost_of_a_step.slip(
     "even_twice_too_large",
     "`even` is twice too large: each weight needs two operations per token.",
-    even="size * flops / bandwidth",
+    replace={" / 2": ""},
 )
-_step(
+cost_of_a_step.slip(
     "even_without_size",
     "`even` does not know how large a parameter is. The more bytes each has, the longer reading takes, and the more tokens are needed.",
-    even="flops / bandwidth / 2",
+    replace={"size * flops": "flops"},
 )
-_step(
+cost_of_a_step.slip(
     "even_upside_down",
     "`even` is upside down. The faster a machine computes, the **more** tokens it takes until computing is what one waits for.",
-    even="2 * bandwidth / (size * flops)",
+    replace={"size * flops / bandwidth / 2": "2 * bandwidth / (size * flops)"},
 )
-_step(
+cost_of_a_step.slip(
     "even_rounded",
     "`even` is rounded to a whole number. It is where two lines meet, and need not be whole.",
-    even="round(size * flops / bandwidth / 2)",
+    replace={"size * flops / bandwidth / 2": "round(size * flops / bandwidth / 2)"},
 )
-_step("even_rounded_down", form_of="even_rounded", even="size * flops // (2 * bandwidth)")
-_step("even_rounded_up", form_of="even_rounded", even="math.ceil(size * flops / bandwidth / 2)")
+cost_of_a_step.slip("even_rounded_down", replace={" / bandwidth / 2": " // (2 * bandwidth)"}, form_of="even_rounded")
+cost_of_a_step.slip("even_rounded_up", of="even_rounded", replace={"round": "math.ceil"}, form_of="even_rounded")
 
 
 @cost_of_a_step.mistake(
