@@ -1,4 +1,4 @@
-"""A computer with accounts of its own, on which docs/jupyterhub.md is followed: a mount namespace where /etc is a copy, and /home, /srv and /opt begin empty.
+"""A computer with accounts of its own, on which docs/jupyterhub.md is followed: a mount namespace where /etc is a copy, and /home and /srv begin empty.
 
 What is made there, accounts too, is real for the kernel, can't be seen from outside, and is gone when its last process ends. Needs root.
 """
@@ -22,16 +22,11 @@ mount --bind {work}/etc /etc
 git config --system --add safe.directory '*'
 mount --rbind {venv} {work}/packages
 mount --rbind {python} {work}/python
-mount --rbind /opt {work}/opt
 for folder in {covered}; do
     mount -t tmpfs -o mode=755 "$(basename "$folder")" "$folder"
 done
-for there in {work}/opt/*/; do
-    mkdir "/opt/$(basename "$there")"
-    mount --rbind "$there" "/opt/$(basename "$there")"
-done
-mkdir /opt/upstream
-mount --bind {work}/upstream /opt/upstream
+mkdir /srv/upstream
+mount --bind {work}/upstream /srv/upstream
 mount --bind {work}/packages {packages}
 mount -o remount,bind,ro {packages}
 if [ ! -x {python}/bin/python3 ]; then
@@ -77,7 +72,7 @@ class Computer:
     """Use as a context manager. work: a folder for what it needs from outside."""
 
     def __init__(self, work: Path) -> None:
-        for name in ("etc", "opt", "packages", "python", "root", "upstream"):
+        for name in ("etc", "packages", "python", "root", "upstream"):
             (work / name).mkdir(parents=True)
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
@@ -90,7 +85,7 @@ class Computer:
         subprocess.run(commit, shell=True, cwd=work / "upstream", check=True)
         python = Path(sys.base_prefix)
         closed = [folder for folder in python.parents if not folder.stat().st_mode & 0o001]  # to other accounts
-        covered = " ".join(["/home", "/srv", "/opt", *map(str, closed[-1:])])
+        covered = " ".join(["/home", "/srv", *map(str, closed[-1:])])
         made = MAKE.format(work=work, venv=sys.prefix, python=python, covered=covered, packages=PACKAGES)
         self._process = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "bash", "-c", made], stdout=subprocess.PIPE
@@ -138,14 +133,14 @@ def follow(page: str, computer: Computer) -> None:
         re.sub("^   ", "", block, flags=re.M) for block in re.findall(r"^   ```bash\n(.*?)^   ```", page, re.S | re.M)
     ]
     assert steps.pop(0).startswith("apt-get install ")
-    project, hub = "/home/ffn/feed-forward/.venv", "/opt/jupyterhub"
+    project, hub = "/home/ffn/feed-forward/.venv", "/srv/hub"
     instead = {
-        "URL": "/opt/upstream",
-        "make setup": f"{sys.base_prefix}/bin/python3 -m venv .venv && bash /opt/see_packages {project} && .venv/bin/{INSTALL_PROJECT}",
-        f"python3 -m venv {hub}\n": f"python3 -m venv {hub}\nbash /opt/see_packages {hub}\n",
+        "URL": "/srv/upstream",
+        "make setup": f"{sys.base_prefix}/bin/python3 -m venv .venv && bash /srv/see_packages {project} && .venv/bin/{INSTALL_PROJECT}",
+        f"python3 -m venv {hub}\n": f"python3 -m venv {hub}\nbash /srv/see_packages {hub}\n",
         "systemctl enable --now jupyterhub\n": "",
     }
-    computer.path("/opt/see_packages").write_text(SEE_PACKAGES.format(packages=PACKAGES), encoding="utf-8")
+    computer.path("/srv/see_packages").write_text(SEE_PACKAGES.format(packages=PACKAGES), encoding="utf-8")
     for words in instead:
         assert any(words in step for step in steps), words
     for step in steps:

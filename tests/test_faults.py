@@ -321,18 +321,23 @@ def test_a_gradebook_whose_making_was_broken_off_is_finished(tmp_path: Path, gra
         assert grade(school)[0].graded == 1
 
 
-def test_making_a_gradebook_is_one_step(tmp_path: Path) -> None:
-    school = Class(tmp_path)
+def killed_at_the_sixth_table(folder: Path, url: str | None = None) -> int:
+    """How a process ends that makes a class's gradebook, in SQLite or at a URL, and kills itself half-way."""
     script = (
         "import os, sqlalchemy as sa; from pathlib import Path; from autograder.desk import gradebook; from autograder.house import Class\n"
         "seen = []\n"
         "@sa.event.listens_for(sa.Engine, 'before_cursor_execute')\n"
         "def _(connection, cursor, statement, *_):\n"
         "    seen.append(statement)\n"
-        f"    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
-        f"gradebook.Book(Class(Path({str(tmp_path)!r})))"
+        "    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
+        f"gradebook.Book(Class(Path({str(folder)!r}), {url!r}))"
     )
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == -9
+    return subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode
+
+
+def test_making_a_gradebook_is_one_step(tmp_path: Path) -> None:
+    school = Class(tmp_path)
+    assert killed_at_the_sixth_table(tmp_path) == -9
     with sqlite3.connect(school.folder / "gradebook.db") as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
     with Book(school) as book:

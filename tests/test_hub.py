@@ -537,7 +537,7 @@ def test_no_student_can_read_what_others_have(hub: Hub, computer: Computer, give
         hub.root / "srv/jupyterhub",
     )
     assert [path.stat().st_mode & 0o077 for path in closed] == [0, 0, 0, 0]
-    imported = computer.attempt("/opt/jupyterhub/bin/python -c 'import ffnlab; import autograder'", "ben")
+    imported = computer.attempt("/srv/hub/bin/python -c 'import ffnlab; import autograder'", "ben")
     assert "No module named 'autograder'" in imported.stdout
 
 

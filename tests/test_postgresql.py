@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from attacks import START
-from conftest import ROOT, needs_bubblewrap
+from conftest import needs_bubblewrap
 from nbgrader import api
+from test_faults import killed_at_the_sixth_table
 from test_survival import assert_graded_once, class_of, lines_of
 
 from autograder.authoring import stock
@@ -128,16 +128,7 @@ def test_making_a_gradebook_is_one_step_and_one_that_was_broken_off_is_finished(
     admin.dispose()
     half = url.set(database="half")
     address = half.render_as_string(hide_password=False)
-    script = (
-        "import os, sqlalchemy as sa; from pathlib import Path; from autograder.desk import gradebook; from autograder.house import Class\n"
-        "seen = []\n"
-        "@sa.event.listens_for(sa.Engine, 'before_cursor_execute')\n"
-        "def _(connection, cursor, statement, *_):\n"
-        "    seen.append(statement)\n"
-        "    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
-        f"gradebook.Book(Class(Path({str(tmp_path)!r}), {address!r}))"
-    )
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == -9
+    assert killed_at_the_sixth_table(tmp_path, address) == -9
     engine = sa.create_engine(half)
     assert sa.inspect(engine).get_table_names() == []
     api.Base.metadata.create_all(engine)  # as a kill left it: all tables, and no version

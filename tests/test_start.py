@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from test_setup import run
 from uv import find_uv_bin
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,25 +56,12 @@ def installer(start: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        env=os.environ | variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-
 # What can't work
 
 
 def test_an_older_python_gets_one_clear_line() -> None:
     older = f"import runpy, sys; sys.version_info = (3, 9, 2); runpy.run_path({str(COURSE / 'start.py')!r})"
-    result = run("-c", older)
+    result = run(sys.executable, "-c", older)
     assert result.returncode == 2
     (line,) = result.stdout.splitlines()
     assert "needs Python 3.11, 3.12, 3.13 or 3.14" in line
@@ -130,7 +118,7 @@ def test_what_has_no_pytorch_is_told_what_to_do(name: str, start: Any, monkeypat
 
 def test_start_alone_says_to_unpack_the_whole_zip_and_makes_nothing(tmp_path: Path) -> None:
     shutil.copy(COURSE / "start.py", tmp_path)
-    result = run(tmp_path / "start.py", "--set-up")
+    result = run(sys.executable, tmp_path / "start.py", "--set-up")
     assert result.returncode == 2
     assert "Unpack the whole zip" in result.stdout and len(result.stdout.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["start.py"]
@@ -155,7 +143,7 @@ def test_without_pip_it_says_what_to_install_and_goes_on_from_there(
 def test_an_environment_that_cannot_be_made_is_told_in_one_line_on_every_terminal(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     words = (COURSE / "start.py", "--set-up", "--venv", tmp_path / "file" / "venv")
-    result = run(*words, PYTHONIOENCODING="ascii")
+    result = run(sys.executable, *words, PYTHONIOENCODING="ascii")
     assert result.returncode == 2
     assert result.stdout.splitlines()[-1].startswith("start.py: could not make the environment")
     assert "Traceback" not in result.stdout

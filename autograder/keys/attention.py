@@ -1431,25 +1431,10 @@ attention_only_collapse.slip(
     "The list holds only the last number. One per layer is asked for, and that of X0 first.",
     replace={"return found": "return found[-1:]"},
 )
-attention_only_collapse.typed(
-    "mistake",
+attention_only_collapse.slip(
     "returned_inside_the_loop",
     "The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.",
-    """def attention_only_collapse(X0, weights, skip):
-    def residual(X):
-        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-    X = X0.double()
-    found = [residual(X)]
-    for layer in weights:
-        Wq, Wk, Wv, Wo = (W.double() for W in layer)
-        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
-        A = torch.softmax(scores, dim=-1)
-        out = A @ (X @ Wv) @ Wo
-        X = X + out if skip else out
-        found.append(residual(X))
-        return found
-""",
+    replace={"return found": "    return found"},
 )
 _NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
 attention_only_collapse.slip(
