@@ -52,6 +52,9 @@ def close_home(spawner):
 
 c.Spawner.pre_spawn_hook = close_home
 
+# Where a whole class starts at once, a server may need more than the usual 30 seconds until it answers; then the hub would end it.
+c.Spawner.http_timeout = 120
+
 # Servers and proxy are of the environment that the hub runs in, which is root's. Only the server of ACCOUNT is of the project's.
 BIN = Path(sys.executable).parent
 c.Spawner.cmd = [str(BIN / "jupyterhub-singleuser")]
