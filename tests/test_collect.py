@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import exports
 import pytest
 from conftest import ROOT
 from exports import (
@@ -51,7 +52,7 @@ from nbgrader.utils import parse_utc
 
 from autograder.cli import main
 from autograder.desk import collect as collecting
-from autograder.desk import handed_in, manifest, missing
+from autograder.desk import gradebook, handed_in, manifest, missing
 from autograder.desk.collect import Collected
 from autograder.desk.lms import archive as archive_of
 from autograder.desk.manifest import Manifest
@@ -60,7 +61,11 @@ from autograder.desk.settle import COLUMNS, FILE
 from autograder.house import NAME, Class, UserError, alone
 
 IDS = {who.i: who.sis for who in CLASS}
-WITH_GRADEBOOK = ("test_names_and_ids_are_in_nbgraders_gradebook", "test_a_thousand_notebooks_are_collected_in_time")
+WITH_GRADEBOOK = (
+    "test_names_and_ids_are_in_nbgraders_gradebook",
+    "test_a_thousand_notebooks_are_collected_in_time",
+    "test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing",
+)
 
 
 @pytest.fixture
@@ -72,7 +77,7 @@ def school(tmp_path: Path) -> Class:
 def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests do without the gradebook, which takes half a second to make."""
     if request.node.name not in WITH_GRADEBOOK:
-        monkeypatch.setattr(collecting._Plan, "_introduce", lambda plan: None)
+        monkeypatch.setattr(collecting._Plan, "_enter", lambda plan: None)
 
 
 def collect(school: Class, source: Path, *rosters: Path, **how: Any) -> Collected:
@@ -234,6 +239,32 @@ def test_an_answer_that_can_not_be_used_is_said_and_nothing_is_filed(
     found = collect(school, archive)
     assert "can't be a folder" in found.open[0].trouble and not school.submitted.exists()
     assert Roster.load(school).students == {}
+
+
+def test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing(
+    school: Class, tmp_path: Path
+) -> None:
+    """What two teams handed in is taken for students 0 and 1, of whom 0 has handed in herself before, and is 3's and 4's."""
+    listed = worksheet(tmp_path / "list.csv", CLASS)
+    collect(school, export(tmp_path / "own.zip", {moodle_name(CLASS[0]): CLASS[0].data}), listed)
+    teams = {f"{one}_771{i}_assignsubmission_file/a.ipynb": CLASS[i].data for i, one in ((3, "Team"), (4, "Gang"))}
+    archive = export(tmp_path / "a.zip", teams)
+    collect(school, archive)
+    settle(school, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
+    collect(school, archive)
+    assert handed_in_by(school) == {3: CLASS[0].sis, 4: CLASS[1].sis}
+    exports.grade(school, {0: CLASS[0].sis})
+    exports.grade(school, {3: CLASS[0].sis, 4: CLASS[1].sis})
+
+    settle(school, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
+    found = collect(school, archive)
+    assert handed_in_by(school) == {i: CLASS[i].sis for i in (0, 3, 4)}
+    assert [note for note in found.notes if f"of {CLASS[0].sis}, for {FFN}, is withdrawn" in note]
+    with gradebook.Book(school) as book:
+        assert [attempt.points for attempt in book.history(FFN)] == [exports.points(0)], "her own, and nobody else's"
+        assert set(book.scores(FFN)) == {CLASS[0].sis} and not book.settled(FFN)[CLASS[0].sis][1], "graded again"
+    assert not (school.feedback / CLASS[1].sis / FFN).exists() and (school.feedback / CLASS[0].sis / FFN).exists()
+    assert not any("withdrawn" in note for note in collect(school, archive).notes), "once"
 
 
 def test_an_odd_file_name_can_be_settled_too(school: Class, tmp_path: Path) -> None:

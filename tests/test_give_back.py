@@ -560,6 +560,32 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(school: Class, tmp
     assert "Nora" not in (school.folder / "report.html").read_text(encoding="utf-8")
 
 
+def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_hand(
+    school: Class, tmp_path: Path
+) -> None:
+    path = canvas_gradebook(tmp_path / "g.csv", CLASS)
+    school.folder.mkdir()
+    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
+    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
+    by_hand = school.submitted / CLASS[1].sis / FFN / "timestamp.txt"
+    by_hand.write_text("2026-11-20 18:30:00 UTC", encoding="utf-8")
+    grade(school, {who.i: who.sis for who in CLASS})
+    with gradebook.Book(school) as book:
+        policy = Policy.of(school)
+        counted = policy.grades(book, FFN)
+        said = policy.lateness_not_counted(FFN, counted)
+    assert counted[CLASS[1].sis].days_late == 1
+    assert f"1 student is marked late ({CLASS[3].sis})" in said and "no time of submission" not in said
+
+    unmarked = school.folder / "collected" / FFN / "manifest.json"
+    stored = unmarked.read_text(encoding="utf-8").replace('"system": "canvas"', '"system": "moodle"', 1)
+    unmarked.write_text(stored, encoding="utf-8")
+    with gradebook.Book(school) as book:
+        said = policy.lateness_not_counted(FFN, policy.grades(book, FFN))
+    assert "1 student is marked late" in said and "1 student has no time of submission" in said, "both kinds are named"
+
+
 def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(school: Class, tmp_path: Path) -> None:
     path = MOODLE.roster(tmp_path / "sheet.csv", CLASS)
     files = {name: b"{" if CLASS[1].data == data else data for name, data in MOODLE.files(CLASS).items()}

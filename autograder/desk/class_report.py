@@ -196,11 +196,12 @@ class Assignment:
     @property
     def lateness(self) -> str:
         """How many are late, as far as is known."""
-        unknown = sum(student.grade.submitted_at is None for student in self.students)
+        untimed = [student.grade for student in self.students if student.grade.submitted_at is None]
+        if self.students and len(untimed) == len(self.students):
+            return "not known"
         late = sum(student.grade.days_late > 0 for student in self.students)
-        if not unknown:
-            return f"{late:,}"
-        return "not known" if unknown == len(self.students) else f"{late:,}, not known of {unknown:,}"
+        unknown = sum(grade.marked_late is not False for grade in untimed)
+        return f"{late:,}, not known of {unknown:,}" if unknown else f"{late:,}"
 
     @property
     def whole(self) -> float:
@@ -366,7 +367,7 @@ class _Gathering:
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
         self._days: dict[date, tuple[int, int]] = {}
         self._report = Assignment(name, policy.in_words(name), due=policy.due(name))
-        self._marked_late = manifest.marked_late(book.school, name)
+        self._lateness = manifest.lateness(book.school, name)
 
     def read(self, rows: list[Row] | None) -> None:
         """Read every attempt, student by student."""
@@ -390,7 +391,7 @@ class _Gathering:
         rows: list[Row] | None,
     ) -> None:
         attempts = [attempt for attempt, _ in handed_in]
-        counted = self._policy.counting(self.name, attempts, marks, student, submitted, self._marked_late)
+        counted = self._policy.counting(self.name, attempts, marks, student, submitted, self._lateness)
         newest, written = handed_in[-1]
         readable = written is None or bool(written)
         ended = {

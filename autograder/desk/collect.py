@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -20,7 +21,7 @@ from autograder.desk.lms.base import Number
 from autograder.desk.lms.exchange import SECRET
 from autograder.desk.lms.handin import HandIn, is_to_come, letters
 from autograder.desk.lms.sheets import Sheet
-from autograder.desk.manifest import Manifest, Record
+from autograder.desk.manifest import NOTHING, Manifest, Record
 from autograder.desk.missing import Missing
 from autograder.desk.policy import Policy, marked_late
 from autograder.desk.policy_file import near
@@ -261,6 +262,25 @@ class _Plan:
         for submission in sorted(self.submissions, key=lambda one: str(one.first.at or "")):
             for student in submission.students if submission.assignment else ():
                 self._number(submission, student)
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Take back what was put to a student before, and is another's now: somebody has corrected what they had settled."""
+        whose: dict[tuple[str, ...], list[str]] = {}
+        for submission in self.submissions:
+            for file in submission.notebooks:
+                one = file.hand_in
+                key = one.system, one.who, one.token, same(one.file), file.digest
+                whose.setdefault(key, []).extend(student.id for student in submission.students)
+        for kept in self.manifests.values():
+            for record in [record for listed in kept.records.values() for record in listed if record.attempt]:
+                now = whose.get(record.key)
+                if now and record.student not in now:
+                    kept.withdraw(record)
+                    self.found.notes.append(
+                        f"{in_a_line(record.entry, 200)} is {', '.join(now)}'s: attempt {record.attempt} of {record.student}, "
+                        f"for {kept.assignment}, is withdrawn, with its points and its page"
+                    )
 
     def _ask(self, submission: Submission, asked: Sequence[Asked]) -> None:
         students = ", ".join(student.id for student in submission.students)
@@ -522,7 +542,7 @@ class _Plan:
                 for student, number in kept.placing.items():
                     self._place(files, kept, student, number)
                     tell(len(self.writing) + self.found.placed, total)
-        self._introduce()
+        self._enter()
         for kept in self.manifests.values():
             kept.placing = {}
             kept.save(self.school)
@@ -543,7 +563,7 @@ class _Plan:
         path = folder / f"{kept.assignment}.ipynb"
         records = {record.number: record for record in kept.records.get(student, ())}
         record = records.get(number)
-        if record is None:
+        if record is None and number != NOTHING:
             return
         if any(part.is_symlink() for part in (folder.parent, folder, path)) or (path.exists() and not path.is_file()):
             self.found.doubts.append(f"{path} is a link, or not a regular file: nothing was put there")
@@ -551,6 +571,10 @@ class _Plan:
         there = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
         if there not in {"", EMPTIED, *(one.sha256 for one in records.values())}:
             self.found.doubts.append(f"{path} was changed meanwhile: it is left as it is")
+            return
+        if record is None:
+            for name in (path.name, handed_in.TIMESTAMP, SECRET):
+                files.remove(folder / name)
             return
         if there != record.sha256:
             files.write(path, kept.path(self.school, record).read_bytes())
@@ -561,16 +585,26 @@ class _Plan:
         files.write(folder / SECRET, record.back.get("secret", ""))
         self.found.placed += 1
 
-    def _introduce(self) -> None:
-        """Enter names and ids of those who have handed something in."""
+    def _enter(self) -> None:
+        """Enter names and ids of those who have handed something in, and take out what was withdrawn."""
         ids = dict.fromkeys(student.id for one in self.submissions for student in one.students)
-        if not ids:
+        withdrawn = [
+            (kept.assignment, student, gone)
+            for kept in self.manifests.values()
+            for student in kept.placing
+            if (gone := kept.withdrawn(student))
+        ]
+        if not ids and not withdrawn:
             return
         with importing():
             from autograder.desk import gradebook
 
         with gradebook.Book(self.school, writing=True) as book:
             book.introduce({one: _known_as(self.roster.students[one]) for one in ids})
+            for assignment, student, gone in withdrawn:
+                if book.withdraw(assignment, student, gone):
+                    for place in (self.school.feedback, self.school.autograded):
+                        shutil.rmtree(place / student / assignment, ignore_errors=True)
 
 
 def _is_empty(path: Path) -> bool:

@@ -26,6 +26,7 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     GradeCell,
+    MissingEntry,
     SolutionCell,
     SourceCell,
     Student,
@@ -383,6 +384,24 @@ class Book:
                     for comment in notebook.comments:
                         comment.manual_comment = None
         return count
+
+    def withdraw(self, assignment: str, student: str, submissions: Collection[str]) -> bool:
+        """Take out a student's attempts at an assignment by the hashes of their bytes. The latest that is left is graded again.
+
+        Returns whether none is left: then nbgrader has no submission of theirs either, and what a person gave for it is gone too.
+        """
+        theirs = sa.and_(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
+        with self._gradebook.engine.begin() as connection:
+            gone = connection.execute(sa.delete(ATTEMPTS).where(theirs, ATTEMPTS.c.submission.in_(submissions)))
+            if not gone.rowcount:
+                return False
+            connection.execute(sa.update(ATTEMPTS).where(theirs).values(version=""))
+            left = connection.execute(sa.select(sa.func.count()).where(theirs)).scalar_one()
+        self._gradebook.db.expire_all()
+        if not left:
+            with contextlib.suppress(MissingEntry):
+                self._gradebook.remove_submission(assignment, student)
+        return not left
 
     def enter(
         self, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool = False

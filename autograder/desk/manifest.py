@@ -17,6 +17,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from autograder.desk.handed_in import is_file
+from autograder.desk.lms import SYSTEMS
 from autograder.desk.lms.archive import same
 from autograder.desk.lms.handin import moment
 from autograder.files import keep
@@ -24,6 +25,7 @@ from autograder.house import Class, UserError
 
 FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
 BY_HAND = "submitted"  # the system of what somebody had put into submitted/ themselves
+NOTHING = 0  # no record's number: what is to be placed where a student's only attempt was another's
 EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}")
 
 
@@ -33,7 +35,8 @@ class Record:
 
     number: among the student's files, from 1, in the order of collecting. attempt: which of this student's attempts it is, from 1; 0: a file beside it.
     entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. kept: where it lies, below collected/ASSIGNMENT/.
-    back: what else the way back needs: attachment, submission, folder, secret.
+    back: what else the way back needs: attachment, submission, folder, secret. withdrawn: it was put to this student, and a person has settled since that it
+    is another's.
     """
 
     student: str
@@ -57,6 +60,7 @@ class Record:
     handed_in_for: str = ""
     token: str = ""
     back: Mapping[str, str] = field(default_factory=dict)
+    withdrawn: bool = False
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
@@ -117,6 +121,19 @@ class Manifest:
         if latest := self.latest(record.student):
             self.placing[record.student] = latest.number
 
+    def withdraw(self, record: Record) -> None:
+        """Take an attempt from a student whose it is not; an earlier one comes in its place in submitted/, or nothing does."""
+        listed = self.records[record.student]
+        listed[listed.index(record)] = replace(record, attempt=0, withdrawn=True)
+        latest = self.latest(record.student)
+        self.placing[record.student] = latest.number if latest else NOTHING
+
+    def withdrawn(self, student: str) -> set[str]:
+        """The SHA-256 of what was taken from a student, and is no attempt of theirs in another way."""
+        records = self.records.get(student, ())
+        own = {record.sha256 for record in records if record.attempt}
+        return {record.sha256 for record in records if record.withdrawn} - own
+
     def next_number(self, student: str) -> int:
         return 1 + max((record.number for record in self.records.get(student, ())), default=0)
 
@@ -166,15 +183,22 @@ class _Stored:
 _STORED = TypeAdapter(_Stored)
 
 
-def marked_late(school: Class, assignment: str) -> frozenset[tuple[str, str]]:
-    """The attempts that the LMS calls late without a time at which they came in: by student and SHA-256. Raises UserError: the manifest can't be read."""
-    path = _path(school, assignment)
-    if not path.is_file() or b'"late": true' not in path.read_bytes():  # to parse a large manifest takes a second
-        return frozenset()
+def lateness(school: Class, assignment: str) -> dict[tuple[str, str], bool]:
+    """Whether the LMS calls an attempt late, by student and SHA-256: of those that have no time, from systems that mark what is late.
+
+    Raises:
+        UserError: the manifest can't be read.
+    """
+    path, marking = _path(school, assignment), [system.name for system in SYSTEMS.values() if system.marks_lateness]
+    content = path.read_bytes() if path.is_file() else b""
+    if not any(f'"{name}"'.encode() in content for name in marking):  # to parse a large manifest takes a second
+        return {}
     records = (record for those in Manifest.load(school, assignment).records.values() for record in those)
-    return frozenset(
-        (record.student, record.sha256) for record in records if record.attempt and record.late and not record.at
-    )
+    return {
+        (record.student, record.sha256): record.late
+        for record in records
+        if record.attempt and record.system in marking and not record.at
+    }
 
 
 def place(student: str, number: int, file: str) -> str:

@@ -7,7 +7,7 @@ no due dates, the latest attempt, and quizzes that do not count. docs/course.tom
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import fnmatchcase
@@ -38,7 +38,7 @@ class Grade:
     points: that count, after `penalty` has been taken off `earned`, which has `extra` in it, the points of extra credit. max_points: of what has been
     looked at. waiting: points of answers that a person still has to read. whole: the maximum when all has been read. All in points.
     days_late: days that have begun since the due date. percent: of what was earned that is taken off, None where points are. beyond: it is too late to
-    count. marked_late: the LMS calls it late and gives no time, so nothing was taken off.
+    count. marked_late: whether the LMS, which gives no time, calls it late, so that nothing was taken off; None: it does not say.
     not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
     latest, or by another's of the group.
     """
@@ -54,7 +54,7 @@ class Grade:
     percent: float | None = None
     days_late: int = 0
     beyond: bool = False
-    marked_late: bool = False
+    marked_late: bool | None = None
     due: datetime | None = None  # in the class's time zone, with the extension
     extended: bool = False
     submitted_at: datetime | None = None
@@ -310,7 +310,7 @@ class Policy:
         return self._due(assignment) is not None and bool(costs)
 
     def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
-        """A line on those whom the LMS calls late without a time, or of whom alone none is known, where being late costs something; else empty.
+        """A line on those whom the LMS calls late without a time, and those of whom nothing is known, where being late costs something; else empty.
 
         It says what was not done, and what to do.
         """
@@ -318,17 +318,17 @@ class Policy:
             return ""
         untimed = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
         late = [student for student, grade in untimed.items() if grade.marked_late]
-        others = (
-            list(untimed) if len(untimed) < len(grades) else []
-        )  # some systems export no times at all, and say who is late
-        said = marked_late(assignment, late) if late else without_time(assignment, others) if others else ""
+        unknown = [student for student, grade in untimed.items() if grade.marked_late is None]
+        if len(unknown) == len(grades):  # a system that exports no times at all
+            unknown = []
+        said = [marked_late(assignment, late)] * bool(late) + [without_time(assignment, unknown)] * bool(unknown)
         lms = (
             f"Either let the LMS take points off and set no penalty for {assignment} in {FILE}, or write"
             if late
             else "Write"
         )
-        return said and (
-            f"{said} {lms} when it came in into submitted/STUDENT/{assignment}/timestamp.txt, "
+        return (said or "") and (
+            f"{' '.join(said)} {lms} when it came in into submitted/STUDENT/{assignment}/timestamp.txt, "
             f"such as 2026-11-21 18:30:00 UTC, and run `autograder grade {assignment}`"
         )
 
@@ -340,12 +340,12 @@ class Policy:
         marks: Marks,
         submitted_at: datetime | None,
         student: str,
-        marked_late: bool = False,
+        marked_late: bool | None = None,
     ) -> Grade:
         """What a submission is worth.
 
         marks: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
-        marked_late: whether the LMS calls it late.
+        marked_late: whether the LMS calls it late; None: it does not say.
         """
         counted = {name: mark for name, mark in marks.items() if self.counts(assignment, name)}
         on_top = {name for name in counted if self.is_extra(assignment, name)}
@@ -368,7 +368,7 @@ class Policy:
             percent=percent,
             days_late=days,
             beyond=beyond,
-            marked_late=marked_late and due is not None and at is None,
+            marked_late=marked_late if due is not None and at is None else None,
             due=due,
             extended=due != self._due(assignment),
             submitted_at=at,
@@ -411,12 +411,12 @@ class Policy:
         marks: Marks,
         student: str,
         submitted_at: datetime | None = None,
-        marked_late: Collection[tuple[str, str]] = (),
+        lateness: Mapping[tuple[str, str], bool] | None = None,
     ) -> Counted:
         """Which of a student's attempts counts, and what it is worth.
 
         attempts: oldest first, at least one. marks: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
-        submitted_at: when the latest was handed in, where the attempt itself does not know. marked_late: as manifest.marked_late.
+        submitted_at: when the latest was handed in, where the attempt itself does not know. lateness: as manifest.lateness.
         """
         attempts = hand_ins(attempts)
 
@@ -424,7 +424,7 @@ class Policy:
             newest = attempt is attempts[-1]
             its = marks if newest and marks else of_attempt(attempt, marks)
             at = attempt.submitted_at or (submitted_at if newest else None)
-            is_late = (student, attempt.submission) in marked_late
+            is_late = (lateness or {}).get((student, attempt.submission))
             return Counted(attempt, its, self.grade(assignment, its, at, student, is_late), student)
 
         if self.attempts(assignment) == "latest":
@@ -454,7 +454,7 @@ class Policy:
     def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, Counted]:
         """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
         times, found = book.submitted(assignment), {}
-        late = manifest.marked_late(book.school, assignment)
+        late = manifest.lateness(book.school, assignment)
         for one in (None,) if student is None else self.group(assignment, student):
             marks = book.marks(assignment, one and [one])
             for who, attempts in groupby(book.history(assignment, one), key=lambda attempt: attempt.student):

@@ -58,6 +58,7 @@ class Lms(Protocol):
     has_ids_on_lists: ClassVar[bool] = True  # whether its lists have the ids of its export: else names alone match
     has_folder_names: ClassVar[bool] = False  # whether its tokens are the names of students' folders
     has_groups_by_member: ClassVar[bool] = False  # whether a group's work has one member's number and the group's name
+    marks_lateness: ClassVar[bool] = False  # whether its export marks what came in late, so that the rest was on time
     needs_file: ClassVar[bool] = True  # whether what goes back is written into one file
     instead: ClassVar[str] = ""  # what `give-back` makes where there is no sheet, for --help
     page_notes: ClassVar[tuple[str, ...]] = ()  # for whoever uploads the pages

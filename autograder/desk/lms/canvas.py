@@ -102,6 +102,7 @@ class Canvas(Lms):
     anonymous = "anon_"
     test_student = ("Test", "Student")
     has_groups_by_member = True
+    marks_lateness = True
     page_notes = (
         "Canvas gives each page the name of the notebook that was submitted, .ipynb and all, but it is a web page. "
         "Tell your students to open it in a browser and not in Jupyter",
