@@ -19,6 +19,8 @@ INSTALLED := .venv/autograder-installed.txt
 GRADING_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/grading-installed.txt)
 SITE_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/site-installed.txt)
 OTTER := .venv/otter/bin/otter
+# The bytecode of what grading imports: the processes that grade keep none, and would compile PyTorch each for itself.
+WARM_UP := from autograder.jail import zygote; zygote.warm_up(); import autograder.engine.warm, autograder.desk.classroom
 PROXY := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.
@@ -33,6 +35,8 @@ postgresql|pg_ctlcluster|the tests with a PostgreSQL gradebook
 npm|npm|the tests with a JupyterHub, and whether everybody can use the desk's pages
 xfsprogs|mkfs.xfs|what a power cut leaves on XFS
 endef
+
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup setup-grading system system-grading lab grade test quick build matrix luck mutants bench soak sweep handout site hub
 
@@ -103,10 +107,12 @@ hub: setup ## install what a JupyterHub needs of npm; the tests do it too
 
 $(INSTALLED): $(PINS)
 	@$(INSTALL) --package '.[test]'
+	@$(BIN)/python -c "$(WARM_UP)"
 	@touch $@
 
 .venv/grading-installed.txt: $(PINS)
 	@$(INSTALL) --package .
+	@$(BIN)/python -c "$(WARM_UP)"
 	@touch $@
 
 .venv/site-installed.txt: $(PINS)

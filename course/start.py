@@ -56,10 +56,11 @@ def main() -> int:
         python, is_new = set_up(options)
         if options.check or options.set_up:
             if is_new:
-                subprocess.call([python, "-c", WARM_UP], cwd=COURSE)
+                subprocess.call([python, "-c", WARM_UP], cwd=COURSE, env=keeping_bytecode())
             return subprocess.call([python, "-m", "ffnlab.doctor"], cwd=COURSE) if options.check else 0
         if is_new:  # beside JupyterLab, which needs some seconds of its own
-            subprocess.Popen([python, "-c", WARM_UP], cwd=COURSE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            silent = subprocess.DEVNULL
+            subprocess.Popen([python, "-c", WARM_UP], cwd=COURSE, env=keeping_bytecode(), stdout=silent, stderr=silent)
         return open_lab(python, options.port, options.no_browser)
     except CannotStart as problem:
         print(f"start.py: {problem}", file=sys.stderr)
@@ -252,6 +253,11 @@ def fingerprint() -> str:
     """Where the course is and what it needs, in one line."""
     needs = b"".join((COURSE / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
     return f"{hashlib.sha256(needs).hexdigest()} {COURSE}\n"
+
+
+def keeping_bytecode() -> dict[str, str]:
+    """The environment variables, without the one by which every process would compile PyTorch again: pip, too, pays it no attention."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def runs(python: str, code: str = "") -> bool:

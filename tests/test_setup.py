@@ -439,7 +439,8 @@ def test_nbgrader_finds_this_projects_folders(grading: str, tmp_path: Path, monk
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path) -> None:
+def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     course = tmp_path / "course"
     shutil.copytree(COURSE, course, ignore=LEFT_OUT)
     installing = run(sys.executable, course / "start.py", "--set-up", cwd=tmp_path)
@@ -450,6 +451,9 @@ def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path) -> 
     assert announced, "the size is named before it begins"
     there = sum(path.lstat().st_size for path in (course / ".venv").rglob("*")) / 1e9
     assert 0.85 < there / float(announced[1]) < 1.15
+    for name in ("torch", "matplotlib", "ipykernel"):
+        compiled = list((course / ".venv").glob(f"lib/*/site-packages/{name}/__pycache__/*.pyc"))
+        assert compiled, f"every process that imports {name} would compile it again"
     python = course / ".venv" / "bin" / "python"
 
     keys = run(python, "-c", "import autograder", cwd=course)
