@@ -20,7 +20,7 @@ GRADING_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/grading-installed.txt)
 SITE_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/site-installed.txt)
 OTTER := .venv/otter/bin/otter
 # The bytecode of what grading imports: the processes that grade keep none, and would compile PyTorch each for itself.
-WARM_UP := from autograder.jail import zygote; zygote.warm_up(); import autograder.engine.warm, autograder.desk.classroom
+WARM_UP := from autograder.jail import zygote; zygote.warm_up(); import autograder.engine.warm, autograder.grading.grade_class
 PROXY := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.

@@ -8,9 +8,10 @@ import os
 import sys
 from pathlib import Path
 
-from autograder.desk import formgrader, handed_in
+from autograder import untrusted_files
+from autograder.class_folder.folder import ClassFolder, close_to_others
 from autograder.files import make_folder
-from autograder.house import Class, close_to_others
+from autograder.nbgrader_patches import formgrader
 
 c = get_config()  # noqa: F821 - traitlets puts get_config here before it runs this file
 
@@ -27,7 +28,7 @@ c.CourseDirectory.release_directory = "course"
 c.CourseDirectory.submitted_directory = f"{grading}/submitted"
 c.CourseDirectory.autograded_directory = f"{grading}/autograded"
 c.CourseDirectory.feedback_directory = f"{grading}/feedback"
-c.CourseDirectory.db_url = Class(root / grading).db_url
+c.CourseDirectory.db_url = ClassFolder(root / grading).db_url
 c.CourseDirectory.ignore = [
     ".ipynb_checkpoints",
     "__pycache__",
@@ -37,7 +38,7 @@ c.CourseDirectory.ignore = [
     "feedback",
 ]
 make_folder(root / grading)  # SQLite makes its file, not the folder
-close_to_others(Class(root / grading))
+close_to_others(ClassFolder(root / grading))
 
 # nbgrader calls `alembic` by name when it makes a gradebook; an environment need not be active for that.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
@@ -53,7 +54,7 @@ c.ExecutePreprocessor.timeout = 300
 # without scripts, requests and the names of the page's own parts. `sanitize_html` leaves out what no filter sees: widgets and JavaScript.
 c.HTMLExporter.sanitize_html = True
 formgrader.set_up(c, root / grading, sample=Path(grading).name == "sample")
-c.ExchangeFactory.release_assignment = "autograder.desk.released.ReleaseAssignment"
-c.ExchangeFactory.collect = "autograder.desk.released.Collect"
-c.ExchangeFactory.release_feedback = "autograder.desk.released.ReleaseFeedback"
-handed_in.nbgrader_reads_timestamps_like_this()
+c.ExchangeFactory.release_assignment = "autograder.nbgrader_patches.exchange.ReleaseAssignment"
+c.ExchangeFactory.collect = "autograder.nbgrader_patches.exchange.Collect"
+c.ExchangeFactory.release_feedback = "autograder.nbgrader_patches.exchange.ReleaseFeedback"
+untrusted_files.nbgrader_reads_timestamps_like_this()

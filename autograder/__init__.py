@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autograder.engine.grade import grade_answer
+    from autograder.engine.grade_submission import grade_answer
     from autograder.marking.rechecking import recheck
 
 __all__ = ["grade_answer", "recheck"]
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
         return recheck
     if name == "grade_answer":
-        from autograder.engine.grade import grade_answer
+        from autograder.engine.grade_submission import grade_answer
 
         return grade_answer
     raise AttributeError(f"module 'autograder' has no attribute {name!r}")

@@ -19,9 +19,9 @@ from attacks import EXERCISE, NARROW, START
 from conftest import ROOT
 from rich.progress import track
 
-from autograder.authoring import stock
-from autograder.engine.grade import grade_submission
-from autograder.house import Class
+from autograder.authoring import plain_nbgrader
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine.grade_submission import grade_submission
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws
@@ -39,9 +39,9 @@ nbgrader's column does not mean that nobody could do it there.
 """
 
 
-def ours(school: Class, data: dict[str, bytes], narrow: set[str]) -> dict[str, tuple[float, str]]:
+def ours(class_folder: ClassFolder, data: dict[str, bytes], narrow: set[str]) -> dict[str, tuple[float, str]]:
     """By name: points, and the first sentence of what the student is told."""
-    seeds = draws.hidden(START, school.draws)
+    seeds = draws.hidden(START, class_folder.draws)
     found = {}
     with Jail(Limits()) as jail, Jail(NARROW) as narrow_jail:
         for name in track(data, "autograder"):
@@ -51,19 +51,19 @@ def ours(school: Class, data: dict[str, bytes], narrow: set[str]) -> dict[str, t
     return found
 
 
-def plain(school: Class, data: dict[str, bytes], beside: Callable[[str], dict[str, str]]) -> dict[str, float | None]:
+def plain(class_folder: ClassFolder, data: dict[str, bytes], beside: Callable[[str], dict[str, str]]) -> dict[str, float | None]:
     """By name: nbgrader's points; None where it gave no grade."""
     for number, name in enumerate(data):
-        folder = school.submitted / f"s{number}" / START
+        folder = class_folder.submitted / f"s{number}" / START
         folder.mkdir(parents=True)
         (folder / f"{START}.ipynb").write_bytes(data[name])
         for file, text in beside(name).items():
             (folder / file).write_text(text, encoding="utf-8")
     found: dict[str, float | None] = {}
     for number, name in enumerate(track(data, "nbgrader")):
-        stock.autograde(school, START, f"s{number}")
-        graded = (school.autograded / f"s{number}" / START / f"{START}.ipynb").exists()
-        found[name] = stock.scores(school, START).get(f"s{number}", {}).get(EXERCISE) if graded else None
+        plain_nbgrader.autograde(class_folder, START, f"s{number}")
+        graded = (class_folder.autograded / f"s{number}" / START / f"{START}.ipynb").exists()
+        found[name] = plain_nbgrader.scores(class_folder, START).get(f"s{number}", {}).get(EXERCISE) if graded else None
     return found
 
 
@@ -85,12 +85,12 @@ def main() -> None:
     """Grade everything and write the page."""
     every = attacks.every()
     with tempfile.TemporaryDirectory() as folder:
-        school, harmless = Class(Path(folder) / "a"), Class(Path(folder) / "b")
+        class_folder, harmless = ClassFolder(Path(folder) / "a"), ClassFolder(Path(folder) / "b")
         bad = {name: attack.data() for name, (_, attack) in every.items()}
         good = {what: test_fairness.data(what) for what in test_fairness.CORPUS}
-        mine = ours(school, bad, {name for name, (_, attack) in every.items() if attack.exhausts})
-        mine_good = ours(school, good, set())
-        theirs = plain(school, {n: d for n, d in bad.items() if every[n][1].plain}, lambda name: every[name][1].files)
+        mine = ours(class_folder, bad, {name for name, (_, attack) in every.items() if attack.exhausts})
+        mine_good = ours(class_folder, good, set())
+        theirs = plain(class_folder, {n: d for n, d in bad.items() if every[n][1].plain}, lambda name: every[name][1].files)
         theirs_good = plain(harmless, good, lambda name: {})
     page = HEAD.format(exercise=EXERCISE, nbgrader=version("nbgrader"))
     page += f"## Attacks\n\n{len(every)} of them; each should earn 0.\n\n"

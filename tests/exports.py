@@ -18,11 +18,14 @@ from typing import Any
 
 from test_rebuild import place
 
-from autograder.desk import feedback, gradebook, handed_in
+from autograder import untrusted_files
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
 from autograder.engine.graded import Graded
 from autograder.files import Batch
-from autograder.house import Class, release
+from autograder.gradebook import gradebook
+from autograder.grading import feedback
+from autograder.paths import release
 from ffnlab import exercises
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned
 
@@ -404,25 +407,25 @@ def points(score: int) -> float:
     return sum(e.points for e in LISTED[:score])
 
 
-def grade(school: Class, ids: Mapping[int, str], scores: Mapping[int, int] | None = None) -> None:
+def grade(class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int, int] | None = None) -> None:
     """Enter a grade for number i of the class under this id: i exercises are right, unless it is said otherwise."""
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         book.know(FFN)
         for i, student in ids.items():
             one = graded(CLASS[i], (scores or {}).get(i, i))
             digest, at = (
                 hashlib.sha256(CLASS[i].data).hexdigest(),
-                handed_in.timestamp(school.submitted / student / FFN),
+                untrusted_files.timestamp(class_folder.submitted / student / FFN),
             )
             with Batch() as files:
-                feedback.write(files, school, student, one, at, submission=digest)
+                feedback.write(files, class_folder, student, one, at, submission=digest)
             book.enter(student, one, digest, at)
 
 
-def handed_in_by(school: Class, assignment: str = FFN) -> dict[int, str]:
+def handed_in_by(class_folder: ClassFolder, assignment: str = FFN) -> dict[int, str]:
     """By whose answer it holds, the student of each notebook in submitted/."""
     found = {}
-    for path in school.submitted.glob(f"*/{assignment}/{assignment}.ipynb"):
+    for path in class_folder.submitted.glob(f"*/{assignment}/{assignment}.ipynb"):
         match = re.search(r"the answer of number (\d+)", path.read_text(encoding="utf-8"))
         assert match
         assert int(match[1]) not in found

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from autograder.desk import gradebook
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Kind, template
-from autograder.house import Class, release
+from autograder.gradebook import gradebook
 from autograder.marking import outline
+from autograder.paths import release
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_attempted, not_earned, not_graded
 
 FFN = "02_feed_forward"
@@ -66,13 +67,13 @@ def graded(handed: Handed, assignment: str = FFN) -> Graded:
     return Graded(assignment, verdicts, cells, remarks=list(handed.remarks), seconds=1.0)
 
 
-def fabricate(folder: Path, handed_in: Mapping[str, Sequence[Handed]], assignment: str = FFN) -> Class:
+def fabricate(folder: Path, handed_in: Mapping[str, Sequence[Handed]], assignment: str = FFN) -> ClassFolder:
     """A class whose gradebook holds these hand-ins, oldest first, by student."""
-    school = Class(folder)
-    with gradebook.Book(school) as book:
+    class_folder = ClassFolder(folder)
+    with gradebook.Book(class_folder) as book:
         book.know(assignment)
         for student, attempts in handed_in.items():
             for number, handed in enumerate(attempts):
                 at = (DUE + timedelta(days=handed.days, hours=-1)).replace(tzinfo=None) if handed.timed else None
                 book.enter(student, graded(handed, assignment), f"{number:064d}", at)
-    return school
+    return class_folder

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder import keys
-from autograder.marking import draws, judge
+from autograder.marking import draws, reference
 from ffnlab import exercises
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.comparing import marking_of
@@ -35,14 +35,14 @@ def earned(name: str) -> Iterator[Forged]:
     key = keys.find(name)
     exercise = key.exercise
     hidden = draws.hidden_seeds(exercise, CLASS)
-    given = judge.inputs(exercise, hidden)
-    marking = marking_of(exercise, judge.observe(exercise, key.the_truth.answer, hidden), [], given)
+    given = reference.inputs(exercise, hidden)
+    marking = marking_of(exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], given)
     best: dict[str, Forged] = {}
     for source, seeds in {
         "public draws": draws.public_seeds(exercise),
         "another secret": draws.hidden_seeds(exercise, ELSEWHERE),
     }.items():
-        seen = judge.observe(exercise, key.the_truth.answer, seeds)
+        seen = reference.observe(exercise, key.the_truth.answer, seeds)
         replayed = [seen[case % len(seen)] for case in range(len(hidden))]
         for aspect in verdict_on(exercise, marking, replayed, given).aspects:
             if aspect.points:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.house import root
-from autograder.marking import depends
+from autograder.marking import source_hash
+from autograder.paths import root
 from ffnlab import exercises
 
 FAR = 99
@@ -91,5 +91,5 @@ def _distance(start: Path, changed: set[Path]) -> int:
 
 @cache
 def _imported(file: Path) -> frozenset[Path]:
-    beside = {path for name in depends.imported_names(file) if (path := file.parent / f"{name}.py").is_file()}
-    return depends.imported(file) | beside
+    beside = {path for name in source_hash.imported_names(file) if (path := file.parent / f"{name}.py").is_file()}
+    return source_hash.imported(file) | beside

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from autograder.desk.lms.archive import Entry, same
-from autograder.desk.lms.base import Lms, Number, Page
-from autograder.desk.lms.handin import HandIn, Person, utc
-from autograder.desk.lms.sheets import GradeSheet, Sheet, chosen
-from autograder.house import UserError
+from autograder.errors import UserError
+from autograder.lms.archive import Entry, same
+from autograder.lms.base import Lms, Number, Page
+from autograder.lms.records import HandIn, Person, utc
+from autograder.lms.sheets import GradeSheet, Sheet, chosen
 
 # Ruiz, Ana(user0)/20261001100000/ffn.ipynb, and grades.csv beside the folders
 FOLDER = re.compile(r"(?P<last>.+?), (?P<first>.+)\((?P<username>[^()]+)\)")

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from drawings import SVG, Net, a_race, numbers, parabola, texts, tips
 
 from autograder import keys
-from autograder.marking import draws, judge
+from autograder.marking import draws, reference
 from ffnlab import reading, train
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.exercises import activations as exercises
@@ -344,10 +344,10 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
     for one in (net, brought):
         made_up: list[dict[str, Any]] = [
             {aspect.name: dict.fromkeys(drawn, one) for aspect in key.exercise.aspects}
-            for drawn in judge.inputs(key.exercise, seeds)
+            for drawn in reference.inputs(key.exercise, seeds)
         ]
-        marking = judge.marking(key.exercise.name, seeds)
-        assert verdict_on(key.exercise, marking, made_up, judge.inputs(key.exercise, seeds)).points == 0
+        marking = reference.marking(key.exercise.name, seeds)
+        assert verdict_on(key.exercise, marking, made_up, reference.inputs(key.exercise, seeds)).points == 0
 
 
 # The progress bar

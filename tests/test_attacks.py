@@ -20,11 +20,12 @@ from nbconvert import HTMLExporter
 from test_rebuild import answered
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.desk import classroom, feedback, log
+from autograder.class_folder import log
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import outputs, pool
-from autograder.engine.grade import grade_submission
+from autograder.engine.grade_submission import grade_submission
 from autograder.engine.graded import Graded
-from autograder.house import Class
+from autograder.grading import feedback, grade_class
 from autograder.jail import watch
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
@@ -138,27 +139,27 @@ def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) 
 
 
 def test_a_class_of_attackers_costs_nobody_else_a_point(tmp_path: Path) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     quick = [name for name, (_, attack) in ALL.items() if attack.plain]
     for index, name in enumerate(quick):
-        submit(school, f"eve_{name}", ALL[name][1].data(), ALL[name][1].files)
-        submit(school, f"honest_{index}", json.dumps(answered()).encode(), {})
+        submit(class_folder, f"eve_{name}", ALL[name][1].data(), ALL[name][1].files)
+        submit(class_folder, f"honest_{index}", json.dumps(answered()).encode(), {})
     scores: dict[str, float] = {}
 
-    def keep(done: classroom.Done, total: int) -> None:
+    def keep(done: grade_class.Done, total: int) -> None:
         assert done.graded
         scores[done.submission.student] = done.graded.verdicts[EXERCISE].points
 
     with pool.on_this_machine(2, Limits()) as team:
-        classroom.grade(school, START, team, tell=keep)
+        grade_class.grade(class_folder, START, team, tell=keep)
     assert {student for student, points in scores.items() if points == FULL} == {
         f"honest_{i}" for i in range(len(quick))
     }
     assert len(scores) == 2 * len(quick)
 
 
-def submit(school: Class, student: str, data: bytes, files: dict[str, str]) -> None:
-    folder = school.submitted / student / START
+def submit(class_folder: ClassFolder, student: str, data: bytes, files: dict[str, str]) -> None:
+    folder = class_folder.submitted / student / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").write_bytes(data)
     for name, text in files.items():

@@ -13,7 +13,7 @@ from drawings import Net, fold, numbers, tips, two_sums
 
 from autograder import keys
 from autograder.authoring.experiments import collapse as making
-from autograder.marking import draws, judge
+from autograder.marking import draws, reference
 from ffnlab.exercises import attention as exercises
 from ffnlab.experiments import collapse
 from ffnlab.figures import attention, folded, shared
@@ -264,7 +264,7 @@ def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
     seeds = draws.public_seeds(key.exercise)
     right = key.the_truth.answer
     for low, high in key.exercise.inputs(seeds[0], 0)["heights"]:
-        assert judge.judge_here(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
+        assert reference.judge_here(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
 
 
 # What the probes draw

@@ -12,10 +12,13 @@ from exports import CLASS, moodle_name, worksheet, zipped
 from test_class import grade, graded_here, rebuilt  # noqa: F401 - a fixture
 from test_rebuild import ANSWER, answered
 
-from autograder.desk import classroom, collect, feedback, gradebook, why
-from autograder.desk.policy import Policy
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import Graded
-from autograder.house import Class
+from autograder.gradebook import gradebook
+from autograder.gradebook.policy import Policy
+from autograder.grading import feedback, grade_class
+from autograder.reports import explain
+from autograder.transfer import collect
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
 
@@ -23,10 +26,10 @@ WHO = CLASS[1]
 
 
 @pytest.fixture
-def school(tmp_path: Path, graded_here: dict[bytes, Graded]) -> Class:  # noqa: F811
+def class_folder(tmp_path: Path, graded_here: dict[bytes, Graded]) -> ClassFolder:  # noqa: F811
     """Somebody has handed in a right answer, and then a wrong one."""
-    found = Class(tmp_path / "grading")
-    found.folder.mkdir()
+    found = ClassFolder(tmp_path / "grading")
+    found.path.mkdir()
     worse = json.dumps(answered(f"{ANSWER}  # once more")).encode()
     zero = not_earned(exercises.find("hello_shape"), "It is not right.")
     graded_here[worse] = rebuilt(
@@ -39,79 +42,79 @@ def school(tmp_path: Path, graded_here: dict[bytes, Graded]) -> Class:  # noqa: 
     return found
 
 
-def counts(school: Class) -> Any:
-    with gradebook.Book(school) as book:
-        return Policy.of(school).read_book(book, START)[WHO.sis]
+def counts(class_folder: ClassFolder) -> Any:
+    with gradebook.Book(class_folder) as book:
+        return Policy.of(class_folder).read_book(book, START)[WHO.sis]
 
 
-def rule(school: Class, which: str) -> None:
-    (school.folder / "course.toml").write_text(f'[assignments.{START}]\nattempts = "{which}"\n', encoding="utf-8")
+def rule(class_folder: ClassFolder, which: str) -> None:
+    (class_folder.path / "course.toml").write_text(f'[assignments.{START}]\nattempts = "{which}"\n', encoding="utf-8")
 
 
-def page(school: Class) -> str:
-    path: Path = school.feedback / WHO.sis / START / f"{START}.html"
+def page(class_folder: ClassFolder) -> str:
+    path: Path = class_folder.feedback / WHO.sis / START / f"{START}.html"
     return path.read_text(encoding="utf-8")
 
 
-def test_the_latest_counts_where_nothing_is_said_and_nothing_earlier_is_graded(school: Class) -> None:
-    summary, _ = grade(school)
-    assert summary.graded == 1 and counts(school).grade.points == 0
+def test_the_latest_counts_where_nothing_is_said_and_nothing_earlier_is_graded(class_folder: ClassFolder) -> None:
+    summary, _ = grade(class_folder)
+    assert summary.graded == 1 and counts(class_folder).grade.points == 0
 
 
-def test_the_best_counts_where_the_class_says_so_and_the_page_tells_it(school: Class) -> None:
-    rule(school, "best")
-    summary, _ = grade(school)
-    assert summary.graded == 2 and counts(school).grade.points == 2
-    assert "the best counts" in page(school)
-    with gradebook.Book(school) as book:
+def test_the_best_counts_where_the_class_says_so_and_the_page_tells_it(class_folder: ClassFolder) -> None:
+    rule(class_folder, "best")
+    summary, _ = grade(class_folder)
+    assert summary.graded == 2 and counts(class_folder).grade.points == 2
+    assert "the best counts" in page(class_folder)
+    with gradebook.Book(class_folder) as book:
         (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0, "the latest is still the latest"
-    summary, _ = grade(school)
+    summary, _ = grade(class_folder)
     assert (summary.graded, summary.unchanged) == (0, 2), "each is graded once"
 
 
-def test_a_rule_that_changes_later_grades_what_is_missing_and_can_go_back(school: Class) -> None:
-    grade(school)
-    rule(school, "best")
-    grade(school)
-    assert counts(school).grade.points == 2
-    with gradebook.Book(school) as book:
+def test_a_rule_that_changes_later_grades_what_is_missing_and_can_go_back(class_folder: ClassFolder) -> None:
+    grade(class_folder)
+    rule(class_folder, "best")
+    grade(class_folder)
+    assert counts(class_folder).grade.points == 2
+    with gradebook.Book(class_folder) as book:
         (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0
-    rule(school, "latest")
-    assert counts(school).grade.points == 0
+    rule(class_folder, "latest")
+    assert counts(class_folder).grade.points == 0
 
 
-def test_page_table_and_why_are_of_the_attempt_that_counts(school: Class) -> None:
-    rule(school, "best")
-    grade(school)
-    assert "2 of 2" in page(school) and "It is not right." not in page(school)
-    with gradebook.Book(school) as book:
-        counted = Policy.of(school).read_book(book, START)[WHO.sis]
-        feedback.write_again(school, START, book, counted={WHO.sis: counted})
-        found = why.find(book, Policy.of(school), WHO.sis, "hello_shape")
-    assert "2 of 2" in page(school) and "It is not right." not in page(school)
+def test_page_table_and_why_are_of_the_attempt_that_counts(class_folder: ClassFolder) -> None:
+    rule(class_folder, "best")
+    grade(class_folder)
+    assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
+    with gradebook.Book(class_folder) as book:
+        counted = Policy.of(class_folder).read_book(book, START)[WHO.sis]
+        feedback.write_again(class_folder, START, book, counted={WHO.sis: counted})
+        found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
+    assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     assert found.mark and found.mark.score == 2
     assert [one.hand_in for one in found.gradings if one.attempt.number == counted.attempt.number] == [1]
 
 
-def test_hand_ins_are_counted_once_in_the_order_of_handing_in(school: Class) -> None:
-    grade(school)  # the second alone
-    rule(school, "best")
-    grade(school)  # the first, and the second again
-    with gradebook.Book(school) as book:
-        found = why.find(book, Policy.of(school), WHO.sis, "hello_shape")
+def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: ClassFolder) -> None:
+    grade(class_folder)  # the second alone
+    rule(class_folder, "best")
+    grade(class_folder)  # the first, and the second again
+    with gradebook.Book(class_folder) as book:
+        found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
         assert found.hand_ins == 2 and len(found.gradings) == 3
         assert [one.verdict.points for one in found.gradings if one.verdict] == [2, 0, 0]
-        assert counts(school).grade.points == 2
+        assert counts(class_folder).grade.points == 2
 
 
-def test_what_was_never_graded_is_told_before_anything_goes_back(school: Class) -> None:
-    grade(school)
-    rule(school, "best")
-    with gradebook.Book(school) as book:
-        said = classroom.not_yet_graded(school, START, Policy.of(school), book)
+def test_what_was_never_graded_is_told_before_anything_goes_back(class_folder: ClassFolder) -> None:
+    grade(class_folder)
+    rule(class_folder, "best")
+    with gradebook.Book(class_folder) as book:
+        said = grade_class.not_yet_graded(class_folder, START, Policy.of(class_folder), book)
     assert "one earlier hand-in has not been graded" in said
-    grade(school)
-    with gradebook.Book(school) as book:
-        assert classroom.not_yet_graded(school, START, Policy.of(school), book) == ""
+    grade(class_folder)
+    with gradebook.Book(class_folder) as book:
+        assert grade_class.not_yet_graded(class_folder, START, Policy.of(class_folder), book) == ""

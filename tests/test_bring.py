@@ -19,7 +19,7 @@ import pytest
 from conftest import ROOT
 from test_rebuild import ANSWER, answered, blank, place, rebuilt, running
 
-from autograder.house import assignments, release
+from autograder.paths import assignments, release
 
 NAME, SECOND = "00_start_here", "01_attention"
 WORK = "def hello_shape(x):\n    B, T, d = x.shape  # a week's work\n    return B, T, d"

@@ -20,7 +20,7 @@ from lab import CURRENT, IDLE, PATIENCE, RED, SCREENSHOTS, Lab, browser, server
 from playwright.sync_api import Locator
 
 from autograder.authoring.build import solution_answer
-from autograder.house import assignments, release
+from autograder.paths import assignments, release
 from ffnlab.exercises import of_notebook
 
 pytestmark = [needs_chromium, pytest.mark.slow]

@@ -16,16 +16,16 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import house, keys
+from autograder import keys, paths
 from autograder.authoring import build, minutes
-from autograder.house import UserError
-from autograder.marking import depends, outline
+from autograder.errors import UserError
+from autograder.marking import outline, source_hash
 from ffnlab import answers, exercises
 from ffnlab.exercise import Exercise
 from ffnlab.figures.start_here import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = house.assignments()
+NAMES = paths.assignments()
 
 
 def shipped_text() -> dict[str, str]:
@@ -41,11 +41,11 @@ def shipped_text() -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_generated_notebooks_equal_their_source(name: str) -> None:
     fresh = build.notebook_of(name)
-    made = nbformat.read(house.solution(name), as_version=4)
+    made = nbformat.read(paths.solution(name), as_version=4)
     assert [(c.id, c.cell_type, c.source, c.metadata) for c in made.cells] == [
         (c.id, c.cell_type, c.source, c.metadata) for c in fresh.cells
     ], f"solutions/{name}.py has changed: run `make build`"
-    student = nbformat.read(house.release(name), as_version=4)
+    student = nbformat.read(paths.release(name), as_version=4)
     again = build.student_notebook(name)
     assert [(c.id, c.cell_type, c.source) for c in student.cells] == [
         (c.id, c.cell_type, c.source) for c in again.cells
@@ -59,7 +59,7 @@ def test_answers_are_shipped_for_every_exercise_and_no_other(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_points_in_notebooks_equal_those_of_the_exercises(name: str) -> None:
-    notebook = nbformat.read(house.release(name), as_version=4)
+    notebook = nbformat.read(paths.release(name), as_version=4)
     graded = [c.metadata.nbgrader for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
     points = {g.grade_id.removeprefix("check-"): g.points for g in graded if not g.solution}
     assert points == {e.name: e.points for e in exercises.of_notebook(name)}
@@ -67,7 +67,7 @@ def test_points_in_notebooks_equal_those_of_the_exercises(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exercise_has_its_cell_and_its_check(name: str) -> None:
-    notebook = nbformat.read(house.release(name), as_version=4)
+    notebook = nbformat.read(paths.release(name), as_version=4)
     found = {c.metadata.get("nbgrader", {}).get("grade_id"): c for c in notebook.cells}
     for exercise in exercises.of_notebook(name):
         assert "# YOUR CODE HERE" in found[exercise.name].source
@@ -87,7 +87,7 @@ def test_no_line_of_a_solution_stands_in_the_students_folder(name: str) -> None:
     for key in keys.of_notebook(name):
         source = build.solution_answer(key.exercise.name).source
         long = [line.strip() for line in source.splitlines() if len(line.strip()) > 30]
-        student = nbformat.read(house.release(name), as_version=4)
+        student = nbformat.read(paths.release(name), as_version=4)
         stub = next(
             c.source for c in student.cells if c.metadata.get("nbgrader", {}).get("grade_id") == key.exercise.name
         )
@@ -97,19 +97,19 @@ def test_no_line_of_a_solution_stands_in_the_students_folder(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_output_names_a_path_of_a_machine(name: str) -> None:
-    text = house.solution(name).read_text(encoding="utf-8")
+    text = paths.solution(name).read_text(encoding="utf-8")
     assert not re.search(r"/(home|root|tmp|work|Users)/[\w.]", text)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_students_notebooks_have_no_outputs(name: str) -> None:
-    notebook = nbformat.read(house.release(name), as_version=4)
+    notebook = nbformat.read(paths.release(name), as_version=4)
     assert not any(c.get("outputs") for c in notebook.cells)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_of_a_solution_shows_without_a_kernel(name: str) -> None:
-    notebook = nbformat.read(house.solution(name), as_version=4)
+    notebook = nbformat.read(paths.solution(name), as_version=4)
     shown = [c for c in notebook.cells if c.cell_type == "code" and "controls.show(" in c.source]
     for cell in shown:
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
@@ -124,7 +124,7 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
     for part in ("solutions", "course"):
         (tmp_path / part).mkdir()
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    source = house.source("00_start_here").read_text(encoding="utf-8")
+    source = paths.source("00_start_here").read_text(encoding="utf-8")
     wrong = re.sub(r"(### BEGIN SOLUTION\n)(\s*)[^\n]+\n", r"\1\2return 1, 2, 3\n", source, count=1)
     assert wrong != source
     (tmp_path / "solutions" / "00_start_here.py").write_text(wrong, encoding="utf-8")
@@ -173,7 +173,7 @@ def test_a_notebook_is_made_again_where_a_module_that_it_loads_changes(name: str
     said = subprocess.run([sys.executable, "-c", LOADED], input=imports, capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in json.loads(said.stdout)}
     own = {file for file in loaded if file.name not in ("__init__.py", "handed.py") and file.parent.name != "exercises"}
-    assert len(own) > 10 and own <= depends.files(house.source(name))  # the rest belongs to all notebooks' exercises
+    assert len(own) > 10 and own <= source_hash.files(paths.source(name))  # the rest belongs to all notebooks' exercises
 
 
 def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,16 +187,16 @@ def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypa
         (folder / "atlas.py").write_text(f"MODELS = {len(versions) // 2}\n")
         (folder / "other.py").write_text("")
         (folder / "atlas.json").write_text("{}")
-        monkeypatch.setitem(depends.HOMES, "ffnlab", folder)
-        found = {str(file.relative_to(folder)) for file in depends.files(folder / "start.py")}
+        monkeypatch.setitem(source_hash.HOMES, "ffnlab", folder)
+        found = {str(file.relative_to(folder)) for file in source_hash.files(folder / "start.py")}
         assert found == {"start.py", "figures/drawing.py", "atlas.py", "atlas.json"}
-        versions.append(depends.version(folder / "start.py"))
+        versions.append(source_hash.version(folder / "start.py"))
     assert versions[0] == versions[1] != versions[2]
 
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
     parts = ROOT / "autograder" / "keys" / "parts.py"
-    made_of = {name: depends.files(Path(str(keys.module(name).__file__))) for name in exercises.NOTEBOOKS}
+    made_of = {name: source_hash.files(Path(str(keys.module(name).__file__))) for name in exercises.NOTEBOOKS}
     assert [name for name in NAMES if parts in made_of[name]] == ["10_capstone"]
 
 
@@ -247,20 +247,20 @@ def test_an_unknown_notebook_is_one_clear_line() -> None:
 
 def test_generated_notebooks_say_that_they_are_generated() -> None:
     for name in NAMES:
-        notebook = json.loads(house.release(name).read_text(encoding="utf-8"))
+        notebook = json.loads(paths.release(name).read_text(encoding="utf-8"))
         assert notebook["metadata"]["ffnlab"]["generated"].startswith("from solutions/")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_title_of_a_fold_is_html(name: str) -> None:
     """Markdown is not read there, so its marks would stand on the page."""
-    titles = re.findall(r"<summary>(.*?)</summary>", house.source(name).read_text(encoding="utf-8"))
+    titles = re.findall(r"<summary>(.*?)</summary>", paths.source(name).read_text(encoding="utf-8"))
     assert titles and not [title for title in titles if re.search(r"[*`_$]", re.sub(r"<[^>]*>", "", title))]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_same(name: str) -> None:
-    header = "\n".join(cell.source for cell in nbformat.read(house.release(name), as_version=4).cells[:8])
+    header = "\n".join(cell.source for cell in nbformat.read(paths.release(name), as_version=4).cells[:8])
     said = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
     step, counted = STEPS[int(name[:2])], minutes.of(name)
     assert said and (int(said[1]), int(said[2] or 0)) == (step.core, step.more)

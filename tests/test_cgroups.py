@@ -24,7 +24,7 @@ from test_jail import said
 from test_rebuild import answered
 
 from autograder.engine import doctor
-from autograder.engine.grade import grade_submission
+from autograder.engine.grade_submission import grade_submission
 from autograder.jail import cgroups, resources, watch
 from autograder.jail.errors import JailWontStart
 from autograder.jail.limits import MIB, Limits

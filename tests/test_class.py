@@ -31,24 +31,30 @@ from test_cleaning import ANY_TEXT
 from test_rebuild import ANSWER, MOST, answered
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder import untrusted_files
+from autograder.class_folder import log, submitted_files
+from autograder.class_folder.folder import LOCK, ClassFolder, class_lock
 from autograder.cli.shared import book_of
-from autograder.desk import class_folder, classroom, feedback, gradebook, handed_in, ledger, log, report, secrets, shown
 from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
+from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.files import keep as keep_file
-from autograder.house import LOCK, Class, UserError, alone, release
+from autograder.gradebook import draw_secrets, gradebook, preflight, sanitize
+from autograder.grading import feedback, grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws
+from autograder.paths import release
+from autograder.reports import terminal
 from ffnlab import exercises
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
 
 LISTED = exercises.of_notebook(START)
 
 
-def hand_in(school: Class, student: str, data: bytes | None = None) -> Path:
-    folder = school.submitted / student / START
+def hand_in(class_folder: ClassFolder, student: str, data: bytes | None = None) -> Path:
+    folder = class_folder.submitted / student / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").write_bytes(json.dumps(answered()).encode() if data is None else data)
     return folder
@@ -102,14 +108,14 @@ class Nobody(pool.Team):
         raise AssertionError("there was nothing to grade")
 
 
-def grade(school: Class, **how: Any) -> tuple[classroom.Summary, dict[str, Graded]]:
+def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.Summary, dict[str, Graded]]:
     done: dict[str, Graded] = {}
 
-    def tell(one: classroom.Done, total: int) -> None:
+    def tell(one: grade_class.Done, total: int) -> None:
         if one.graded:
             done[one.submission.student] = one.graded
 
-    return classroom.grade(school, START, Nobody(), classroom.Asked(**how), tell), done
+    return grade_class.grade(class_folder, START, Nobody(), grade_class.Asked(**how), tell), done
 
 
 # One paper costs that paper alone
@@ -138,21 +144,21 @@ ODD_FILES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("odd", ODD_FILES)
-@pytest.mark.parametrize("name", [handed_in.TIMESTAMP, f"{START}.ipynb"])
+@pytest.mark.parametrize("name", [untrusted_files.TIMESTAMP, f"{START}.ipynb"])
 def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, graded_here: object) -> None:
-    school = Class(tmp_path)
-    hand_in(school, "ada")
-    folder = hand_in(school, "eve")
+    class_folder = ClassFolder(tmp_path)
+    hand_in(class_folder, "ada")
+    folder = hand_in(class_folder, "eve")
     (folder / name).unlink(missing_ok=True)
     ODD_FILES[odd](folder / name)
     for _ in range(2):
-        summary, done = grade(school, force=True)
+        summary, done = grade(class_folder, force=True)
         assert summary.graded == 2 and done["ada"].points == 2
-        assert done["eve"].points == (2 if name == handed_in.TIMESTAMP else 0)
+        assert done["eve"].points == (2 if name == untrusted_files.TIMESTAMP else 0)
         assert not any(v.outcome is Outcome.NOT_GRADED for v in done["eve"].verdicts.values())
-    assert not (school.autograded / "eve" / START / handed_in.TIMESTAMP).exists()
-    page = (school.feedback / "eve" / START / f"{START}.html").read_text(encoding="utf-8")
-    assert page.count('ffnlab-panel"') == (2 if name == handed_in.TIMESTAMP else 1), "it is said once"
+    assert not (class_folder.autograded / "eve" / START / untrusted_files.TIMESTAMP).exists()
+    page = (class_folder.feedback / "eve" / START / f"{START}.html").read_text(encoding="utf-8")
+    assert page.count('ffnlab-panel"') == (2 if name == untrusted_files.TIMESTAMP else 1), "it is said once"
 
 
 @pytest.mark.parametrize(
@@ -167,18 +173,18 @@ def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, 
     ],
 )
 def test_a_timestamp_says_when_in_utc(text: str, moment: datetime | None, tmp_path: Path) -> None:
-    (tmp_path / handed_in.TIMESTAMP).write_text(text, encoding="utf-8")
-    assert handed_in.timestamp(tmp_path) == moment
+    (tmp_path / untrusted_files.TIMESTAMP).write_text(text, encoding="utf-8")
+    assert untrusted_files.timestamp(tmp_path) == moment
 
 
 def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_path: Path, graded_here: object) -> None:
-    school = Class(tmp_path)
-    hand_in(school, "ada")
+    class_folder = ClassFolder(tmp_path)
+    hand_in(class_folder, "ada")
     for name in ("zoë", "two words", "=1+1", "\udcff", "new\nline"):
-        hand_in(school, name)
-    (school.submitted / "linked").symlink_to(school.submitted / "ada")
-    os.mkfifo(school.submitted / "pipe")
-    summary, done = grade(school)
+        hand_in(class_folder, name)
+    (class_folder.submitted / "linked").symlink_to(class_folder.submitted / "ada")
+    os.mkfifo(class_folder.submitted / "pipe")
+    summary, done = grade(class_folder)
     assert set(done) == {"ada"} and summary.graded == 1
     names, links = summary.passed_over
     assert all(name in names for name in ("zoë", "two words", "=1+1", "�", "new line")) and "linked" in links
@@ -188,9 +194,9 @@ def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_pa
 def test_what_can_not_be_saved_keeps_its_points_and_says_so(
     tmp_path: Path, graded_here: dict[bytes, Graded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     for name in ("ada", "eve", "zoe"):
-        hand_in(school, name, json.dumps(answered(f"{ANSWER}  # {name}")).encode())
+        hand_in(class_folder, name, json.dumps(answered(f"{ANSWER}  # {name}")).encode())
     page = feedback.feedback_page
 
     def fails(student: str, graded: Graded, *given: object) -> str:
@@ -199,30 +205,30 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
         return page(student, graded)
 
     monkeypatch.setattr(feedback, "feedback_page", fails)
-    summary, done = grade(school)
+    summary, done = grade(class_folder)
     assert summary.graded == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(done, 2.0)
     assert "could not be saved" in done["eve"].remarks[0]
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         assert book.scores(START)["eve"]["check-hello_shape"] == 2.0
 
 
 def test_a_full_disk_is_nobodys_paper(tmp_path: Path, graded_here: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    school = Class(tmp_path)
-    hand_in(school, "ada")
+    class_folder = ClassFolder(tmp_path)
+    hand_in(class_folder, "ada")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "a page")
 
     monkeypatch.setattr(feedback, "write", full)
     with pytest.raises(OSError, match="No space left"):
-        grade(school)
+        grade(class_folder)
 
 
 def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobody(
     tmp_path: Path, graded_here: object
 ) -> None:
-    school = Class(tmp_path)
-    folder = school.submitted / "eve" / "01_attention"
+    class_folder = ClassFolder(tmp_path)
+    folder = class_folder.submitted / "eve" / "01_attention"
     folder.mkdir(parents=True)
     listed = exercises.of_notebook("01_attention")
     one = Graded(
@@ -231,15 +237,15 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     two = Graded(
         "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in listed}, remarks=["the jail broke"]
     )
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         book.know("01_attention")
         for student, graded in (("eve", one), ("ada", two)):
             with Batch() as files:
-                feedback.write(files, school, student, graded)
+                feedback.write(files, class_folder, student, graded)
             book.enter(student, graded, "0" * 64, None)
         scores = book.scores("01_attention")
     assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
-    cells = json.loads((school.autograded / "eve" / "01_attention" / "01_attention.ipynb").read_text(encoding="utf-8"))[
+    cells = json.loads((class_folder.autograded / "eve" / "01_attention" / "01_attention.ipynb").read_text(encoding="utf-8"))[
         "cells"
     ]
     assert cells[0]["source"] == "not a notebook"
@@ -275,26 +281,26 @@ NOTEBOOKS = (
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Class, gradebook.Book]]:
-    school = Class(tmp_path_factory.mktemp("shelf"))
-    with gradebook.Book(school) as book:
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ClassFolder, gradebook.Book]]:
+    class_folder = ClassFolder(tmp_path_factory.mktemp("shelf"))
+    with gradebook.Book(class_folder) as book:
         book.know(START)
-        yield school, book
+        yield class_folder, book
 
 
-def keep(school: Class, book: gradebook.Book, graded: Graded) -> None:
+def keep(class_folder: ClassFolder, book: gradebook.Book, graded: Graded) -> None:
     """Write it, enter it, log it, show it."""
     with Batch() as files:
-        feedback.write(files, school, "eve", graded)
+        feedback.write(files, class_folder, "eve", graded)
     book.enter("eve", graded, "0" * 64, None)
-    with log.of(school) as line:
+    with log.of(class_folder) as line:
         line([log.Line("2026-11-01T10:00:00+00:00", "eve", graded)])
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(NOTEBOOKS | st.just({"worksheets": [{"cells": 5}]}))
 def test_whatever_json_comes_it_is_refused_or_can_be_kept(
-    shelf: tuple[Class, gradebook.Book], notebook: object
+    shelf: tuple[ClassFolder, gradebook.Book], notebook: object
 ) -> None:
     keep(*shelf, rebuilt(json.dumps(notebook).encode()))
 
@@ -303,7 +309,7 @@ def test_whatever_json_comes_it_is_refused_or_can_be_kept(
 
 
 def in_filter(name: str, text: str) -> str:
-    return str(shown.FILTERS[name](Environment().from_string("").new_context({"resources": {}}), text))
+    return str(sanitize.FILTERS[name](Environment().from_string("").new_context({"resources": {}}), text))
 
 
 @pytest.mark.parametrize(
@@ -320,21 +326,21 @@ def test_what_takes_longer_with_the_square_of_its_length_is_shown_as_plain_text(
     assert "<span" not in shown_as and "<p>" not in shown_as and "\x1b" not in shown_as
     if name == "markdown2html":
         assert shown_as == f"<pre>{text}</pre>"
-        assert shown.markdown(text) == f"```text\n{text}\n```"
+        assert sanitize.markdown(text) == f"```text\n{text}\n```"
 
 
 def test_a_page_has_a_bound_of_its_own() -> None:
     context = Environment().from_string("").new_context({"resources": {}})
-    rendered = [str(shown.markdown2html(context, "x" * 9_999)) for _ in range(12)]
+    rendered = [str(sanitize.markdown2html(context, "x" * 9_999)) for _ in range(12)]
     assert sum(one.startswith("<p>") for one in rendered) == 10 and rendered[-1] == f"<pre>{'x' * 9_999}</pre>"
 
 
 @pytest.mark.parametrize("odd", ["a pipe", "a zone that is a file", "a year that overflows", "not UTF-8"])
 def test_formgraders_list_of_a_class_survives_an_odd_timestamp(
-    odd: str, used: Class, monkeypatch: pytest.MonkeyPatch
+    odd: str, used: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AUTOGRADER_GRADING", str(used.folder))
-    ODD_FILES[odd](used.submitted / "ada" / START / handed_in.TIMESTAMP)
+    monkeypatch.setenv("AUTOGRADER_GRADING", str(used.path))
+    ODD_FILES[odd](used.submitted / "ada" / START / untrusted_files.TIMESTAMP)
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
     listed = NbGraderAPI(CourseDirectory(config=config), config=config).get_submissions(START)
     assert [one["student"] for one in listed] == ["ada"]
@@ -358,61 +364,61 @@ def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
 
 
 def test_a_second_command_on_a_class_is_one_clear_line_and_changes_nothing(tmp_path: Path) -> None:
-    school = Class(tmp_path / "class")
-    with alone(school):
-        before = sorted(school.folder.rglob("*"))
-        with pytest.raises(UserError, match=f"by process {os.getpid()}"), alone(school):
+    class_folder = ClassFolder(tmp_path / "class")
+    with class_lock(class_folder):
+        before = sorted(class_folder.path.rglob("*"))
+        with pytest.raises(UserError, match=f"by process {os.getpid()}"), class_lock(class_folder):
             pass
-        assert sorted(school.folder.rglob("*")) == before
-    with alone(school):
+        assert sorted(class_folder.path.rglob("*")) == before
+    with class_lock(class_folder):
         pass
 
 
 def test_a_command_that_was_killed_holds_no_place_and_its_draft_is_the_next_ones(tmp_path: Path) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     source = (
-        "import os, sys; from pathlib import Path; from autograder.files import keep; from autograder.house import Class, alone\n"
+        "import os, sys; from pathlib import Path; from autograder.files import keep; from autograder.class_folder.folder import ClassFolder, class_lock\n"
         "os.replace = os.rename = lambda *_, **__: (print('there', flush=True), sys.stdin.read())\n"
-        "with alone(Class(Path(sys.argv[1]))): keep(Path(sys.argv[2]), 'work')"
+        "with class_lock(ClassFolder(Path(sys.argv[1]))): keep(Path(sys.argv[2]), 'work')"
     )
-    path = hand_in(school, "ada") / f"{START}.ipynb"
-    before = content(school)
+    path = hand_in(class_folder, "ada") / f"{START}.ipynb"
+    before = content(class_folder)
     command = [sys.executable, "-c", source, str(tmp_path), str(path)]
     other = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdout and other.stdout.readline() == b"there\n"
-    with pytest.raises(UserError, match=f"by process {other.pid}"), alone(school):
+    with pytest.raises(UserError, match=f"by process {other.pid}"), class_lock(class_folder):
         pass
     other.kill()
     other.wait()
-    assert len(content(school).keys() - before.keys()) == 2, "a lock and a draft"
-    with alone(school):
+    assert len(content(class_folder).keys() - before.keys()) == 2, "a lock and a draft"
+    with class_lock(class_folder):
         keep_file(path, "work")
-    assert {name for name in content(school) if LOCK not in name} == before.keys() and path.read_text() == "work"
+    assert {name for name in content(class_folder) if LOCK not in name} == before.keys() and path.read_text() == "work"
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
 def test_where_a_folder_knows_no_locks_commands_of_this_machine_are_kept_apart_all_the_same(
     code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    school, flock = Class(tmp_path / "class"), fcntl.flock
+    class_folder, flock = ClassFolder(tmp_path / "class"), fcntl.flock
     said: list[str] = []
 
     def without(file: io.FileIO, operation: int) -> None:
-        if Path(str(file.name)).is_relative_to(school.folder):
+        if Path(str(file.name)).is_relative_to(class_folder.path):
             raise OSError(code, os.strerror(code))
         flock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", without)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with alone(school, said.append):
-        with pytest.raises(UserError, match=f"by process {os.getpid()}"), alone(school):
+    with class_lock(class_folder, said.append):
+        with pytest.raises(UserError, match=f"by process {os.getpid()}"), class_lock(class_folder):
             pass
-        with alone(Class(tmp_path / "another")):
+        with class_lock(ClassFolder(tmp_path / "another")):
             pass
     assert len(said) == 1 and "knows no locks" in said[0]
     (place,) = tmp_path.glob("autograder-*")
     place.chmod(0o777)
-    with pytest.raises(UserError, match="others can write there"), alone(school):
+    with pytest.raises(UserError, match="others can write there"), class_lock(class_folder):
         pass
 
 
@@ -421,7 +427,7 @@ def test_a_lock_that_can_not_be_had_names_its_file(tmp_path: Path, monkeypatch: 
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(fcntl, "flock", broken)
-    with pytest.raises(OSError, match=rf"Input/output error: .*{LOCK}"), alone(Class(tmp_path)):
+    with pytest.raises(OSError, match=rf"Input/output error: .*{LOCK}"), class_lock(ClassFolder(tmp_path)):
         pass
 
 
@@ -429,22 +435,22 @@ def test_a_lock_that_can_not_be_had_names_its_file(tmp_path: Path, monkeypatch: 
 
 
 @pytest.fixture
-def used(tmp_path: Path, graded_here: object) -> Class:
+def used(tmp_path: Path, graded_here: object) -> ClassFolder:
     """A class with one graded submission."""
-    school = Class(tmp_path / "class")
-    hand_in(school, "ada")
-    grade(school)
-    return school
+    class_folder = ClassFolder(tmp_path / "class")
+    hand_in(class_folder, "ada")
+    grade(class_folder)
+    return class_folder
 
 
-def content(school: Class) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in sorted(school.folder.rglob("*")) if path.is_file()}
+def content(class_folder: ClassFolder) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(class_folder.path.rglob("*")) if path.is_file()}
 
 
 def test_a_gradebook_of_an_older_nbgrader_is_refused_and_the_advice_works(
-    used: Class, monkeypatch: pytest.MonkeyPatch
+    used: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = used.folder / "gradebook.db"
+    file = used.path / "gradebook.db"
     with sqlite3.connect(file) as database:
         database.execute("UPDATE alembic_version SET version_num = '167914646830'")
     before = content(used)
@@ -453,26 +459,26 @@ def test_a_gradebook_of_an_older_nbgrader_is_refused_and_the_advice_works(
     assert "\n" not in str(raised.value) and content(used) == before
 
 
-def test_a_foreign_database_gets_no_table(used: Class, tmp_path: Path) -> None:
+def test_a_foreign_database_gets_no_table(used: ClassFolder, tmp_path: Path) -> None:
     file = tmp_path / "foreign.db"
     with sqlite3.connect(file) as database:
         database.execute("CREATE TABLE recipes (name TEXT)")
     before = file.read_bytes(), content(used)
     with pytest.raises(UserError, match="is not a gradebook: it holds recipes"):
-        grade(Class(used.folder, f"sqlite:///{file}"))
+        grade(ClassFolder(used.path, f"sqlite:///{file}"))
     assert (file.read_bytes(), content(used)) == before
 
 
 def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "gradebook.db").write_bytes(b"x" * 5000)
     with pytest.raises(UserError, match="can't be opened: file is not a database"):
-        gradebook.Book(Class(tmp_path))
+        gradebook.Book(ClassFolder(tmp_path))
 
 
-def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class) -> None:
-    (used.folder / "gradebook.db").unlink()
+def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: ClassFolder) -> None:
+    (used.path / "gradebook.db").unlink()
     before = content(used)
-    with pytest.raises(UserError, match=f"is gone or empty, but .* holds results.*{ledger.ANEW}"):
+    with pytest.raises(UserError, match=f"is gone or empty, but .* holds results.*{preflight.ANEW}"):
         grade(used)
     with pytest.raises(UserError, match=r"is gone or empty, but .* holds results"):  # what only reads says the same
         book_of(used)
@@ -481,30 +487,30 @@ def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class
 
 
 @pytest.mark.parametrize("log_of", [None, "03_activations"])
-def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(log_of: str | None, used: Class) -> None:
+def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(log_of: str | None, used: ClassFolder) -> None:
     """Whether or not ours has graded another assignment of the class."""
     used.draws.unlink()
-    lines = (used.folder / log.FILE).read_text(encoding="utf-8")
-    (used.folder / log.FILE).unlink()
+    lines = (used.path / log.FILE).read_text(encoding="utf-8")
+    (used.path / log.FILE).unlink()
     if log_of:
-        (used.folder / log.FILE).write_text(lines.replace(START, log_of), encoding="utf-8")
-    with sqlite3.connect(used.folder / "gradebook.db") as database:
+        (used.path / log.FILE).write_text(lines.replace(START, log_of), encoding="utf-8")
+    with sqlite3.connect(used.path / "gradebook.db") as database:
         database.execute("DROP TABLE autograder_attempt")
         database.execute("DROP TABLE autograder_secret")
-    assert secrets.look(used, START) == ""
+    assert draw_secrets.look(used, START) == ""
     assert any(used.autograded.glob(f"*/{START}/*.ipynb"))
 
 
 @pytest.mark.parametrize("results", ["pages", "attempts"])
-def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, used: Class) -> None:
+def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, used: ClassFolder) -> None:
     used.draws.unlink()
-    with sqlite3.connect(used.folder / "gradebook.db") as database:  # as an earlier version made it
+    with sqlite3.connect(used.path / "gradebook.db") as database:  # as an earlier version made it
         database.execute("DROP TABLE autograder_secret")
     if results == "attempts":
         shutil.rmtree(used.feedback)
         shutil.rmtree(used.autograded)
     before = content(used)
-    with pytest.raises(UserError, match=f"does not hold the secret.*{ledger.ANEW}"):
+    with pytest.raises(UserError, match=f"does not hold the secret.*{preflight.ANEW}"):
         grade(used)
     assert content(used) == before
     grade(used, anew=True)
@@ -534,21 +540,21 @@ def test_a_broken_file_of_secrets_is_one_clear_line(broken: str, tmp_path: Path)
 )
 def test_a_password_in_a_wrong_address_is_never_printed(address: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as raised:
-        gradebook.Book(Class(tmp_path, address))
+        gradebook.Book(ClassFolder(tmp_path, address))
     said = str(raised.value)
     assert "s3cr3t" not in said and "half" not in said and "can't be opened" in said and "\n" not in said
 
 
 @needs_bubblewrap
-def test_a_class_that_can_not_be_written_is_one_clear_line(used: Class) -> None:
+def test_a_class_that_can_not_be_written_is_one_clear_line(used: ClassFolder) -> None:
     before = content(used)
-    for place in (used.folder, used.folder / "gradebook.db"):
+    for place in (used.path, used.path / "gradebook.db"):
         command = [
             "bwrap", "--dev-bind", "/", "/", "--ro-bind", str(place), str(place),
-            sys.executable, "-m", "autograder", "sample", "1", "--grading", str(used.folder),
+            sys.executable, "-m", "autograder", "sample", "1", "--grading", str(used.path),
         ]  # fmt: skip
-        if place != used.folder:
-            command[-4:] = ["grade", "--force", "--grading", str(used.folder)]
+        if place != used.path:
+            command[-4:] = ["grade", "--force", "--grading", str(used.path)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
         assert "ead-only" in done.stderr or "readonly" in done.stderr, done.stderr
@@ -562,15 +568,15 @@ def test_a_class_that_can_not_be_written_is_one_clear_line(used: Class) -> None:
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, graded_here: object) -> None:
-    school = Class(tmp_path / "class")
-    hand_in(school, "ada")
+    class_folder = ClassFolder(tmp_path / "class")
+    hand_in(class_folder, "ada")
     old = os.umask(umask)
     try:
-        with alone(school):
-            grade(school)
+        with class_lock(class_folder):
+            grade(class_folder)
     finally:
         os.umask(old)
-    made = [path for path in school.folder.rglob("*") if not path.is_relative_to(school.submitted)]
+    made = [path for path in class_folder.path.rglob("*") if not path.is_relative_to(class_folder.submitted)]
     assert {path.name for path in made} >= {
         "gradebook.db",
         "grading.log",
@@ -582,18 +588,18 @@ def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, g
     assert [path for path in made if path.stat().st_mode & 0o077] == []
 
 
-def test_what_an_earlier_version_left_open_is_closed(used: Class) -> None:
+def test_what_an_earlier_version_left_open_is_closed(used: ClassFolder) -> None:
     kept = [
-        used.folder,
+        used.path,
         used.feedback,
         used.autograded,
         used.draws,
-        used.folder / "gradebook.db",
-        used.folder / log.FILE,
+        used.path / "gradebook.db",
+        used.path / log.FILE,
     ]
     for path in kept:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    with alone(used):
+    with class_lock(used):
         assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
@@ -601,28 +607,28 @@ def test_what_an_earlier_version_left_open_is_closed(used: Class) -> None:
 
 
 def test_what_belongs_to_no_assignment_is_told_with_the_nearest_name(tmp_path: Path) -> None:
-    school = Class(tmp_path)
-    hand_in(school, "ada")
-    (school.submitted / "ben" / "00_start_hear").mkdir(parents=True)
-    (school.submitted / "cem").mkdir()
-    (school.submitted / "grades.csv").touch()
-    (school.submitted / "dot" / ".ipynb_checkpoints").mkdir(parents=True)
-    ben, cem, dot, file = class_folder.strays(school)
+    class_folder = ClassFolder(tmp_path)
+    hand_in(class_folder, "ada")
+    (class_folder.submitted / "ben" / "00_start_hear").mkdir(parents=True)
+    (class_folder.submitted / "cem").mkdir()
+    (class_folder.submitted / "grades.csv").touch()
+    (class_folder.submitted / "dot" / ".ipynb_checkpoints").mkdir(parents=True)
+    ben, cem, dot, file = submitted_files.strays(class_folder)
     assert ben == "ben/00_start_hear: no notebook of the course is called so; did you mean 00_start_here?"
     assert cem == "cem: empty" and dot == "dot: empty" and file == "grades.csv: not a student's folder"
-    assert not class_folder.has_stray_work(school)
-    (school.submitted / "ben" / "00_start_hear" / "00_start_hear.ipynb").touch()
-    assert class_folder.has_stray_work(school)
+    assert not submitted_files.has_stray_work(class_folder)
+    (class_folder.submitted / "ben" / "00_start_hear" / "00_start_hear.ipynb").touch()
+    assert submitted_files.has_stray_work(class_folder)
     for number in range(2000):
-        (school.submitted / f"{number}.csv").touch()
-    assert len(class_folder.strays(school)) == 41 and class_folder.strays(school)[-1] == "1,964 more"
+        (class_folder.submitted / f"{number}.csv").touch()
+    assert len(submitted_files.strays(class_folder)) == 41 and submitted_files.strays(class_folder)[-1] == "1,964 more"
 
 
 def test_a_second_notebook_is_told_beside_the_one_that_counts(graded_here: dict[bytes, Graded], tmp_path: Path) -> None:
-    school = Class(tmp_path)
-    folder = hand_in(school, "ada")
+    class_folder = ClassFolder(tmp_path)
+    folder = hand_in(class_folder, "ada")
     (folder / "newer.ipynb").write_text("{}", encoding="utf-8")
-    _, done = grade(school)
+    _, done = grade(class_folder)
     assert done["ada"].points == 2.0 and done["ada"].remarks == ["not looked at: newer.ipynb, beside it"]
 
 
@@ -638,29 +644,29 @@ def test_another_notebook_of_the_course_is_called_by_its_name() -> None:
 def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     graded_here: dict[bytes, Graded], tmp_path: Path
 ) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     same, worse = (json.dumps(answered(f"{ANSWER}  # {who}")).encode() for who in ("same", "worse"))
     for student, data in (("sam", same), ("wes", worse)):
-        hand_in(school, student, data)
-    grade(school)
-    hand_in(school, "new")
+        hand_in(class_folder, student, data)
+    grade(class_folder)
+    hand_in(class_folder, "new")
     less = earned() | {"hello_shape": not_earned(exercises.find("hello_shape"), "It is not right.")}
     graded_here[worse] = rebuilt(worse, less)
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
-    found: list[classroom.Change] = []
+    found: list[grade_class.Change] = []
 
-    def tell(done: classroom.Done, total: int) -> None:
+    def tell(done: grade_class.Done, total: int) -> None:
         found.extend(filter(None, [done.change()]))
 
-    summary = classroom.grade(school, START, Nobody(), classroom.Asked(force=True, dry=True), tell)
+    summary = grade_class.grade(class_folder, START, Nobody(), grade_class.Asked(force=True, dry=True), tell)
     assert summary.graded == 3
     changes = {change.student: change for change in found}
     assert set(changes) == {"new", "wes"} and changes["new"].new
     assert changes["wes"].exercises == {"hello_shape": (2.0, 0.0)} and changes["wes"].points == (2.0, 0.0)
     assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()} == before
     console = Console(width=160, file=io.StringIO())
-    report.of_changes(console, START, found)
+    terminal.of_changes(console, START, found)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "hello_shape 2 → 0" in said and said.index("wes") < said.index("new")
-    report.of_changes(console, START, found, lambda name: False)
+    terminal.of_changes(console, START, found, lambda name: False)
     assert "nobody's points would change" in console.file.getvalue()  # type: ignore[attr-defined]

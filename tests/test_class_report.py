@@ -22,12 +22,15 @@ from rich.console import Console
 from test_desk import AXE, violations
 from typer.testing import CliRunner
 
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
-from autograder.desk import alike, class_report, feedback, gradebook, report, report_page, tables
-from autograder.desk.class_report import Assignment, Report, without_comments
-from autograder.desk.policy import FILE, Policy
-from autograder.house import Class, UserError
+from autograder.errors import UserError
+from autograder.gradebook import gradebook
+from autograder.gradebook.policy import FILE, Policy
+from autograder.grading import feedback
 from autograder.marking import outline
+from autograder.reports import class_report, report_page, similarity, tables, terminal
+from autograder.reports.class_report import Assignment, Report, without_comments
 
 EVIL = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 MISSING_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2  # written by Ada Lovelace"
@@ -54,25 +57,25 @@ def the_class() -> dict[str, list[Handed]]:
 
 
 @pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     found = fabricate(tmp_path_factory.mktemp("class"), the_class())
-    (found.folder / FILE).write_text(
+    (found.path / FILE).write_text(
         f'time_zone = "UTC"\nlate.percent_a_day = 25\nassignments.{FFN}.due = {DUE:%Y-%m-%dT%H:%M:%S}\n',
         encoding="utf-8",
     )
     return found
 
 
-def report_of(school: Class, *assignments: str, hide: bool = False, policy: Policy | None = None) -> Report:
-    with gradebook.Book(school) as book:
+def report_of(class_folder: ClassFolder, *assignments: str, hide: bool = False, policy: Policy | None = None) -> Report:
+    with gradebook.Book(class_folder) as book:
         return class_report.of_class(
-            school, book, policy or Policy.of(school), assignments or (FFN,), hide, with_rows=True
+            class_folder, book, policy or Policy.of(class_folder), assignments or (FFN,), hide, with_rows=True
         )
 
 
 @pytest.fixture(scope="module")
-def whole(school: Class) -> Report:
-    return report_of(school)
+def whole(class_folder: ClassFolder) -> Report:
+    return report_of(class_folder)
 
 
 @pytest.fixture(scope="module")
@@ -128,26 +131,26 @@ def test_attempts_over_time_and_what_became_of_them(one: Assignment) -> None:
 
 
 def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
-    school = fabricate(tmp_path, {"ada": [Handed([])]})
-    with gradebook.Book(school) as book:
+    class_folder = fabricate(tmp_path, {"ada": [Handed([])]})
+    with gradebook.Book(class_folder) as book:
         book.enter("ada", graded(Handed(["ffn_forward"])), "0" * 64, None)
-    (found,) = report_of(school).assignments
+    (found,) = report_of(class_folder).assignments
     assert found.hand_ins == 1 and found.students[0].grade.points == 4 and found.students[0].attempts == 1
 
 
 def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
-    school = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed([])]})
+    class_folder = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed([])]})
     fabricate(tmp_path, {"ada": [Handed(["hello_shape"])], "cas": [Handed(["hello_shape"])]}, "00_start_here")
-    found = report_of(school, "00_start_here", FFN)
+    found = report_of(class_folder, "00_start_here", FFN)
     results = {one.label: (one.term.points, one.term.max_points) for one in found.terms}
     assert results == {"ada": (6, 34), "ben": (0, 34), "cas": (2, 34)}, "what was not handed in counts as nothing"
     page = report_page.page(found)
     assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
 
 
-def test_what_was_not_graded_is_refused(school: Class) -> None:
+def test_what_was_not_graded_is_refused(class_folder: ClassFolder) -> None:
     with pytest.raises(UserError, match="01_attention has not been graded"):
-        report_of(school, "01_attention")
+        report_of(class_folder, "01_attention")
 
 
 # The page
@@ -169,8 +172,8 @@ class _Page(HTMLParser):
 
 
 @pytest.mark.parametrize("hide", [False, True])
-def test_the_page_runs_nothing_and_asks_for_nothing(hide: bool, school: Class) -> None:
-    text = report_page.page(report_of(school, hide=hide))
+def test_the_page_runs_nothing_and_asks_for_nothing(hide: bool, class_folder: ClassFolder) -> None:
+    text = report_page.page(report_of(class_folder, hide=hide))
     page = _Page(text)
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"script", "img", "link", "iframe", "object", "form", "base"}
@@ -212,8 +215,8 @@ def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> N
     """Four thousand lines, in a real browser: no error, no request, the head of the table stays."""
     from playwright.sync_api import sync_playwright
 
-    school = fabricate(tmp_path, {"ada": [Handed(EVERYTHING)]})
-    found = report_of(school)
+    class_folder = fabricate(tmp_path, {"ada": [Handed(EVERYTHING)]})
+    found = report_of(class_folder)
     (students,) = [one.students for one in found.assignments]
     found.assignments[0].students = students * 4000
     file = tmp_path / "report.html"
@@ -239,14 +242,14 @@ def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> N
 
 @needs_chromium
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
-def test_everybody_can_read_a_report_and_a_feedback_page(school: Class, tmp_path: Path) -> None:
+def test_everybody_can_read_a_report_and_a_feedback_page(class_folder: ClassFolder, tmp_path: Path) -> None:
     """All that is folded is open; a report of one notebook and one of a term."""
     pytest.importorskip("playwright", reason="playwright is not installed")
     from lab import browser
 
     term = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed()]})
     fabricate(tmp_path, {"ada": [Handed(["hello_shape"])]}, "00_start_here")
-    sheets = [report_page.page(report_of(school)), report_page.page(report_of(term, "00_start_here", FFN))]
+    sheets = [report_page.page(report_of(class_folder)), report_page.page(report_of(term, "00_start_here", FFN))]
     sheets += [feedback.feedback_page("cas", graded(handed[-1])) for handed in the_class().values()]
     with browser() as chromium:
         for width in (1280, 390):
@@ -263,27 +266,27 @@ def test_everybody_can_read_a_report_and_a_feedback_page(school: Class, tmp_path
 # Names
 
 
-def test_with_hidden_names_nothing_says_who_somebody_is(school: Class) -> None:
-    found = report_of(school, hide=True)
+def test_with_hidden_names_nothing_says_who_somebody_is(class_folder: ClassFolder) -> None:
+    found = report_of(class_folder, hide=True)
     everything = report_page.page(found) + tables.as_csv(found.rows)
     for name in ("ada", "ben", "cas", "dee", "eli", "fay", "Lovelace"):
         assert not re.search(rf"\b{name}\b", everything, re.IGNORECASE), name
     assert "Student 3" in everything and "act(x @ W1) @ W2 + b2" in everything
 
 
-def test_numbers_follow_no_order_that_somebody_knows(school: Class) -> None:
-    orders = {tuple(sorted(report_of(school, hide=True).labels.items())) for _ in range(4)}
+def test_numbers_follow_no_order_that_somebody_knows(class_folder: ClassFolder) -> None:
+    orders = {tuple(sorted(report_of(class_folder, hide=True).labels.items())) for _ in range(4)}
     assert len(orders) > 1
 
 
 def test_real_names_are_shown_beside_ids_and_hidden_with_them(tmp_path: Path) -> None:
-    school = fabricate(
+    class_folder = fabricate(
         tmp_path, {"s1": [Handed([], {"ffn_forward": "b1"}, code={"ffn_forward": "lovelace = Ada = max(1, 2)"})]}
     )
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         book.introduce({"s1": {"first_name": "Ada", "last_name": "Lovelace"}})
-    assert "Ada Lovelace (s1)" in report_page.page(report_of(school))
-    page = report_page.page(report_of(school, hide=True))
+    assert "Ada Lovelace (s1)" in report_page.page(report_of(class_folder))
+    page = report_page.page(report_of(class_folder, hide=True))
     assert "ovelace" not in page and "s1" not in page and "max(1, 2)" in page
 
 
@@ -336,44 +339,44 @@ STUB = "def is_spread(weights, limit=0.5, rounds=12):\n    raise NotImplementedE
 
 
 def test_a_copy_with_other_names_is_a_pair_and_independent_work_is_none() -> None:
-    (pair,) = alike.compare("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])[1]
+    (pair,) = similarity.compare("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])[1]
     assert (pair.one, pair.other) == ("ada", "ben") and pair.share > 0.9 and not pair.names and not pair.comments
-    (same,) = alike.compare(
+    (same,) = similarity.compare(
         "is_spread", {"ada": LONG + "# the same odd comment", "ben": LONG + "#the same  odd comment"}, [STUB]
     )[1]
     assert same.names and same.comments == 1, "names and comments that agree are said"
 
 
 def test_what_the_handout_or_the_marking_guide_has_is_no_hint() -> None:
-    assert alike.compare("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG])[1] == []
+    assert similarity.compare("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG])[1] == []
 
 
 def test_short_answers_are_no_hint() -> None:
     short = "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n"
-    assert alike.compare("is_spread", {"ada": short, "ben": short}, [STUB])[1] == []
+    assert similarity.compare("is_spread", {"ada": short, "ben": short}, [STUB])[1] == []
 
 
 def test_what_many_have_is_no_hint() -> None:
     answers = {f"s{number}": LONG for number in range(30)}
-    assert alike.compare("is_spread", answers, [STUB])[1] == []
-    assert len(alike.compare("is_spread", dict(list(answers.items())[:3]), [STUB])[1]) == 3
+    assert similarity.compare("is_spread", answers, [STUB])[1] == []
+    assert len(similarity.compare("is_spread", dict(list(answers.items())[:3]), [STUB])[1]) == 3
 
 
 @pytest.mark.parametrize(("ring", "size"), [(5, 24), (21, 24), (16, 300), (3, 3)])
 def test_a_ring_of_any_size_is_one_group(ring: int, size: int) -> None:
     answers = {f"s{number:03}": (LONG, RENAMED)[number % 2] + "# the same odd comment\n" for number in range(ring)}
     answers |= {f"t{number:03}": OTHER.replace("0.5 ", f"{number}.5 ") for number in range(size - ring)}
-    (group, *rest) = alike.compare("is_spread", answers, [STUB])[0]
+    (group, *rest) = similarity.compare("is_spread", answers, [STUB])[0]
     assert len(group.students) == ring and not group.names and group.comments == 1 and not rest
-    assert alike.compare("is_spread", answers, [STUB, LONG])[0] == [], "what the guide has is nobody's own"
+    assert similarity.compare("is_spread", answers, [STUB, LONG])[0] == [], "what the guide has is nobody's own"
     short = dict.fromkeys(answers, "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n")
-    assert alike.compare("is_spread", short, [STUB])[0] == []
+    assert similarity.compare("is_spread", short, [STUB])[0] == []
 
 
 def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: Path) -> None:
     began = time.process_time()
     for much in ("x=1;" * 2_000_000, "(" * 8_000_000):
-        alike.compare("f", {"ada": much, "ben": much, "cas": much}, [])
+        similarity.compare("f", {"ada": much, "ben": much, "cas": much}, [])
     assert time.process_time() - began < 10, "43 s for one of them when all of it was read"
     code = {"DeepFFN": "x=1;" * 500_000}
     (found,) = report_of(fabricate(tmp_path, {"ada": [Handed(["DeepFFN"], code=code)]})).assignments
@@ -385,7 +388,7 @@ def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: 
 
 @pytest.mark.parametrize("source", ["", "(", "'''", "def f(:\n\t  x\n y", "\x00", "x = 1\n\\", "🙂 = 'ok"])
 def test_what_is_no_python_breaks_nothing(source: str) -> None:
-    assert alike.compare("f", {"ada": source, "ben": source}, [source])[1] == []
+    assert similarity.compare("f", {"ada": source, "ben": source}, [source])[1] == []
 
 
 def test_a_thousand_answers_take_seconds() -> None:
@@ -396,20 +399,20 @@ def test_a_thousand_answers_take_seconds() -> None:
         own = [f"    v{n} = weights[{rng.randrange(99)}] * {rng.random():.4f} - limit" for n in range(6)]
         answers[f"s{number}"] = "\n".join([lines[0], *own, *rng.sample(lines[1:], 6)])
     answers["copy"] = answers["s7"].replace("v3", "w")
-    found = alike.compare("is_spread", answers, [STUB])[1]
+    found = similarity.compare("is_spread", answers, [STUB])[1]
     assert ("s7", "copy") in {(pair.one, pair.other) for pair in found}
 
 
 def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -> None:
     code = {"DeepFFN": LONG.replace("is_spread", "DeepFFN")}
-    school = fabricate(tmp_path, {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
-    (found,) = report_of(school, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
+    class_folder = fabricate(tmp_path, {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
+    (found,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
     assert not found.alike and not found.alike_groups
-    page = report_page.page(report_of(school))
+    page = report_page.page(report_of(class_folder))
     assert "This is a place to look, and no verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page
-    school = fabricate(tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]})
-    page = report_page.page(report_of(school))
+    class_folder = fabricate(tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]})
+    page = report_page.page(report_of(class_folder))
     assert "This is a place to look, and no verdict" in page and "1 pair of students" in page
 
 
@@ -454,22 +457,22 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     )
 
 
-def test_the_command_writes_files_for_their_owner_and_says_what_waits(school: Class, tmp_path: Path) -> None:
+def test_the_command_writes_files_for_their_owner_and_says_what_waits(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("page.html", "rows.csv", "on.ipynb")]
     status, said = run(
-        "report", FFN, "--grading", school.folder, "--to", files[0], "--csv", files[1], "--notebook", files[2]
+        "report", FFN, "--grading", class_folder.path, "--to", files[0], "--csv", files[1], "--notebook", files[2]
     )
     assert status == 2 and f"{FFN}: 1 submission could not be graded in full" in said
     assert "6 students, 2 known mistakes, 2 answers to be read, 2 submissions to look at" in " ".join(said.split())
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
     assert "rows.csv" in files[2].read_text(encoding="utf-8")
-    assert not (school.folder / "report.html").exists()
+    assert not (class_folder.path / "report.html").exists()
 
 
 def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_class(tmp_path: Path) -> None:
-    school = fabricate(tmp_path / "class", {"ada": [Handed(["ffn_forward"])]})
-    status, said = run("report", "--grading", school.folder)
-    assert status == 0 and (school.folder / "report.html").is_file(), said
+    class_folder = fabricate(tmp_path / "class", {"ada": [Handed(["ffn_forward"])]})
+    status, said = run("report", "--grading", class_folder.path)
+    assert status == 0 and (class_folder.path / "report.html").is_file(), said
 
 
 @pytest.mark.parametrize(
@@ -480,8 +483,8 @@ def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_clas
         ([FFN, "--to", str(ROOT)], "is a folder; the name of a file was expected"),
     ],
 )
-def test_a_mistake_at_the_keyboard_is_one_clear_line(arguments: list[str], said: str, school: Class) -> None:
-    _, found = run("report", *arguments, "--grading", school.folder)
+def test_a_mistake_at_the_keyboard_is_one_clear_line(arguments: list[str], said: str, class_folder: ClassFolder) -> None:
+    _, found = run("report", *arguments, "--grading", class_folder.path)
     assert f"UserError: {found.partition('UserError: ')[2]}" in found and said in found
 
 
@@ -506,11 +509,11 @@ def test_a_feedback_page_shows_what_counts_and_what_being_late_costs() -> None:
     assert ">−2</td>" in page and feedback.feedback_page("ben", paper) != page
 
 
-def test_the_table_on_the_terminal_shows_what_counts(school: Class) -> None:
+def test_the_table_on_the_terminal_shows_what_counts(class_folder: ClassFolder) -> None:
     console = Console(width=200, file=io.StringIO())
-    with gradebook.Book(school) as book:
-        grades = Policy.of(school).grades(book, FFN)
-        report.of_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
+    with gradebook.Book(class_folder) as book:
+        grades = Policy.of(class_folder).grades(book, FFN)
+        terminal.of_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "3/29 (−1 late)" in said or "3/32 (−1 late)" in said
     assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in said

@@ -28,10 +28,12 @@ from test_survival import PROGRAM, assert_graded_once, class_of, lines_of
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dask[distributed]'")
 
-from autograder.desk import classroom
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import cluster, fingerprint, pool
 from autograder.engine.graded import Graded
-from autograder.house import Class, UserError
+from autograder.engine.job import Job
+from autograder.errors import UserError
+from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 
@@ -102,16 +104,16 @@ def team_of(machines: Machines, said: list[str], **how: object) -> Iterator[pool
 
 
 def grade(
-    school: Class, team: pool.Team, tell: Callable[[int], None] = lambda done: None, force: bool = False
-) -> list[classroom.Done]:
+    class_folder: ClassFolder, team: pool.Team, tell: Callable[[int], None] = lambda done: None, force: bool = False
+) -> list[grade_class.Done]:
     """Grade the class; `tell` hears how many are done."""
-    done: list[classroom.Done] = []
+    done: list[grade_class.Done] = []
 
-    def count(one: classroom.Done, _: int) -> None:
+    def count(one: grade_class.Done, _: int) -> None:
         done.append(one)
         tell(len(done))
 
-    classroom.grade(school, START, team, classroom.Asked(force=force), count)
+    grade_class.grade(class_folder, START, team, grade_class.Asked(force=force), count)
     return done
 
 
@@ -130,7 +132,7 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
 ) -> None:
     monkeypatch.setattr(cluster, "SILENT_SECONDS", 1.0)
     students, said = 16, list[str]()
-    school = class_of(tmp_path / "class", students)
+    class_folder = class_of(tmp_path / "class", students)
     machines.scheduler(DASK_ALONE, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="3s")
     workers = [machines.worker()]
 
@@ -150,9 +152,9 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
             threading.Thread(target=come_later).start()
 
     with team_of(machines, said) as team:
-        done = grade(school, team, tell)
+        done = grade(class_folder, team, tell)
     assert len(done) == students and len(workers) == 3
-    assert_graded_once(school, students)
+    assert_graded_once(class_folder, students)
     assert {(one.graded.host, one.graded.build) for one in done if one.graded} == {
         (os.uname().nodename, fingerprint.described())
     }
@@ -182,12 +184,12 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
     machines.scheduler()
     good, stale = machines.worker(), machines.worker(**another)
     said: list[str] = []
-    school = Class(tmp_path / "class")
-    home = school.submitted / "ada" / START
+    class_folder = ClassFolder(tmp_path / "class")
+    home = class_folder.submitted / "ada" / START
     home.mkdir(parents=True)
     (home / f"{START}.ipynb").write_text(json.dumps(answered(ASKS.format(path=str(PRIVATE)))), encoding="utf-8")
     with team_of(machines, said, private=(PRIVATE,), also=("wave",)) as team:
-        (ada,) = grade(school, team)
+        (ada,) = grade(class_folder, team)
         assert ada.graded
         assert ada.graded.points == 2, ada.graded.verdicts["hello_shape"].message
         until(lambda: team.side_by_side == 2, team)
@@ -199,7 +201,7 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
     machines.worker(PATH=str(bare))
     machines.worker(DASK_ALONE)
     with team_of(machines, said) as team:
-        (ada,) = grade(school, team, force=True)
+        (ada,) = grade(class_folder, team, force=True)
         until(lambda: sum("left out" in line for line in said) == 4, team)
         assert team.side_by_side == 1
         host = os.uname().nodename
@@ -212,7 +214,7 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
             assert len([line for line in said if line.startswith(of_whom) and problem in line]) == 1, said
         good.kill()
         with pytest.raises(UserError, match=f"no worker at {machines.address} can grade. {host}: "):
-            grade(school, team, force=True)
+            grade(class_folder, team, force=True)
     assert stale.poll() is None
 
 
@@ -239,7 +241,7 @@ def test_the_page_s_way_with_tls_works_as_it_stands_there(machines: Machines, tm
     for name in ("course", "solutions"):
         (machines.folder / name).symlink_to(ROOT / name)
     (machines.folder / ".venv").symlink_to(sys.prefix)
-    school = class_of(machines.folder / "grading", 4)
+    class_folder = class_of(machines.folder / "grading", 4)
     certificate, scheduler, workers, command = (
         block.replace("192.0.2.10", "127.0.0.1").replace("8786", str(port)) for block in commands_of_the_page()
     )
@@ -253,7 +255,7 @@ def test_the_page_s_way_with_tls_works_as_it_stands_there(machines: Machines, tm
     done = run(command)
     assert done.returncode == 0 and "4 graded" in done.stdout, done.stderr
     assert "not encrypted" not in done.stdout
-    assert_graded_once(school, 4)
+    assert_graded_once(class_folder, 4)
     listening = {
         connection.laddr
         for one in started
@@ -290,41 +292,41 @@ def test_code_that_has_changed_since_it_was_imported_is_another_than_that_on_the
 
 def test_the_scheduler_ends_and_the_same_command_goes_on(machines: Machines, tmp_path: Path) -> None:
     students = 12
-    school = class_of(tmp_path / "class", students)
+    class_folder = class_of(tmp_path / "class", students)
     scheduler = machines.scheduler()
     machines.worker()
 
     def command() -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*PROGRAM, "grade", "--grading", str(school.folder), "--scheduler", machines.address],
+            [*PROGRAM, "grade", "--grading", str(class_folder.path), "--scheduler", machines.address],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     running = command()
-    until(lambda: lines_of(school) >= 3)
+    until(lambda: lines_of(class_folder) >= 3)
     scheduler.kill()
     killed = time.monotonic()
     _, error = running.communicate()
     assert running.returncode == 2 and error.count("\n") == 1, error
-    assert f"is gone: {lines_of(school)} submissions are graded and saved. Start it and its workers" in error
-    assert time.monotonic() < killed + 10 and lines_of(school) < students
+    assert f"is gone: {lines_of(class_folder)} submissions are graded and saved. Start it and its workers" in error
+    assert time.monotonic() < killed + 10 and lines_of(class_folder) < students
     machines.scheduler()
     machines.worker()
     running = command()
     out, error = running.communicate()
     assert running.returncode == 0 and "unchanged since last time" in out, error
-    assert_graded_once(school, students)
+    assert_graded_once(class_folder, students)
 
 
 def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_what_was_begun(tmp_path: Path) -> None:
     from dask.distributed import LocalCluster
 
     students, said, stop = 40, list[str](), threading.Event()
-    school = class_of(tmp_path / "class", students, pause=0.5)
+    class_folder = class_of(tmp_path / "class", students, pause=0.5)
     wanted: list[int] = []  # how many workers Dask would have, when a grade comes while there are two
     after: list[str] = []
 
-    def tell(one: classroom.Done, _: int) -> None:
+    def tell(one: grade_class.Done, _: int) -> None:
         if stop.is_set():
             after.append(one.submission.student)
         elif team.side_by_side == 2:
@@ -336,10 +338,10 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_
         adaptive.adapt(minimum=0, maximum=2)
         team_of_it = cluster.on_cluster(adaptive.scheduler_address, Limits(), say=said.append)
         with team_of_it as team, pytest.raises(KeyboardInterrupt):
-            classroom.grade(school, START, team, tell=tell, stop=stop)
+            grade_class.grade(class_folder, START, team, tell=tell, stop=stop)
     assert wanted[-1] > 2, "it has not heard that more is to be graded than it has workers for"
     assert len(after) <= 2, "it waited for what nobody had begun"
-    assert lines_of(school) < students
+    assert lines_of(class_folder) < students
 
 
 class Failing(pool.Team):
@@ -353,7 +355,7 @@ class Failing(pool.Team):
 
     def start(self) -> None: ...
 
-    def submit(self, job: pool.Job) -> Future[Graded]:
+    def submit(self, job: Job) -> Future[Graded]:
         future = Future[Graded]()
         outcome = self.outcomes[int(job.data)]
         if isinstance(outcome, Graded):
@@ -365,7 +367,7 @@ class Failing(pool.Team):
 
 def tried(outcomes: list[str | Graded]) -> list[bool]:
     """Who of those with these outcomes gets a grade, in the order in which they come."""
-    empty = pool.Job(START, b"", {}, Limits(), "", Path())
+    empty = Job(START, b"", {}, Limits(), "", Path())
     jobs = [(n, replace(empty, data=str(n).encode())) for n in range(len(outcomes))]
     return [not graded.remarks for _, graded in pool.graded(jobs, Failing(outcomes))]
 

@@ -50,15 +50,18 @@ from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 from nbgrader.utils import parse_utc
 
+from autograder import untrusted_files
+from autograder.class_folder import manifest
+from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
+from autograder.class_folder.manifest import Manifest
+from autograder.class_folder.open_questions import COLUMNS, FILE
+from autograder.class_folder.roster import Roster, Student
 from autograder.cli import main
-from autograder.desk import collect as collecting
-from autograder.desk import gradebook, handed_in, manifest, missing
-from autograder.desk.collect import Collected
-from autograder.desk.lms import archive as archive_of
-from autograder.desk.manifest import Manifest
-from autograder.desk.roster import Roster, Student
-from autograder.desk.settle import COLUMNS, FILE
-from autograder.house import NAME, Class, UserError, alone
+from autograder.errors import UserError
+from autograder.gradebook import gradebook, missing
+from autograder.lms import archive as archive_of
+from autograder.transfer import collect as collecting
+from autograder.transfer.collect import Collected
 
 IDS = {who.i: who.sis for who in CLASS}
 WITH_GRADEBOOK = (
@@ -69,8 +72,8 @@ WITH_GRADEBOOK = (
 
 
 @pytest.fixture
-def school(tmp_path: Path) -> Class:
-    return Class(tmp_path / "class")
+def class_folder(tmp_path: Path) -> ClassFolder:
+    return ClassFolder(tmp_path / "class")
 
 
 @pytest.fixture(autouse=True)
@@ -80,17 +83,17 @@ def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(collecting._Plan, "_enter", lambda plan: None)
 
 
-def collect(school: Class, source: Path, *rosters: Path, **how: Any) -> Collected:
-    return collecting.collect(school, source, rosters, **how)
+def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> Collected:
+    return collecting.collect(class_folder, source, rosters, **how)
 
 
 def export(path: Path, files: dict[str, bytes], **more: Any) -> Path:
     return zipped(path, files, **more)
 
 
-def content(school: Class, but: tuple[str, ...] = ()) -> dict[str, bytes]:
-    files = [path for path in sorted(school.folder.rglob("*")) if path.is_file() and path.name not in but]
-    return {str(path.relative_to(school.folder)): path.read_bytes() for path in files}
+def content(class_folder: ClassFolder, but: tuple[str, ...] = ()) -> dict[str, bytes]:
+    files = [path for path in sorted(class_folder.path.rglob("*")) if path.is_file() and path.name not in but]
+    return {str(path.relative_to(class_folder.path)): path.read_bytes() for path in files}
 
 
 def asked(found: Collected) -> dict[str, str]:
@@ -98,9 +101,9 @@ def asked(found: Collected) -> dict[str, str]:
     return {matter.file: matter.trouble for matter in found.open}
 
 
-def settle(school: Class, **answers: str) -> None:
+def settle(class_folder: ClassFolder, **answers: str) -> None:
     """Fill in the file, as a person does: of each line whose file holds a word, a column."""
-    path = school.folder / manifest.FOLDER / FILE
+    path = class_folder.path / manifest.FOLDER / FILE
     rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
     for word, answer in answers.items():
         column, _, text = answer.partition(" ")
@@ -113,57 +116,57 @@ def settle(school: Class, **answers: str) -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
-def test_every_hand_in_is_filed_under_whom_its_token_leads_to(system: System, school: Class, tmp_path: Path) -> None:
+def test_every_hand_in_is_filed_under_whom_its_token_leads_to(system: System, class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = system.roster(tmp_path / "list.csv", CLASS)
     by_name = system.name == "brightspace"
-    found = collect(school, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
+    found = collect(class_folder, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
     folders = {who.i: system.folder(who) for who in CLASS}
-    assert handed_in_by(school) == folders and not found.needs_somebody
+    assert handed_in_by(class_folder) == folders and not found.needs_somebody
     assert {row.student for row in found.rows} == set(folders.values())
 
 
-def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(school: Class, tmp_path: Path) -> None:
-    found = collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
-    assert handed_in_by(school) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not found.needs_somebody
-    assert all(NAME.fullmatch(student) for student in handed_in_by(school).values())
-    assert "李雷" in (school.folder / "roster.csv").read_text(encoding="utf-8-sig")
+def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(class_folder: ClassFolder, tmp_path: Path) -> None:
+    found = collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not found.needs_somebody
+    assert all(FOLDER_NAME.fullmatch(student) for student in handed_in_by(class_folder).values())
+    assert "李雷" in (class_folder.path / "roster.csv").read_text(encoding="utf-8-sig")
 
 
-def test_a_folder_stays_when_a_list_comes_later(school: Class, tmp_path: Path) -> None:
+def test_a_folder_stays_when_a_list_comes_later(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    collect(school, archive)
-    found = collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert handed_in_by(school) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and found.known == len(CLASS)
-    roster = Roster.load(school)
+    collect(class_folder, archive)
+    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and found.known == len(CLASS)
+    roster = Roster.load(class_folder)
     assert roster.students["canvas-12000"].cells["sis_id"] == CLASS[0].sis
     assert roster.students["canvas-12000"].name == CLASS[0].name
 
 
-def test_one_student_has_one_folder_whichever_system_it_was_handed_in_to(school: Class, tmp_path: Path) -> None:
+def test_one_student_has_one_folder_whichever_system_it_was_handed_in_to(class_folder: ClassFolder, tmp_path: Path) -> None:
     lists = [system.roster(tmp_path / f"{system.name}.csv", CLASS) for system in SYSTEMS]
     lists.append(gradescope_roster(tmp_path / "gradescope.csv", CLASS))
     for system in SYSTEMS:
-        collect(school, export(tmp_path / "a.zip", system.files(CLASS)), *lists, match_names=True)
-    assert set(Roster.load(school).students) == {*IDS.values(), "b1946ac92492"}, "and Canvas's test student"
-    assert handed_in_by(school) == IDS
+        collect(class_folder, export(tmp_path / "a.zip", system.files(CLASS)), *lists, match_names=True)
+    assert set(Roster.load(class_folder).students) == {*IDS.values(), "b1946ac92492"}, "and Canvas's test student"
+    assert handed_in_by(class_folder) == IDS
 
 
-def test_who_is_not_on_the_roster_is_listed_and_can_be_settled(school: Class, tmp_path: Path) -> None:
+def test_who_is_not_on_the_roster_is_listed_and_can_be_settled(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = canvas_gradebook(tmp_path / "list.csv", CLASS[:3])
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    found = collect(school, archive, list_of)
-    assert set(handed_in_by(school)) == {0, 1, 2}
+    found = collect(class_folder, archive, list_of)
+    assert set(handed_in_by(class_folder)) == {0, 1, 2}
     assert set(asked(found)) == {canvas_name(CLASS[3], late=True), canvas_name(CLASS[4])}
     assert "nobody on the roster has canvas 12003" in asked(found)[canvas_name(CLASS[3], late=True)]
-    settle(school, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
-    (trouble,) = asked(collect(school, archive)).values()
+    settle(class_folder, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
+    (trouble,) = asked(collect(class_folder, archive)).values()
     assert trouble.startswith(f"in {FILE}, line 2: nobody on the roster is called 'uemit': give a list")
-    with (school.folder / "roster.csv").open("a", encoding="utf-8") as file:
+    with (class_folder.path / "roster.csv").open("a", encoding="utf-8") as file:
         file.write("uemit\n")
-    found = collect(school, archive)
-    assert handed_in_by(school)[3] == "uemit" and 4 not in handed_in_by(school) and not found.needs_somebody
-    assert Roster.load(school).students["uemit"].cells["canvas"] == CLASS[3].canvas
-    assert not collect(school, archive).needs_somebody, "and stays settled"
+    found = collect(class_folder, archive)
+    assert handed_in_by(class_folder)[3] == "uemit" and 4 not in handed_in_by(class_folder) and not found.needs_somebody
+    assert Roster.load(class_folder).students["uemit"].cells["canvas"] == CLASS[3].canvas
+    assert not collect(class_folder, archive).needs_somebody, "and stays settled"
 
 
 TEAM = f"Team_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
@@ -181,14 +184,14 @@ TEAM = f"Team_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
         f"{CLASS[2].sis} {CLASS[3].participant}",
     ],
 )
-def test_an_answer_is_understood_by_whatever_names_a_student(text: str, school: Class, tmp_path: Path) -> None:
+def test_an_answer_is_understood_by_whatever_names_a_student(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data})
-    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS))
-    settle(school, Team=f"student {text}")
-    assert not collect(school, archive).needs_somebody
+    collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
+    settle(class_folder, Team=f"student {text}")
+    assert not collect(class_folder, archive).needs_somebody
     both = ";" in text or (text.count(",") == 1 and "last" not in text and CLASS[2].first in text) or " 12" in text
     wanted = {CLASS[3].sis, CLASS[2].sis} if both else {CLASS[3].sis}
-    assert {home.name for home in school.submitted.iterdir()} == wanted
+    assert {home.name for home in class_folder.submitted.iterdir()} == wanted
 
 
 @pytest.mark.parametrize(
@@ -202,128 +205,128 @@ def test_an_answer_is_understood_by_whatever_names_a_student(text: str, school: 
         ("system skype", "line 2: there is no system called 'skype'; there are: gradescope, moodle"),
     ],
 )
-def test_a_bad_answer_in_any_column_is_a_line(answer: str, said: str, school: Class, tmp_path: Path) -> None:
+def test_a_bad_answer_in_any_column_is_a_line(answer: str, said: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data, moodle_name(CLASS[1]): CLASS[1].data})
-    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS))
-    before = (school.folder / "roster.csv").read_bytes()
-    settle(school, Team="leave yes" if answer.startswith("system") else answer)
+    collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
+    before = (class_folder.path / "roster.csv").read_bytes()
+    settle(class_folder, Team="leave yes" if answer.startswith("system") else answer)
     if answer.startswith("system"):
-        path = school.folder / manifest.FOLDER / FILE
+        path = class_folder.path / manifest.FOLDER / FILE
         path.write_text(path.read_text(encoding="utf-8").replace(";moodle;", ";skype;"), encoding="utf-8")
-    found = collect(school, archive)
+    found = collect(class_folder, archive)
     assert any(said in line for line in (*found.doubts, *asked(found).values())), found
-    assert found.needs_somebody and handed_in_by(school) == {1: CLASS[1].sis}
-    assert (school.folder / "roster.csv").read_bytes() == before
+    assert found.needs_somebody and handed_in_by(class_folder) == {1: CLASS[1].sis}
+    assert (class_folder.path / "roster.csv").read_bytes() == before
 
 
 def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_said(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     files = {moodle_name(CLASS[0], "a.rar"): b"Rar!", moodle_name(CLASS[1], "b.ipynb"): notebook(CLASS[1].answer, NEXT)}
     files |= {moodle_name(who): who.data for who in CLASS[2:]}
     archive = export(tmp_path / "a.zip", files)
-    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
-    settle(school, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
-    found = collect(school, archive, assignment=FFN)
+    collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
+    settle(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
+    found = collect(class_folder, archive, assignment=FFN)
     assert [line for line in found.doubts if "a.rar is no notebook, so it can't count" in line]
-    assert handed_in_by(school, NEXT) == {1: CLASS[1].sis}
+    assert handed_in_by(class_folder, NEXT) == {1: CLASS[1].sis}
 
 
 @pytest.mark.parametrize("answer", ["student ../x", "student zoë", "student a b/c"])
 def test_an_answer_that_can_not_be_used_is_said_and_nothing_is_filed(
-    answer: str, school: Class, tmp_path: Path
+    answer: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
-    collect(school, archive)
-    settle(school, **{CLASS[0].participant: answer})
-    found = collect(school, archive)
-    assert "can't be a folder" in found.open[0].trouble and not school.submitted.exists()
-    assert Roster.load(school).students == {}
+    collect(class_folder, archive)
+    settle(class_folder, **{CLASS[0].participant: answer})
+    found = collect(class_folder, archive)
+    assert "can't be a folder" in found.open[0].trouble and not class_folder.submitted.exists()
+    assert Roster.load(class_folder).students == {}
 
 
 def test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     """What two teams handed in is taken for students 0 and 1, of whom 0 has handed in herself before, and is 3's and 4's."""
     listed = worksheet(tmp_path / "list.csv", CLASS)
-    collect(school, export(tmp_path / "own.zip", {moodle_name(CLASS[0]): CLASS[0].data}), listed)
+    collect(class_folder, export(tmp_path / "own.zip", {moodle_name(CLASS[0]): CLASS[0].data}), listed)
     teams = {f"{one}_771{i}_assignsubmission_file/a.ipynb": CLASS[i].data for i, one in ((3, "Team"), (4, "Gang"))}
     archive = export(tmp_path / "a.zip", teams)
-    collect(school, archive)
-    settle(school, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
-    collect(school, archive)
-    assert handed_in_by(school) == {3: CLASS[0].sis, 4: CLASS[1].sis}
-    exports.grade(school, {0: CLASS[0].sis})
-    exports.grade(school, {3: CLASS[0].sis, 4: CLASS[1].sis})
+    collect(class_folder, archive)
+    settle(class_folder, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
+    collect(class_folder, archive)
+    assert handed_in_by(class_folder) == {3: CLASS[0].sis, 4: CLASS[1].sis}
+    exports.grade(class_folder, {0: CLASS[0].sis})
+    exports.grade(class_folder, {3: CLASS[0].sis, 4: CLASS[1].sis})
 
-    settle(school, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
-    found = collect(school, archive)
-    assert handed_in_by(school) == {i: CLASS[i].sis for i in (0, 3, 4)}
+    settle(class_folder, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
+    found = collect(class_folder, archive)
+    assert handed_in_by(class_folder) == {i: CLASS[i].sis for i in (0, 3, 4)}
     assert [note for note in found.notes if f"of {CLASS[0].sis}, for {FFN}, is withdrawn" in note]
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         assert [attempt.points for attempt in book.history(FFN)] == [exports.points(0)], "her own, and nobody else's"
         assert set(book.scores(FFN)) == {CLASS[0].sis} and not book.settled(FFN)[CLASS[0].sis][1], "graded again"
-    assert not (school.feedback / CLASS[1].sis / FFN).exists() and (school.feedback / CLASS[0].sis / FFN).exists()
-    assert not any("withdrawn" in note for note in collect(school, archive).notes), "once"
+    assert not (class_folder.feedback / CLASS[1].sis / FFN).exists() and (class_folder.feedback / CLASS[0].sis / FFN).exists()
+    assert not any("withdrawn" in note for note in collect(class_folder, archive).notes), "once"
 
 
-def test_an_odd_file_name_can_be_settled_too(school: Class, tmp_path: Path) -> None:
+def test_an_odd_file_name_can_be_settled_too(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = canvas_gradebook(tmp_path / "list.csv", CLASS)
     for odd in ("=cmd()", " x\n", "'-1", 'a,"b";c\t', "\u202e"):
         archive = export(
             tmp_path / "a.zip", {canvas_name(CLASS[0], f"{odd}.html "): b"<p>", canvas_name(CLASS[1]): CLASS[1].data}
         )
-        found = collect(school, archive, list_of)
+        found = collect(class_folder, archive, list_of)
         assert len(found.open) == 1 and "no notebook" in found.open[0].trouble
-        settle(school, **{CLASS[0].attachment: "leave yes"})
-        assert not collect(school, archive).needs_somebody
-        (school.folder / manifest.FOLDER / FILE).unlink()
+        settle(class_folder, **{CLASS[0].attachment: "leave yes"})
+        assert not collect(class_folder, archive).needs_somebody
+        (class_folder.path / manifest.FOLDER / FILE).unlink()
 
 
-def test_two_students_never_share_an_id(school: Class, tmp_path: Path) -> None:
+def test_two_students_never_share_an_id(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]]
     rows += [["A, A", "1", "same", "a", "x"], ["B, B", "2", "same", "b", "x"], ["C, C", "3", "SAME", "c", "x"]]
     archive = export(tmp_path / "a.zip", {f"{n}{n}_{i}_{i}0_x.ipynb": notebook(n) for i, n in enumerate("abc", 1)})
-    found = collect(school, archive, sheet(tmp_path / "list.csv", rows))
+    found = collect(class_folder, archive, sheet(tmp_path / "list.csv", rows))
     assert (
         "B B (canvas 2, sis_id same, username b) has an id of A A (canvas 1, sis_id same" in found.doubts[0]
         and len(found.doubts) == 1
     )
-    assert set(Roster.load(school).students) == {"same", "c"}, "case does not make another folder"
+    assert set(Roster.load(class_folder).students) == {"same", "c"}, "case does not make another folder"
     assert set(asked(found)) == {"bb_2_20_x.ipynb"} and found.placed == 2
 
 
-def test_a_roster_that_somebody_broke_is_one_clear_line(school: Class, tmp_path: Path) -> None:
+def test_a_roster_that_somebody_broke_is_one_clear_line(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    school.folder.mkdir()
+    class_folder.path.mkdir()
     for text, why in (
         ("student,canvas\nana,1\nAna,2\n", "line 3: there are two students"),
         ("student,canvas\nana,1\nbob,1\n", "line 3: canvas 1 is ana's already"),
         ("student\nzoë\n", "line 2: .* can't be a folder"),
         ("name\nana\n", "must begin with the column student"),
     ):
-        (school.folder / "roster.csv").write_text(text, encoding="utf-8")
+        (class_folder.path / "roster.csv").write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=why) as raised:
-            collect(school, archive)
+            collect(class_folder, archive)
         assert "\n" not in str(raised.value)
 
 
-def test_what_somebody_adds_to_the_roster_stays(school: Class, tmp_path: Path) -> None:
-    school.folder.mkdir()
-    (school.folder / "roster.csv").write_text("student,canvas,tutor\nana,12000,'=Ida\n", encoding="utf-8")
-    collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS[:1])))
-    kept = (school.folder / "roster.csv").read_text(encoding="utf-8-sig")
-    assert handed_in_by(school) == {0: "ana"} and "tutor" in kept and "'=Ida" in kept
+def test_what_somebody_adds_to_the_roster_stays(class_folder: ClassFolder, tmp_path: Path) -> None:
+    class_folder.path.mkdir()
+    (class_folder.path / "roster.csv").write_text("student,canvas,tutor\nana,12000,'=Ida\n", encoding="utf-8")
+    collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS[:1])))
+    kept = (class_folder.path / "roster.csv").read_text(encoding="utf-8-sig")
+    assert handed_in_by(class_folder) == {0: "ana"} and "tutor" in kept and "'=Ida" in kept
 
 
-def test_a_name_alone_decides_nothing_unless_somebody_says_so(school: Class, tmp_path: Path) -> None:
+def test_a_name_alone_decides_nothing_unless_somebody_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = d2l_grades(tmp_path / "list.csv", CLASS)
     archive = export(tmp_path / "a.zip", SYSTEMS[2].files(CLASS))
-    found = collect(school, archive, list_of, dry_run=True)
+    found = collect(class_folder, archive, list_of, dry_run=True)
     assert len(found.open) == len(CLASS) and found.open[0].suggestion == CLASS[0].sis
     twins = [*CLASS, CLASS[0].__class__(9, CLASS[0].first, CLASS[0].last)]
-    found = collect(school, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
-    assert set(handed_in_by(school)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
+    found = collect(class_folder, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
+    assert set(handed_in_by(class_folder)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
     name = f"{CLASS[0].first} {CLASS[0].last}"
     assert (
         f"2 on the roster are called so: write whether it is {name} (S00000) or {name} (S00009)"
@@ -332,56 +335,56 @@ def test_a_name_alone_decides_nothing_unless_somebody_says_so(school: Class, tmp
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "Files"])
-def test_no_students_name_meets_a_name_of_ours(name: str, school: Class, tmp_path: Path) -> None:
+def test_no_students_name_meets_a_name_of_ours(name: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{name}+{FFN}+2026-10-01 10:00:00.000000 UTC+x/{FFN}.ipynb": CLASS[0].data}
     files |= {f"{exchange_folder(CLASS[1])}/{FFN}.ipynb": CLASS[1].data}
     archive = export(tmp_path / "a.zip", files)
-    found = collect(school, archive)
+    found = collect(class_folder, archive)
     assert (
-        handed_in_by(school) == {1: "user1"} and "no id in it of which a folder could be made" in found.open[0].trouble
+        handed_in_by(class_folder) == {1: "user1"} and "no id in it of which a folder could be made" in found.open[0].trouble
     )
-    settle(school, **{name: f"student {name}"})
-    assert "a file or folder of the autograder has that name" in collect(school, archive).open[0].trouble
+    settle(class_folder, **{name: f"student {name}"})
+    assert "a file or folder of the autograder has that name" in collect(class_folder, archive).open[0].trouble
     assert (
-        Manifest.load(school, FFN).path(school, Manifest.load(school, FFN).records["user1"][0]).read_bytes()
+        Manifest.load(class_folder, FFN).path(class_folder, Manifest.load(class_folder, FFN).records["user1"][0]).read_bytes()
         == CLASS[1].data
     )
 
 
-def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(school: Class, tmp_path: Path) -> None:
+def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    collect(school, archive)
-    folder = school.folder / manifest.FOLDER / FFN
+    collect(class_folder, archive)
+    folder = class_folder.path / manifest.FOLDER / FFN
     for home in list((folder / "files").iterdir()):
         home.rename(folder / home.name)
     text = (folder / manifest.FILE).read_text(encoding="utf-8")
     (folder / manifest.FILE).write_text(text.replace('"kept": "files/', '"kept": "'), encoding="utf-8")
-    before = content(school)
-    assert collect(school, archive).known == len(CLASS) and content(school) == before
+    before = content(class_folder)
+    assert collect(class_folder, archive).known == len(CLASS) and content(class_folder) == before
 
 
 # Moodle's numbers, and groups
 
 
-def test_without_its_worksheet_moodles_number_is_nobody(school: Class, tmp_path: Path) -> None:
+def test_without_its_worksheet_moodles_number_is_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[0].files(CLASS))
-    found = collect(school, archive)
+    found = collect(class_folder, archive)
     assert len(found.open) == len(CLASS) and "is on no worksheet" in found.open[0].trouble
-    assert not school.submitted.exists()
-    collect(school, archive, worksheet(tmp_path / "list.csv", CLASS, german=True))
-    assert handed_in_by(school) == IDS
+    assert not class_folder.submitted.exists()
+    collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS, german=True))
+    assert handed_in_by(class_folder) == IDS
 
 
-def test_marking_blind_uses_the_numbers_alone(school: Class, tmp_path: Path) -> None:
+def test_marking_blind_uses_the_numbers_alone(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
-    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
-    assert handed_in_by(school) == {who.i: f"moodle-{who.participant}" for who in CLASS} and not found.needs_somebody
+    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
+    assert handed_in_by(class_folder) == {who.i: f"moodle-{who.participant}" for who in CLASS} and not found.needs_somebody
 
 
-def test_canvas_marks_blind_too(school: Class, tmp_path: Path) -> None:
+def test_canvas_marks_blind_too(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
-    found = collect(school, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(school) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not found.open
+    found = collect(class_folder, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(class_folder) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not found.open
     (doubt,) = found.doubts
     assert doubt.startswith("Canvas exported it anonymously: 5 names") and "download it again" in doubt
 
@@ -393,7 +396,7 @@ JANE = Somebody(1, "Jane", "Doe")
 @pytest.mark.parametrize("is_listed", [True, False])
 @pytest.mark.parametrize("sortable", ["doejane_-12001_-99_x", "doejane_-12001", "doejane_-12001_-99_x_12001_-98_"])
 def test_a_students_own_name_makes_nobody_else_in_canvas(
-    sortable: str, is_listed: bool, jane_has_handed_in: bool, school: Class, tmp_path: Path
+    sortable: str, is_listed: bool, jane_has_handed_in: bool, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     mallory = Somebody(666, "", sortable)
     plain = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", sortable))
@@ -405,90 +408,90 @@ def test_a_students_own_name_makes_nobody_else_in_canvas(
         text = (tmp_path / "g.csv").read_text(encoding="utf-8").replace(f'"{sortable}, "', f'"{sortable}"')
         (tmp_path / "g.csv").write_text(text, encoding="utf-8")
     archive = export(tmp_path / "a.zip", files)
-    found = collect(school, archive, *lists)
-    assert set(handed_in_by(school)) == ({1, 2} if jane_has_handed_in else {2})
+    found = collect(class_folder, archive, *lists)
+    assert set(handed_in_by(class_folder)) == ({1, 2} if jane_has_handed_in else {2})
     assert "its name can be read as a file of " in asked(found)[forged] and len(found.open) == 1
     mine = "S00666" if is_listed else "canvas-12666"
-    settle(school, **{forged: f"student {mine}"})
-    assert not collect(school, archive, *lists).needs_somebody and handed_in_by(school)[666] == mine
+    settle(class_folder, **{forged: f"student {mine}"})
+    assert not collect(class_folder, archive, *lists).needs_somebody and handed_in_by(class_folder)[666] == mine
 
 
-def test_digits_in_a_files_name_ask_for_nobody_in_canvas(school: Class, tmp_path: Path) -> None:
+def test_digits_in_a_files_name_ask_for_nobody_in_canvas(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {canvas_name(who, f"{10 + who.i}_{who.i + 1}_x.ipynb"): who.data for who in CLASS}
-    assert not collect(school, export(tmp_path / "a.zip", files)).needs_somebody
+    assert not collect(class_folder, export(tmp_path / "a.zip", files)).needs_somebody
     files = {canvas_name(who, f"x_{CLASS[0].canvas}_678_y.ipynb"): notebook(f"new {who.answer}") for who in CLASS[1:]}
-    found = collect(school, export(tmp_path / "b.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS))
+    found = collect(class_folder, export(tmp_path / "b.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS))
     assert not found.needs_somebody and found.new == 4, "by their names, which the gradebook has"
 
 
-def test_a_teams_number_is_never_taken_for_a_participants(school: Class, tmp_path: Path) -> None:
+def test_a_teams_number_is_never_taken_for_a_participants(class_folder: ClassFolder, tmp_path: Path) -> None:
     name = f"Team blue_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
     archive = export(tmp_path / "a.zip", {name: CLASS[4].data, moodle_name(CLASS[1]): CLASS[1].data})
-    found = collect(school, archive, worksheet(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(school) == {1: CLASS[1].sis}
+    found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(class_folder) == {1: CLASS[1].sis}
     assert "if it is a team's, write its members' ids" in asked(found)[name]
-    settle(school, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
-    found = collect(school, archive)
-    placed = {path.parent.parent.name for path in school.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
+    settle(class_folder, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
+    found = collect(class_folder, archive)
+    placed = {path.parent.parent.name for path in class_folder.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
     assert placed == {CLASS[i].sis for i in (1, 2, 3)} and not found.needs_somebody
-    record = Manifest.load(school, FFN).latest(CLASS[2].sis)
+    record = Manifest.load(class_folder, FFN).latest(CLASS[2].sis)
     assert record and record.members == (CLASS[2].sis, CLASS[3].sis) and record.group == "Team blue"
 
 
-def test_a_team_that_a_list_has_is_its_members(school: Class, tmp_path: Path) -> None:
+def test_a_team_that_a_list_has_is_its_members(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
     rows += [[who.first, who.last, who.sis, who.email, "Team blue, All" if who.i < 2 else "All"] for who in CLASS]
     files = {
         "Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data,
         "Default group_assignsubmission_file/a.ipynb": CLASS[1].data,
     }
-    found = collect(school, export(tmp_path / "a.zip", files), sheet(tmp_path / "b.csv", rows))
-    assert {home.name for home in school.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis}
+    found = collect(class_folder, export(tmp_path / "a.zip", files), sheet(tmp_path / "b.csv", rows))
+    assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis}
     assert "a team without a number" in asked(found)["Default group_assignsubmission_file/a.ipynb"]
 
 
-def test_canvas_groups_name_is_seen_and_all_members_can_be_said(school: Class, tmp_path: Path) -> None:
+def test_canvas_groups_name_is_seen_and_all_members_can_be_said(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {f"group4_{CLASS[0].canvas}_1_a.ipynb": CLASS[0].data})
-    found = collect(school, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
+    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
     assert "if that is a group, write all its members' ids" in found.open[0].trouble and found.placed == 1
-    settle(school, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
-    found = collect(school, archive)
-    assert {home.name for home in school.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not found.open
+    settle(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
+    found = collect(class_folder, archive)
+    assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not found.open
 
 
-def test_gradescopes_groups_are_all_their_submitters(school: Class, tmp_path: Path) -> None:
+def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {"e/submission_metadata.yml": gradescope_metadata({"1": CLASS[:2], "2": CLASS[2:3]})}
     files |= {"e/submission_1/x.ipynb": CLASS[0].data, "e/submission_2/x.ipynb": CLASS[2].data}
-    found = collect(school, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
-    assert {home.name for home in school.submitted.iterdir()} == {who.sis for who in CLASS[:3]} and not found.open
-    folder = school.submitted / CLASS[1].sis / FFN
-    assert handed_in.timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
+    found = collect(class_folder, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
+    assert {home.name for home in class_folder.submitted.iterdir()} == {who.sis for who in CLASS[:3]} and not found.open
+    folder = class_folder.submitted / CLASS[1].sis / FFN
+    assert untrusted_files.timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
 
 
 # Which notebook it is
 
 
-def test_which_notebook_it_is_is_decided_by_what_it_holds(school: Class, tmp_path: Path) -> None:
+def test_which_notebook_it_is_is_decided_by_what_it_holds(class_folder: ClassFolder, tmp_path: Path) -> None:
     names = ("x.ipynb", "Untitled (1).ipynb", f"{FFN}-2.ipynb", f"{NEXT}.ipynb", f"{FFN}.ipynb.json")
     files = {canvas_name(who, name): who.data for who, name in zip(CLASS, names, strict=True)}
-    found = collect(school, export(tmp_path / "a.zip", files))
-    assert set(handed_in_by(school)) == set(range(5)) and not found.needs_somebody
+    found = collect(class_folder, export(tmp_path / "a.zip", files))
+    assert set(handed_in_by(class_folder)) == set(range(5)) and not found.needs_somebody
     assert f"called {NEXT}.ipynb" in found.rows[3].what
 
 
-def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(school: Class, tmp_path: Path) -> None:
+def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {canvas_name(who): who.data for who in CLASS[:3]}
     name = canvas_name(CLASS[3])
     archive = export(tmp_path / "a.zip", files | {name: notebook(CLASS[3].answer, NEXT)})
     with pytest.raises(UserError, match=f"holds 3 of {FFN}, 1 of {NEXT}: say which"):
-        collect(school, archive)
-    found = collect(school, archive, assignment=FFN)
+        collect(class_folder, archive)
+    found = collect(class_folder, archive, assignment=FFN)
     assert asked(found)[name] == f"this is {NEXT}, handed in as {FFN}" and found.open[0].suggestion == NEXT
-    assert set(handed_in_by(school)) == {0, 1, 2} and not list(school.submitted.glob(f"*/{NEXT}"))
-    settle(school, **{CLASS[3].canvas: f"assignment {NEXT}"})
-    assert not collect(school, archive, assignment=FFN).needs_somebody
-    assert handed_in_by(school, NEXT) == {3: f"canvas-{CLASS[3].canvas}"}
-    record = Manifest.load(school, NEXT).latest(f"canvas-{CLASS[3].canvas}")
+    assert set(handed_in_by(class_folder)) == {0, 1, 2} and not list(class_folder.submitted.glob(f"*/{NEXT}"))
+    settle(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
+    assert not collect(class_folder, archive, assignment=FFN).needs_somebody
+    assert handed_in_by(class_folder, NEXT) == {3: f"canvas-{CLASS[3].canvas}"}
+    record = Manifest.load(class_folder, NEXT).latest(f"canvas-{CLASS[3].canvas}")
     assert record and record.handed_in_for == FFN
 
 
@@ -509,40 +512,40 @@ WITHOUT: dict[str, tuple[dict[str, bytes], str]] = {
 
 @pytest.mark.parametrize("what", WITHOUT)
 def test_a_hand_in_without_the_notebook_is_a_line_and_nothing_is_guessed(
-    what: str, school: Class, tmp_path: Path
+    what: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     theirs, why = WITHOUT[what]
     files = {moodle_name(who): who.data for who in CLASS[1:]} | {
         moodle_name(CLASS[0], name): data for name, data in theirs.items()
     }
-    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert set(handed_in_by(school)) == {1, 2, 3, 4}
+    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert set(handed_in_by(class_folder)) == {1, 2, 3, 4}
     assert {why in trouble for trouble in asked(found).values()} == {True}
-    kept = {path.read_bytes() for path in (school.folder / "collected" / FFN / "files" / CLASS[0].sis).iterdir()}
+    kept = {path.read_bytes() for path in (class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir()}
     assert kept == set(theirs.values()), "it is kept all the same"
 
 
-def test_an_empty_folder_is_a_line(school: Class, tmp_path: Path) -> None:
+def test_an_empty_folder_is_a_line(class_folder: ClassFolder, tmp_path: Path) -> None:
     folder = moodle_name(CLASS[1], "").rstrip("/")
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data}, folders=[folder])
-    found = collect(school, archive, worksheet(tmp_path / "b.csv", CLASS))
+    found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert asked(found) == {folder: "nothing but an empty folder"}
 
 
-def test_typed_text_is_a_line(school: Class, tmp_path: Path) -> None:
+def test_typed_text_is_a_line(class_folder: ClassFolder, tmp_path: Path) -> None:
     typed = f"{CLASS[1].name}_{CLASS[1].participant}_assignsubmission_onlinetext/onlinetext.html"
     files = {moodle_name(CLASS[0]): CLASS[0].data, typed: b"<p>my answer"}
-    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert asked(found) == {
         typed: f"no notebook: onlinetext.html (text typed online); ask for the file {FFN}.ipynb itself"
     }
 
 
-def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(school: Class, tmp_path: Path) -> None:
+def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {moodle_name(CLASS[0]): CLASS[0].data, moodle_name(CLASS[0], f"{FFN}.html"): b"<p>exported"}
-    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert not found.needs_somebody and [row.what for row in found.rows] == ["new, to submitted/", "kept beside it"]
-    assert (school.folder / "collected" / FFN / "files" / CLASS[0].sis / "002.html").read_bytes() == b"<p>exported"
+    assert (class_folder.path / "collected" / FFN / "files" / CLASS[0].sis / "002.html").read_bytes() == b"<p>exported"
 
 
 @pytest.mark.parametrize(
@@ -555,24 +558,24 @@ def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(school: Class, tmp_p
     ],
 )
 def test_of_two_notebooks_the_one_with_the_released_name_counts_and_the_other_is_listed(
-    names: tuple[str, str], chosen: int | None, school: Class, tmp_path: Path
+    names: tuple[str, str], chosen: int | None, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     files = {moodle_name(CLASS[0], name): CLASS[i].data for i, name in enumerate(names)}
     archive = export(tmp_path / "a.zip", files)
-    found = collect(school, archive, worksheet(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(school) == ({} if chosen is None else {chosen: CLASS[0].sis})
+    found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(class_folder) == ({} if chosen is None else {chosen: CLASS[0].sis})
     listed = set(asked(found))
     assert listed == (
         {moodle_name(CLASS[0], n) for n in names} - {moodle_name(CLASS[0], names[chosen])}
         if chosen is not None
         else set(files)
     )
-    settle(school, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
-    assert not collect(school, archive).needs_somebody
-    assert handed_in_by(school) == {1 - (chosen or 0): CLASS[0].sis}, "somebody has said which"
+    settle(class_folder, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
+    assert not collect(class_folder, archive).needs_somebody
+    assert handed_in_by(class_folder) == {1 - (chosen or 0): CLASS[0].sis}, "somebody has said which"
 
 
-def test_a_notebook_in_a_students_zip_is_found_one_level_deep(school: Class, tmp_path: Path) -> None:
+def test_a_notebook_in_a_students_zip_is_found_one_level_deep(class_folder: ClassFolder, tmp_path: Path) -> None:
     inner = zipped(
         tmp_path / "inner.zip", {f"hw/{FFN}.ipynb": CLASS[0].data, "__MACOSX/hw/._x.ipynb": b"", "../x.ipynb": b""}
     )
@@ -580,8 +583,8 @@ def test_a_notebook_in_a_students_zip_is_found_one_level_deep(school: Class, tmp
     files = {
         f"{d2l_folder(who)} - Hw.zip": path.read_bytes() for who, path in zip(CLASS, (inner, deeper), strict=False)
     }
-    found = collect(school, export(tmp_path / "a.zip", files))
-    assert handed_in_by(school) == {0: f"brightspace-{CLASS[0].d2l}"}
+    found = collect(class_folder, export(tmp_path / "a.zip", files))
+    assert handed_in_by(class_folder) == {0: f"brightspace-{CLASS[0].d2l}"}
     assert set(asked(found).values()) == {
         "refused, ../x.ipynb in it, its name leads out of the folder",
         f"no notebook: Hw.zip; ask for the file {FFN}.ipynb itself",
@@ -589,7 +592,7 @@ def test_a_notebook_in_a_students_zip_is_found_one_level_deep(school: Class, tmp
 
 
 def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
-    school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = zipped(tmp_path / "inner.zip", {f"n{i}.ipynb": notebook(f"n{i}") for i in range(60)})
     files = {moodle_name(CLASS[0], "hw.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
@@ -602,31 +605,31 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
         return inside(entry)
 
     monkeypatch.setattr(archive_of, "inside", noted)
-    found = collect(school, archive, list_of)
+    found = collect(class_folder, archive, list_of)
     ((file, trouble),) = asked(found).items()
-    assert len(opened) == 1 and handed_in_by(school) == {1: CLASS[1].sis}
+    assert len(opened) == 1 and handed_in_by(class_folder) == {1: CLASS[1].sis}
     assert file.endswith("hw.zip/n0.ipynb") and "one of 20 notebooks" in trouble and "20 more of its files" in trouble
-    rows = list(csv.reader(io.StringIO((school.folder / "collected" / FILE).read_text(encoding="utf-8-sig"))))
+    rows = list(csv.reader(io.StringIO((class_folder.path / "collected" / FILE).read_text(encoding="utf-8-sig"))))
     rows[1][COLUMNS.index("file")] = file.replace("n0", "n42")
     rows[1][COLUMNS.index("assignment")] = FFN
-    sheet(school.folder / "collected" / FILE, rows)
-    collect(school, archive)
+    sheet(class_folder.path / "collected" / FILE, rows)
+    collect(class_folder, archive)
     assert len(opened) == 2
-    assert b"n42" in (school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
+    assert b"n42" in (class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
 
 
-def test_many_notebooks_outside_of_a_zip_cost_no_more(school: Class, tmp_path: Path) -> None:
+def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {moodle_name(CLASS[0], f"n{i:02}.ipynb"): notebook(f"n{i}") for i in range(40)}
     files |= {moodle_name(who): who.data for who in CLASS[1:]}
     archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
-    found = collect(school, archive, list_of)
+    found = collect(class_folder, archive, list_of)
     ((file, trouble),) = asked(found).items()
     assert file.endswith("n00.ipynb") and "one of 20 notebooks" in trouble and "39 more of its files" in trouble
-    settle(school, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
-    path = school.folder / manifest.FOLDER / FILE
+    settle(class_folder, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
+    path = class_folder.path / manifest.FOLDER / FILE
     path.write_text(path.read_text(encoding="utf-8").replace(f";{FFN};;;", f";{FFN};;{FFN};"), encoding="utf-8")
-    assert collect(school, archive).new == 1
-    assert b"n33" in (school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
+    assert collect(class_folder, archive).new == 1
+    assert b"n33" in (class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
 
 
 def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
@@ -640,25 +643,25 @@ def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     assert [why for _, why in found.refused] == ["its name is too long"]
 
 
-def test_an_untouched_notebook_is_no_matter_for_a_person(school: Class, tmp_path: Path) -> None:
+def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFolder, tmp_path: Path) -> None:
     course = {f"{FFN}.ipynb": CLASS[0].data, f"{NEXT}.ipynb": notebook("", NEXT), f"old/{FFN}.ipynb": notebook()}
     inner = zipped(tmp_path / "inner.zip", course)
     files = {moodle_name(CLASS[0], "course.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
-    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(school) == {0: CLASS[0].sis, 1: CLASS[1].sis} and not found.needs_somebody
+    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(class_folder) == {0: CLASS[0].sis, 1: CLASS[1].sis} and not found.needs_somebody
     assert any(row.what.startswith(f"{NEXT} as it was handed out") for row in found.rows)
     inner = zipped(tmp_path / "inner.zip", course | {f"{NEXT}.ipynb": notebook("mine", NEXT)})
     files[moodle_name(CLASS[0], "course.zip")] = inner.read_bytes()
-    found = collect(school, export(tmp_path / "a.zip", files), assignment=FFN)
+    found = collect(class_folder, export(tmp_path / "a.zip", files), assignment=FFN)
     assert list(asked(found).values()) == [f"this is {NEXT}, handed in as {FFN}"]
 
 
-def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(school: Class, tmp_path: Path) -> None:
+def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {canvas_name(CLASS[0]): notebook("", FFN), canvas_name(CLASS[1]): notebook("", NEXT)}
     archive = export(tmp_path / "a.zip", files)
     with pytest.raises(UserError, match="say which it is an export of, with --assignment"):
-        collect(school, archive)
-    assert asked(collect(school, archive, assignment=NEXT, dry_run=True)) == {
+        collect(class_folder, archive)
+    assert asked(collect(class_folder, archive, assignment=NEXT, dry_run=True)) == {
         canvas_name(CLASS[0]): f"this is {FFN}, handed in as {NEXT}"
     }
 
@@ -666,110 +669,110 @@ def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(school: 
 # Attempts
 
 
-def test_the_same_archive_again_changes_nothing(school: Class, tmp_path: Path) -> None:
+def test_the_same_archive_again_changes_nothing(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS) | {canvas_name(CLASS[0], "b.html"): b"<p>"})
-    collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    before = content(school)
-    found = collect(school, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert content(school) == before and (found.new, found.known, found.placed) == (0, len(CLASS), 0)
+    collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    before = content(class_folder)
+    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    assert content(class_folder) == before and (found.new, found.known, found.placed) == (0, len(CLASS), 0)
 
 
-def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(school: Class, tmp_path: Path) -> None:
+def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
-    collect(school, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
+    collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
     files = {moodle_name(who): who.data if who.i < 2 else notebook("first") for who in CLASS}
-    found = collect(school, export(tmp_path / "b.zip", files))
+    found = collect(class_folder, export(tmp_path / "b.zip", files))
     assert (found.new, found.known) == (2, 3)
     for who in CLASS[:2]:
-        kept = sorted((school.folder / "collected" / FFN / "files" / who.sis).iterdir())
+        kept = sorted((class_folder.path / "collected" / FFN / "files" / who.sis).iterdir())
         assert [path.read_bytes() for path in kept] == [notebook("first"), who.data]
-        assert (school.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
-    found = collect(school, tmp_path / "a.zip")
+        assert (class_folder.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
+    found = collect(class_folder, tmp_path / "a.zip")
     assert found.new == 0 and "attempt 2 counts" in found.rows[0].what
 
 
-def test_the_latest_attempt_by_its_time_counts_whatever_the_order(school: Class, tmp_path: Path) -> None:
+def test_the_latest_attempt_by_its_time_counts_whatever_the_order(class_folder: ClassFolder, tmp_path: Path) -> None:
     whens = ["2026-09-12-09-00-00", "2026-09-13-10-00-00", "2026-09-11-08-00-00"]
     files = {
         blackboard_name(CLASS[0], when=when): notebook(f"the answer of number {i}") for i, when in enumerate(whens)
     }
     (late, *others) = sorted(files, key=lambda name: "09-13" not in name)
-    collect(school, export(tmp_path / "b.zip", {late: files[late]}), zone=ZoneInfo("UTC"))
-    found = collect(school, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC"))
-    assert handed_in_by(school) == {1: CLASS[0].username}
+    collect(class_folder, export(tmp_path / "b.zip", {late: files[late]}), zone=ZoneInfo("UTC"))
+    found = collect(class_folder, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC"))
+    assert handed_in_by(class_folder) == {1: CLASS[0].username}
     assert {row.what for row in found.rows} == {"new, kept: a later one counts"} or "later one counts" in found.rows[
         0
     ].what
-    text = (school.submitted / CLASS[0].username / FFN / "timestamp.txt").read_text(encoding="utf-8")
+    text = (class_folder.submitted / CLASS[0].username / FFN / "timestamp.txt").read_text(encoding="utf-8")
     assert text == "2026-09-13 10:00:00.000000 UTC" and parse_utc(text) == at("2026-09-13 10:00:00").replace(
         tzinfo=None
     )
-    assert len(list((school.folder / "collected" / FFN / "files" / CLASS[0].username).iterdir())) == 3
+    assert len(list((class_folder.path / "collected" / FFN / "files" / CLASS[0].username).iterdir())) == 3
 
 
-def test_where_not_all_say_when_somebody_says_which_is_the_latest(school: Class, tmp_path: Path) -> None:
+def test_where_not_all_say_when_somebody_says_which_is_the_latest(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {
         f"{d2l_folder(CLASS[0], 'Foo 1, 2025 100 PM')}/x.ipynb": CLASS[0].data,
         f"{d2l_folder(CLASS[0])}/x.ipynb": CLASS[1].data,
     }
     archive = export(tmp_path / "a.zip", files)
-    found = collect(school, archive)
-    assert len(found.open) == 2 and not school.submitted.exists()
-    settle(school, Foo=f"assignment {FFN}", May="leave x")
-    assert not collect(school, archive).needs_somebody and set(handed_in_by(school)) == {0}
+    found = collect(class_folder, archive)
+    assert len(found.open) == 2 and not class_folder.submitted.exists()
+    settle(class_folder, Foo=f"assignment {FFN}", May="leave x")
+    assert not collect(class_folder, archive).needs_somebody and set(handed_in_by(class_folder)) == {0}
 
 
 # What other languages and spreadsheet programs make of an export
 
 
 @pytest.mark.parametrize("spoilt", ["1.23457E+11", "N/A", "0"])
-def test_two_rows_of_a_list_are_never_one_student(spoilt: str, school: Class, tmp_path: Path) -> None:
+def test_two_rows_of_a_list_are_never_one_student(spoilt: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     listed = worksheet(tmp_path / "w.csv", CLASS)
     text = listed.read_text(encoding="utf-8-sig")
     for who in CLASS:
         text = text.replace(f",{who.sis},", f",{spoilt},")
     listed.write_text(text, encoding="utf-8-sig")
-    found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert set(handed_in_by(school)) == {0} and len(found.open) == len(CLASS) - 1
+    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    assert set(handed_in_by(class_folder)) == {0} and len(found.open) == len(CLASS) - 1
     lines = [line for line in found.doubts if "has a spreadsheet program changed it?" in line]
     assert len(lines) == len(CLASS) - 1 and spoilt in lines[0] and CLASS[0].name in lines[0]
 
 
-def test_a_student_who_is_on_a_list_twice_is_one_student(school: Class, tmp_path: Path) -> None:
+def test_a_student_who_is_on_a_list_twice_is_one_student(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    found = collect(school, archive, canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[0]]))
-    assert handed_in_by(school) == IDS and not found.needs_somebody
+    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[0]]))
+    assert handed_in_by(class_folder) == IDS and not found.needs_somebody
 
 
 @pytest.mark.parametrize("when", ["18 juin 2026 1224", "marraskuuta 18, 2026 1224 PM", "Mai 18, 2026 1324 PM"])
-def test_a_time_in_another_language_is_said(when: str, school: Class, tmp_path: Path) -> None:
+def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{d2l_folder(who, when)}/{FFN}.ipynb": who.data for who in CLASS}
-    found = collect(school, export(tmp_path / "a.zip", files))
-    assert len(handed_in_by(school)) == len(CLASS)
+    found = collect(class_folder, export(tmp_path / "a.zip", files))
+    assert len(handed_in_by(class_folder)) == len(CLASS)
     (note,) = [note for note in found.notes if f"5 times can't be read (its time, {when}, can't be read)" in note]
     assert "set Brightspace to English and download it again" in note and not found.needs_somebody
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    (school.folder / "course.toml").write_text(rules)
-    assert note in collect(school, export(tmp_path / "a.zip", files)).doubts
+    (class_folder.path / "course.toml").write_text(rules)
+    assert note in collect(class_folder, export(tmp_path / "a.zip", files)).doubts
 
 
 # When: Moodle says it on the worksheet alone
 
 
-def test_a_groups_name_before_a_students_does_not_hide_the_time(school: Class, tmp_path: Path) -> None:
+def test_a_groups_name_before_a_students_does_not_hide_the_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"Group A-{moodle_name(who)}": who.data for who in CLASS}
-    found = collect(school, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
-    assert handed_in_by(school) == IDS and all(row.at for row in found.rows)
+    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
+    assert handed_in_by(class_folder) == IDS and all(row.at for row in found.rows)
 
 
-def test_students_without_any_id_are_said_and_blank_rows_are_nobody(school: Class, tmp_path: Path) -> None:
+def test_students_without_any_id_are_said_and_blank_rows_are_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     listed = worksheet(tmp_path / "w.csv", CLASS)
     rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
     sheet(listed, [*([*row[:2], *row[4:]] for row in rows), [""] * 9], delimiter=";", lineterminator="\r\n")
-    found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert set(handed_in_by(school).values()) == {f"moodle-{who.participant}" for who in CLASS}
+    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    assert set(handed_in_by(class_folder).values()) == {f"moodle-{who.participant}" for who in CLASS}
     assert any(note.startswith("5 students have no ID number, login or address") for note in found.notes)
-    assert not found.needs_somebody and len(Roster.load(school).students) == len(CLASS)
+    assert not found.needs_somebody and len(Roster.load(class_folder).students) == len(CLASS)
 
 
 @pytest.mark.parametrize(
@@ -780,17 +783,17 @@ def test_students_without_any_id_are_said_and_blank_rows_are_nobody(school: Clas
         (True, "Mittwoch, 13. März 2024, 22:15"),
     ],
 )
-def test_moodles_times_are_the_worksheets(german: bool, text: str, school: Class, tmp_path: Path) -> None:
+def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     listed = worksheet(tmp_path / "list.csv", CLASS, german)
     usual = "Mittwoch, 13. März 2024, 10:15" if german else "Wednesday, 13 March 2024, 10:15 AM"
     listed.write_bytes(listed.read_bytes().replace(usual.encode(), text.encode(), 1))
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    found = collect(school, archive, listed, zone=ZoneInfo("Europe/Berlin"))
+    found = collect(class_folder, archive, listed, zone=ZoneInfo("Europe/Berlin"))
     assert {row.student: row.at for row in found.rows} == {
         who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
     }
     assert "its times are the worksheet's, read as times of Europe/Berlin" in found.notes
-    told = (school.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
+    told = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
     assert told == "2024-03-13 21:15:00.000000 UTC"
 
 
@@ -804,7 +807,7 @@ FRENCH = {
 
 @pytest.mark.parametrize("as_saved", ["as Moodle wrote it", "by Excel, with ;", "by Excel, as UTF-16"])
 def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are_missed(
-    as_saved: str, school: Class, tmp_path: Path
+    as_saved: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     listed = worksheet(tmp_path / "w.csv", CLASS)
     rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
@@ -815,17 +818,17 @@ def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are
         text = text.replace(english, french)
     listed.write_text(text, encoding="utf-16" if "16" in as_saved else "utf-8-sig", newline="")
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    found = collect(school, archive, listed)
-    assert handed_in_by(school) == {who.i: who.email for who in CLASS} and not found.needs_somebody
+    found = collect(class_folder, archive, listed)
+    assert handed_in_by(class_folder) == {who.i: who.email for who in CLASS} and not found.needs_somebody
     (note,) = [note for note in found.notes if "its times can't be read" in note]
     assert "set Moodle to English and download it again" in note
-    (school.folder / "course.toml").write_text(
+    (class_folder.path / "course.toml").write_text(
         f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
     )
-    assert note in collect(school, archive, listed).doubts
+    assert note in collect(class_folder, archive, listed).doubts
 
 
-def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(school: Class, tmp_path: Path) -> None:
+def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
     people = [["Prénom", "Nom", "Adresse de courriel"], *([who.first, who.last, who.email] for who in CLASS)]
     groups = [
@@ -834,22 +837,22 @@ def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(school
     ]
     for rows in (people, groups):
         with pytest.raises(UserError, match=r"in another language, set the LMS to English and download it again"):
-            collect(school, archive, sheet(tmp_path / "w.csv", rows))
+            collect(class_folder, archive, sheet(tmp_path / "w.csv", rows))
 
 
 @pytest.mark.parametrize(
     "text", ["-", "", "mercredi 13 mars 2024, 10:15", "Wednesday, 99 March 2024, 10:15 AM", "x, 1 Mai"]
 )
-def test_a_time_that_can_not_be_read_is_none(text: str, school: Class, tmp_path: Path) -> None:
+def test_a_time_that_can_not_be_read_is_none(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     listed = worksheet(tmp_path / "list.csv", CLASS)
     listed.write_bytes(listed.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
-    found = collect(school, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
     assert {row.student for row in found.rows if not row.at} == {CLASS[0].sis}
-    assert not (school.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
+    assert not (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
     assert any("its times can't be read" in note for note in found.notes) == (text not in ("-", ""))
 
 
-def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(school: Class, tmp_path: Path) -> None:
+def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
     participants = sheet(
         tmp_path / "people.csv",
@@ -858,43 +861,43 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(school:
             *([w.first, w.last, w.sis, w.email] for w in CLASS),
         ],
     )
-    found = collect(school, archive, participants)
+    found = collect(class_folder, archive, participants)
     assert "Moodle exports no times: they stand on the grading worksheet, for --roster" in found.notes
-    settle(school, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
-    collect(school, archive)
-    stamped = school.submitted / CLASS[0].sis / FFN / "timestamp.txt"
+    settle(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
+    collect(class_folder, archive)
+    stamped = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
     assert not stamped.exists()
-    found = collect(school, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
+    found = collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
     assert (found.new, found.known) == (0, 1)
     assert stamped.read_text(encoding="utf-8") == "2024-03-13 10:15:00.000000 UTC"
 
 
-def test_a_teams_number_has_no_participants_time(school: Class, tmp_path: Path) -> None:
+def test_a_teams_number_has_no_participants_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     name = f"The team_{CLASS[0].participant}_assignsubmission_file/{FFN}.ipynb"
     found = collect(
-        school, export(tmp_path / "a.zip", {name: CLASS[0].data}), worksheet(tmp_path / "list.csv", CLASS), dry_run=True
+        class_folder, export(tmp_path / "a.zip", {name: CLASS[0].data}), worksheet(tmp_path / "list.csv", CLASS), dry_run=True
     )
     assert [row.at for row in found.rows] == [""]
 
 
 def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
     list_of.write_bytes(list_of.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"-"))
     archive = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
-    path = school.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb"
+    path = class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"by hand, before anything was collected")
     (path.parent / "timestamp.txt").write_text("2026-10-01 10:00:00 UTC", encoding="utf-8")
-    found = collect(school, archive, list_of)
+    found = collect(class_folder, archive, list_of)
     assert "what was put there by hand is kept as attempt 1" in found.rows[0].what
     assert path.read_bytes() == notebook("first") and not (path.parent / "timestamp.txt").exists()
     path.write_bytes(b"mended by hand")
-    assert collect(school, archive).placed == 0 and path.read_bytes() == b"mended by hand"
-    found = collect(school, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
+    assert collect(class_folder, archive).placed == 0 and path.read_bytes() == b"mended by hand"
+    found = collect(class_folder, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
     assert path.read_bytes() == CLASS[0].data
-    kept = sorted((school.folder / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
+    kept = sorted((class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
     assert [one.read_bytes() for one in kept] == [
         b"by hand, before anything was collected",
         notebook("first"),
@@ -903,43 +906,43 @@ def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes
     ]
 
 
-def test_a_link_in_submitted_is_not_written_through(school: Class, tmp_path: Path) -> None:
+def test_a_link_in_submitted_is_not_written_through(class_folder: ClassFolder, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    school.submitted.mkdir(parents=True)
-    (school.submitted / CLASS[0].sis).symlink_to(tmp_path / "elsewhere")
+    class_folder.submitted.mkdir(parents=True)
+    (class_folder.submitted / CLASS[0].sis).symlink_to(tmp_path / "elsewhere")
     found = collect(
-        school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)), canvas_gradebook(tmp_path / "b.csv", CLASS)
+        class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)), canvas_gradebook(tmp_path / "b.csv", CLASS)
     )
     assert list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in found.doubts[0] and found.placed == 4
 
 
-def test_all_that_the_way_back_needs_is_noted(school: Class, tmp_path: Path) -> None:
+def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    collect(school, archive)
+    collect(class_folder, archive)
     for who in CLASS:
-        record = Manifest.load(school, FFN).latest(f"canvas-{who.canvas}")
+        record = Manifest.load(class_folder, FFN).latest(f"canvas-{who.canvas}")
         assert record and record.entry == canvas_name(who, late=who.i % 2 == 1) and record.late == (who.i % 2 == 1)
         assert (
             record.back["attachment"] == who.attachment
             and record.archive == "a.zip"
             and len(record.archive_sha256) == 64
         )
-    path = school.folder / "collected" / FFN / "manifest.json"
+    path = class_folder.path / "collected" / FFN / "manifest.json"
     path.write_text(path.read_text(encoding="utf-8")[:-9], encoding="utf-8")
     with pytest.raises(UserError, match=r"manifest\.json can't be read"):
-        collect(school, archive)
+        collect(class_folder, archive)
 
 
-def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(school: Class, tmp_path: Path) -> None:
-    collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folder: ClassFolder, tmp_path: Path) -> None:
+    collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     late = {canvas_name(who, late=True): who.data for who in CLASS}
-    found = collect(school, export(tmp_path / "b.zip", late))
+    found = collect(class_folder, export(tmp_path / "b.zip", late))
     assert (found.new, found.known) == (0, len(CLASS)), "the due date was moved"
-    other, list_of = Class(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
+    other, list_of = ClassFolder(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
     collect(other, export(tmp_path / "c.zip", SYSTEMS[0].files(CLASS)), list_of)
     flat = {moodle_name(who, folders=False): who.data for who in CLASS}
     assert collect(other, export(tmp_path / "d.zip", flat)).new == 0
-    third = Class(tmp_path / "third")
+    third = ClassFolder(tmp_path / "third")
     for day in ("Dec 5, 2026 1009 PM", "Dec 6, 2026 909 AM"):
         files = {f"Lab 5 Download {day}/{name}": data for name, data in SYSTEMS[2].files(CLASS).items()}
         found = collect(third, export(tmp_path / "e.zip", files))
@@ -957,36 +960,36 @@ def inbound(folder: Path, who: Any, when: str, data: bytes, secret: str) -> None
     (place / "submission_secret.txt").write_text(secret, encoding="utf-8")
 
 
-def test_the_exchange_keeps_time_and_secret_of_the_latest(school: Class, tmp_path: Path) -> None:
+def test_the_exchange_keeps_time_and_secret_of_the_latest(class_folder: ClassFolder, tmp_path: Path) -> None:
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a" * 128)
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-01 10:00:00.000000 UTC", notebook("first"), "b" * 128)
-    found = collect(school, tmp_path / "inbound")
-    folder = school.submitted / CLASS[0].username / FFN
-    assert handed_in_by(school) == {0: CLASS[0].username} and found.new == 2
+    found = collect(class_folder, tmp_path / "inbound")
+    folder = class_folder.submitted / CLASS[0].username / FFN
+    assert handed_in_by(class_folder) == {0: CLASS[0].username} and found.new == 2
     assert (folder / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128
     assert parse_utc((folder / "timestamp.txt").read_text(encoding="utf-8")) == at("2026-10-02 10:00:00").replace(
         tzinfo=None
     )
 
 
-def test_the_exchange_names_the_assignment_by_a_token(school: Class, tmp_path: Path) -> None:
+def test_the_exchange_names_the_assignment_by_a_token(class_folder: ClassFolder, tmp_path: Path) -> None:
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
     place = tmp_path / "inbound" / exchange_folder(CLASS[1], assignment="ps1")
     place.mkdir()
     (place / "ps1.ipynb").write_bytes(CLASS[1].data)
-    found = collect(school, tmp_path / "inbound")
+    found = collect(class_folder, tmp_path / "inbound")
     assert "handed in as ps1, and there is no such assignment" in found.open[0].trouble
-    assert handed_in_by(school) == {0: CLASS[0].username}
+    assert handed_in_by(class_folder) == {0: CLASS[0].username}
 
 
-def test_a_folder_of_the_exchange_without_a_notebook_is_named(school: Class, tmp_path: Path) -> None:
+def test_a_folder_of_the_exchange_without_a_notebook_is_named(class_folder: ClassFolder, tmp_path: Path) -> None:
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
     inbound(tmp_path / "inbound", CLASS[1], "2026-10-02 10:00:00.000000 UTC", CLASS[1].data, "b")
     (taken,) = (tmp_path / "inbound").glob(f"{CLASS[1].username}*/{FFN}.ipynb")
     taken.unlink()
     (taken.parent / "timestamp.txt").unlink()
-    found = collect(school, tmp_path / "inbound")
-    assert handed_in_by(school) == {0: CLASS[0].username}
+    found = collect(class_folder, tmp_path / "inbound")
+    assert handed_in_by(class_folder) == {0: CLASS[0].username}
     (one,) = found.open
     assert one.who == CLASS[1].username and "empty folder" in one.trouble
 
@@ -1007,7 +1010,7 @@ def owned(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
 
 @ROOT_ALONE
 @pytest.mark.parametrize("whose", ["folder", "file", "unknown account"])
-def test_nobody_hands_in_as_somebody_else_in_the_exchange(whose: str, school: Class, tmp_path: Path) -> None:
+def test_nobody_hands_in_as_somebody_else_in_the_exchange(whose: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     honest = f"nobody+{FFN}+2026-10-01 10:00:00.000000 UTC+x"
     owned(tmp_path / "inbound", honest, NOBODY.pw_uid, {f"{FFN}.ipynb": CLASS[0].data})
     forged = f"nobody+{FFN}+2026-10-02 10:00:00.000000 UTC+y"
@@ -1016,17 +1019,17 @@ def test_nobody_hands_in_as_somebody_else_in_the_exchange(whose: str, school: Cl
     )  # fmt: skip
     if whose == "file":
         os.chown(tmp_path / "inbound" / forged, NOBODY.pw_uid, NOBODY.pw_uid)
-    found = collect(school, tmp_path / "inbound")
-    assert handed_in_by(school) == {0: "nobody"} and len(found.open) == 1
+    found = collect(class_folder, tmp_path / "inbound")
+    assert handed_in_by(class_folder) == {0: "nobody"} and len(found.open) == 1
     owner = "the account number 61002" if whose == "unknown account" else pwd.getpwuid(1).pw_name
     assert f"belongs to {owner}, and not to nobody: write whose it is" in found.open[0].trouble
-    settle(school, **{forged: "student mallory"})
-    assert not collect(school, tmp_path / "inbound").open
-    assert handed_in_by(school) == {0: "nobody", 1: "mallory"}, "and what is nobody's own stays so"
+    settle(class_folder, **{forged: "student mallory"})
+    assert not collect(class_folder, tmp_path / "inbound").open
+    assert handed_in_by(class_folder) == {0: "nobody", 1: "mallory"}, "and what is nobody's own stays so"
 
 
 @ROOT_ALONE
-def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(school: Class, tmp_path: Path) -> None:
+def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: ClassFolder, tmp_path: Path) -> None:
     made = {
         "early": "2026-10-01 10:00:00.000000 UTC",
         "odd": "2026-99-01 10:00:00 UTC",
@@ -1036,31 +1039,31 @@ def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(school: Class, t
     for who, (what, when) in zip(CLASS, made.items(), strict=False):
         uid = pwd.getpwnam(accounts[what]).pw_uid
         owned(tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": who.data})
-    found = collect(school, tmp_path / "inbound")
+    found = collect(class_folder, tmp_path / "inbound")
     now = datetime.now(UTC).replace(tzinfo=None)
-    assert handed_in_by(school) == {0: "nobody"}
-    at = handed_in.timestamp(school.submitted / "nobody" / FFN)
+    assert handed_in_by(class_folder) == {0: "nobody"}
+    at = untrusted_files.timestamp(class_folder.submitted / "nobody" / FFN)
     assert at and abs(now - at) < timedelta(minutes=2)
     assert [line for line in found.doubts if "later than its name says; the later time counts" in line]
     asks = [matter.trouble.partition(" UTC, ")[2] for matter in found.open]
     assert sorted(asks) == ["can't be read: does it count?", "is still to come: does it count?"]
-    settle(school, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
-    found = collect(school, tmp_path / "inbound")
-    assert set(handed_in_by(school)) == {0, 1, 2} and not found.needs_somebody
-    at = handed_in.timestamp(school.submitted / "bin" / FFN)
+    settle(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
+    found = collect(class_folder, tmp_path / "inbound")
+    assert set(handed_in_by(class_folder)) == {0, 1, 2} and not found.needs_somebody
+    at = untrusted_files.timestamp(class_folder.submitted / "bin" / FFN)
     assert at and abs(now - at) < timedelta(minutes=2)
 
 
-def test_an_exchange_that_lost_its_owners_says_so(school: Class, tmp_path: Path) -> None:
+def test_an_exchange_that_lost_its_owners_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
     found = collect(
-        school, export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS})
+        class_folder, export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS})
     )
-    assert set(handed_in_by(school)) == set(range(5)) and not found.needs_somebody
+    assert set(handed_in_by(class_folder)) == set(range(5)) and not found.needs_somebody
     assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in found.notes[-1]
 
 
 @pytest.mark.parametrize("system", ["moodle", "brightspace", "blackboard", "gradescope"])
-def test_a_time_that_is_still_to_come_is_asked_about(system: str, school: Class, tmp_path: Path) -> None:
+def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     who = CLASS[0]
     people = worksheet(tmp_path / "w.csv", CLASS)
     files = {
@@ -1074,42 +1077,42 @@ def test_a_time_that_is_still_to_come_is_asked_about(system: str, school: Class,
     people.write_text(people.read_text(encoding="utf-8").replace("2024, 10:15", "2089, 10:15"), encoding="utf-8")
     people = blackboard_sheet(tmp_path / "w.csv", CLASS) if system == "blackboard" else people
     archive = export(tmp_path / "a.zip", files)
-    found = collect(school, archive, people, match_names=True)
+    found = collect(class_folder, archive, people, match_names=True)
     ((_, trouble),) = asked(found).items()
-    assert "2089" in trouble and "is still to come: does it count?" in trouble and not handed_in_by(school)
-    settle(school, **{".ipynb": f"assignment {FFN}"})
-    assert not collect(school, archive, people, match_names=True).needs_somebody
-    assert handed_in_by(school) == {0: who.sis} and handed_in.timestamp(school.submitted / who.sis / FFN) is None
+    assert "2089" in trouble and "is still to come: does it count?" in trouble and not handed_in_by(class_folder)
+    settle(class_folder, **{".ipynb": f"assignment {FFN}"})
+    assert not collect(class_folder, archive, people, match_names=True).needs_somebody
+    assert handed_in_by(class_folder) == {0: who.sis} and untrusted_files.timestamp(class_folder.submitted / who.sis / FFN) is None
 
 
 # The class's folder
 
 
-def test_a_dry_run_writes_nothing_and_says_the_same(school: Class, tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing_and_says_the_same(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS) | {"notes.txt": b""})
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS[:3])
-    dry = collect(school, archive, list_of, dry_run=True)
-    assert not school.folder.exists()
-    wet = collect(school, archive, list_of)
+    dry = collect(class_folder, archive, list_of, dry_run=True)
+    assert not class_folder.path.exists()
+    wet = collect(class_folder, archive, list_of)
     assert (dry.rows, dry.open, dry.doubts, dry.new) == (wet.rows, wet.open, wet.doubts, wet.new)
 
 
 def test_samples_are_never_collected_into(tmp_path: Path) -> None:
     before = sorted((ROOT / "grading").rglob("*"))
     with pytest.raises(UserError, match="made-up students"):
-        collect(Class(ROOT / "grading" / "sample"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+        collect(ClassFolder(ROOT / "grading" / "sample"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     assert sorted((ROOT / "grading").rglob("*")) == before
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])
-def test_what_is_collected_is_for_its_owner_alone(umask: int, school: Class, tmp_path: Path) -> None:
+def test_what_is_collected_is_for_its_owner_alone(umask: int, class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     old = os.umask(umask)
     try:
-        collect(school, archive)
+        collect(class_folder, archive)
     finally:
         os.umask(old)
-    assert [path for path in school.folder.rglob("*") if path.stat().st_mode & 0o077] == []
+    assert [path for path in class_folder.path.rglob("*") if path.stat().st_mode & 0o077] == []
 
 
 class Broken(BaseException):
@@ -1131,54 +1134,54 @@ def breaking(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 NAMELESS = re.compile(rb'"(collected|secret)": "[^"]*"')
 
 
-def settled(school: Class) -> dict[str, bytes]:
+def settled(class_folder: ClassFolder) -> dict[str, bytes]:
     """All that a class holds, but secrets and when it was written."""
-    return {name: NAMELESS.sub(b"", data) for name, data in content(school, ("submission_secret.txt",)).items()}
+    return {name: NAMELESS.sub(b"", data) for name, data in content(class_folder, ("submission_secret.txt",)).items()}
 
 
 @pytest.mark.parametrize("after", range(12))
 def test_whatever_breaks_it_off_the_same_command_goes_on(
-    after: int, school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    after: int, class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
     first = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
     second = export(tmp_path / "b.zip", {moodle_name(who): who.data for who in CLASS[:3]} | {"notes.txt": b""})
-    whole = Class(tmp_path / "whole")
-    for one in (school, whole):
+    whole = ClassFolder(tmp_path / "whole")
+    for one in (class_folder, whole):
         collect(one, first, list_of)
         (one.submitted / CLASS[1].sis / FFN / f"{FFN}.ipynb").write_bytes(b"by hand")
     collect(whole, second)
     with monkeypatch.context() as patched:
         breaking(patched, after)
         try:
-            collect(school, second)
+            collect(class_folder, second)
         except Broken:
             pass
         else:
             pytest.fail("it was not broken off")
-    collect(school, second)
-    assert settled(school) == settled(whole)
-    assert Manifest.load(school, FFN).placing == {}
+    collect(class_folder, second)
+    assert settled(class_folder) == settled(whole)
+    assert Manifest.load(class_folder, FFN).placing == {}
 
 
-def test_names_and_ids_are_in_nbgraders_gradebook(school: Class, tmp_path: Path) -> None:
+def test_names_and_ids_are_in_nbgraders_gradebook(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     for _ in range(2):
-        collect(school, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
-    with Gradebook(school.db_url) as book:
+        collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
+    with Gradebook(class_folder.db_url) as book:
         known = {one.id: (one.first_name, one.last_name, one.lms_user_id) for one in book.students}
     assert known == {who.sis: (who.first, who.last, who.canvas) for who in CLASS}
 
 
-def test_a_thousand_notebooks_are_collected_in_time(school: Class, tmp_path: Path) -> None:
+def test_a_thousand_notebooks_are_collected_in_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     blank = notebook()
     files = {f"do{i}_{20_000 + i}_{i}_{FFN}.ipynb": blank + b" " * i for i in range(1_000)}
     archive = export(tmp_path / "a.zip", files)
     start = time.process_time()
-    found = collect(school, archive)
+    found = collect(class_folder, archive)
     assert found.placed == 1_000 and time.process_time() - start < 20
     start = time.process_time()
-    assert collect(school, archive).known == 1_000 and time.process_time() - start < 20
+    assert collect(class_folder, archive).known == 1_000 and time.process_time() - start < 20
 
 
 # Whatever comes
@@ -1209,11 +1212,11 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
     folder = tmp_path_factory.mktemp("any")
     files = {maker(who, file): data for who, maker, file, data in theirs}
     files["submission_metadata.yml"] = gradescope_metadata({who.submission: [who] for who in CLASS[:3]})
-    archive, school = export(folder / "a.zip", files), Class(folder / "class")
+    archive, class_folder = export(folder / "a.zip", files), ClassFolder(folder / "class")
     lists = [worksheet(folder / "w.csv", CLASS)] if with_list else []
     try:
         for _ in range(2):
-            found = collect(school, archive, *lists)
+            found = collect(class_folder, archive, *lists)
             lines = [row.what for row in found.rows] + found.doubts + found.notes
             assert all("\n" not in line and line for line in lines)
         assert found.new == found.placed == 0
@@ -1249,7 +1252,7 @@ def test_the_command_shows_a_table_and_its_status_tells_whether_somebody_is_need
     assert "Canvas" in dry[0] and "would happen" in dry[0] and list(folder.iterdir()) == []
     wet = run("collect", archive, "--roster", list_of, "--grading", folder, expect=2)
     assert "4 new attempts, 4 put into submitted/" in wet[0] and "settle.csv" in wet[0]
-    with alone(Class(folder)):
+    with class_lock(ClassFolder(folder)):
         busy = run("collect", archive, "--grading", folder, expect=2)
     assert "is being worked on already" in busy[1] and busy[1].count("\n") == 1
     full = run(
@@ -1293,21 +1296,21 @@ def test_what_somebody_can_mend_is_one_line(words: tuple[str, ...], tmp_path: Pa
     ],
     ids=lambda damage: damage[1][:20],
 )
-def test_a_manifest_with_a_bad_value_is_one_line(damage: tuple[str, str], school: Class, tmp_path: Path) -> None:
+def test_a_manifest_with_a_bad_value_is_one_line(damage: tuple[str, str], class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    collect(school, archive)
-    path = school.folder / manifest.FOLDER / FFN / manifest.FILE
+    collect(class_folder, archive)
+    path = class_folder.path / manifest.FOLDER / FFN / manifest.FILE
     text = path.read_text(encoding="utf-8")
     assert damage[0] in text
     path.write_text(text.replace(*damage), encoding="utf-8")
     with pytest.raises(UserError, match=r"can't be read .*: put back a copy") as raised:
-        collect(school, archive)
+        collect(class_folder, archive)
     assert "\n" not in str(raised.value)
 
 
-def test_the_manifest_is_plain_json(school: Class, tmp_path: Path) -> None:
-    collect(school, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
-    data = json.loads((school.folder / "collected" / FFN / "manifest.json").read_text(encoding="utf-8"))
+def test_the_manifest_is_plain_json(class_folder: ClassFolder, tmp_path: Path) -> None:
+    collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    data = json.loads((class_folder.path / "collected" / FFN / "manifest.json").read_text(encoding="utf-8"))
     assert data["format"] == 1 and {file["student"] for file in data["files"]} == {
         f"canvas-{who.canvas}" for who in CLASS
     }
@@ -1316,29 +1319,29 @@ def test_the_manifest_is_plain_json(school: Class, tmp_path: Path) -> None:
 # Who has not handed in, and who is late
 
 
-def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(school: Class, tmp_path: Path) -> None:
+def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(class_folder: ClassFolder, tmp_path: Path) -> None:
     people = worksheet(tmp_path / "w.csv", CLASS)
     files = {moodle_name(who): who.data for who in CLASS[:3]}
     files |= {moodle_name(CLASS[3], "notes.pdf"): b"%PDF"}  # something is there, so a person looks at it
-    school.folder.mkdir()
+    class_folder.path.mkdir()
     archive = export(tmp_path / "a.zip", files)
-    out, _ = run("collect", archive, "--roster", people, "--grading", school.folder, expect=2)
+    out, _ = run("collect", archive, "--roster", people, "--grading", class_folder.path, expect=2)
     line = f"{FFN}: 4 of 5 students have handed in. Not yet: {CLASS[4].name} <{CLASS[4].email}>."
     assert line in out
     below = [text for text in out.splitlines() if text.strip()]
     assert below.index(line) < below.index(next(text for text in below if "new attempts" in text))
-    (school.folder / "course.toml").write_text(f'[[groups]]\nstudents = ["{CLASS[2].sis}", "{CLASS[4].email}"]\n')
-    assert collect(school, archive, people).missing[0].students == ()
+    (class_folder.path / "course.toml").write_text(f'[[groups]]\nstudents = ["{CLASS[2].sis}", "{CLASS[4].email}"]\n')
+    assert collect(class_folder, archive, people).missing[0].students == ()
 
 
-def test_before_an_assignment_is_due_nobody_is_missing_yet(school: Class, tmp_path: Path) -> None:
+def test_before_an_assignment_is_due_nobody_is_missing_yet(class_folder: ClassFolder, tmp_path: Path) -> None:
     people = worksheet(tmp_path / "w.csv", CLASS)
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
-    school.folder.mkdir()
+    class_folder.path.mkdir()
     for due, line in ((2099, "It is due on 2 Nov 2099, 23:59"), (2025, "Not yet: ")):
         text = f'time_zone = "Europe/Berlin"\n[assignments.{FFN}]\ndue = {due}-11-02\n'
-        (school.folder / "course.toml").write_text(text, encoding="utf-8")
-        (found,) = collect(school, archive, people).missing
+        (class_folder.path / "course.toml").write_text(text, encoding="utf-8")
+        (found,) = collect(class_folder, archive, people).missing
         assert line in found.line(20) and (CLASS[1].email in found.line(20)) == (due == 2025), found.line(20)
 
 
@@ -1349,19 +1352,19 @@ def test_a_name_with_a_comma_is_quoted_for_a_mail_program() -> None:
 
 
 def test_whom_canvas_calls_late_is_named_and_asked_about_where_it_costs_something(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     files = {canvas_name(who, late=who.i == 1): who.data for who in CLASS}
     archive, gradebook = export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS)
-    found = collect(school, archive, gradebook)
+    found = collect(class_folder, archive, gradebook)
     said = f"{FFN}: 1 student is marked late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
     assert any(note.startswith(said) for note in found.notes) and not found.needs_somebody
     assert [(one.expected, len(one.students)) for one in found.missing] == [(len(CLASS), 0)], (
         "without Canvas's test student"
     )
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    (school.folder / "course.toml").write_text(rules)
-    (doubt,) = collect(school, archive, gradebook).doubts
+    (class_folder.path / "course.toml").write_text(rules)
+    (doubt,) = collect(class_folder, archive, gradebook).doubts
     assert doubt.startswith(said)
-    (school.submitted / CLASS[1].sis / FFN / handed_in.TIMESTAMP).write_text("2026-11-21 18:30:00 UTC")
-    assert collect(school, archive, gradebook).doubts == []
+    (class_folder.submitted / CLASS[1].sis / FFN / untrusted_files.TIMESTAMP).write_text("2026-11-21 18:30:00 UTC")
+    assert collect(class_folder, archive, gradebook).doubts == []

@@ -21,41 +21,42 @@ from conftest import ROOT, needs_bubblewrap, needs_chromium
 from exports import CLASS, FFN, FULL
 from starlette.testclient import TestClient
 
-from autograder.desk import class_report
-from autograder.desk.policy import Policy
-from autograder.desk.web import app as pages
-from autograder.house import Class, UserError
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
+from autograder.gradebook.policy import Policy
+from autograder.reports import class_report
+from autograder.web import app as pages
 
 ADDRESS = "http://127.0.0.1:8765"
 TOKEN = "a token of sixteen"
 
 
 @pytest.fixture
-def school(tmp_path: Path) -> Class:
+def class_folder(tmp_path: Path) -> ClassFolder:
     """Five students, collected from Moodle and graded: number i has i exercises right."""
-    found = Class(tmp_path / "grading")
-    found.folder.mkdir()
+    found = ClassFolder(tmp_path / "grading")
+    found.path.mkdir()
     return found
 
 
 @pytest.fixture
-def graded(school: Class) -> Class:
+def graded(class_folder: ClassFolder) -> ClassFolder:
     for who in CLASS:
-        folder = school.submitted / f"user{who.i}" / FFN
+        folder = class_folder.submitted / f"user{who.i}" / FFN
         folder.mkdir(parents=True)
         (folder / f"{FFN}.ipynb").write_bytes(who.data)
-    exports.grade(school, {who.i: f"user{who.i}" for who in CLASS})
-    return school
+    exports.grade(class_folder, {who.i: f"user{who.i}" for who in CLASS})
+    return class_folder
 
 
-def client(school: Class, base: str = ADDRESS) -> TestClient:
+def client(class_folder: ClassFolder, base: str = ADDRESS) -> TestClient:
     """Somebody without the token."""
-    return TestClient(pages.make(school, TOKEN), base_url=base, follow_redirects=False)
+    return TestClient(pages.make(class_folder, TOKEN), base_url=base, follow_redirects=False)
 
 
-def entered(school: Class) -> TestClient:
+def entered(class_folder: ClassFolder) -> TestClient:
     """Somebody who has opened the address that the command printed."""
-    found = client(school)
+    found = client(class_folder)
     answer = found.get("/", params={"token": TOKEN})
     assert answer.status_code == 303
     found.base_url = found.base_url.join(answer.headers["location"])
@@ -69,7 +70,7 @@ def names_in(folder: Path) -> set[str]:
 # Who may see it
 
 
-def test_nobody_without_the_token_sees_anything(graded: Class) -> None:
+def test_nobody_without_the_token_sees_anything(graded: ClassFolder) -> None:
     for path in ("/", "/collect", f"/assignment/{FFN}", f"/report/{FFN}", "/student/user1", "/no/such/page"):
         for params in ({}, {"token": "wrong"}):
             answer = client(graded).get(path, params=params)
@@ -78,7 +79,7 @@ def test_nobody_without_the_token_sees_anything(graded: Class) -> None:
 
 
 def test_the_address_with_the_token_opens_once_and_leaves_a_cookie_for_pages_that_nobody_else_knows(
-    graded: Class,
+    graded: ClassFolder,
 ) -> None:
     found = client(graded)
     for evil in ("//evil.example/", "/collect"):
@@ -110,20 +111,20 @@ def test_the_address_with_the_token_opens_once_and_leaves_a_cookie_for_pages_tha
         "127.0.0.1",
     ],
 )
-def test_no_other_name_of_this_machine_is_answered(graded: Class, host: str) -> None:
+def test_no_other_name_of_this_machine_is_answered(graded: ClassFolder, host: str) -> None:
     found = entered(graded)
     assert found.get("/", headers={"host": host}).status_code == 403
     assert found.get("/", headers={"host": "localhost:8765"}).status_code == 200
 
 
-def test_a_form_of_another_page_is_refused(graded: Class) -> None:
+def test_a_form_of_another_page_is_refused(graded: ClassFolder) -> None:
     found = entered(graded)
     for origin in ("http://evil.example", "null", "http://127.0.0.1:9999"):
         assert found.post("/grading/stop", headers={"origin": origin}).status_code == 403
     assert found.post("/grading/stop", headers={"origin": ADDRESS}).status_code == 303
 
 
-def test_every_page_forbids_scripts_and_frames(graded: Class) -> None:
+def test_every_page_forbids_scripts_and_frames(graded: ClassFolder) -> None:
     found = entered(graded)
     for path in (
         "/",
@@ -144,12 +145,12 @@ def test_every_page_forbids_scripts_and_frames(graded: Class) -> None:
     "path",
     ["/student/..%2f..%2fetc", "/student/.hidden", "/student/user1/page/passwd", "/assignment/99_nothing", "/report/x"],
 )
-def test_names_that_are_none_are_one_clear_line(graded: Class, path: str) -> None:
+def test_names_that_are_none_are_one_clear_line(graded: ClassFolder, path: str) -> None:
     answer = entered(graded).get(path)
     assert answer.status_code in (400, 404) and "To the class" in answer.text
 
 
-def test_a_students_own_words_are_shown_as_words(graded: Class) -> None:
+def test_a_students_own_words_are_shown_as_words(graded: ClassFolder) -> None:
     folder = graded.submitted / "user1" / "<img src=x onerror=alert(1)>"
     folder.mkdir()
     text = entered(graded).get("/").text
@@ -159,7 +160,7 @@ def test_a_students_own_words_are_shown_as_words(graded: Class) -> None:
 # What it shows and does
 
 
-def test_the_class_its_students_and_their_answers_are_there(graded: Class) -> None:
+def test_the_class_its_students_and_their_answers_are_there(graded: ClassFolder) -> None:
     found = entered(graded)
     assert re.search(rf"{FFN}.*?5</td>.*?5</td>", found.get("/").text, re.S)
     table = found.get(f"/assignment/{FFN}").text
@@ -171,29 +172,29 @@ def test_the_class_its_students_and_their_answers_are_there(graded: Class) -> No
     assert "user3" not in found.get(f"/report/{FFN}", params={"hide": ""}).text
 
 
-def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(school: Class, tmp_path: Path) -> None:
+def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(class_folder: ClassFolder, tmp_path: Path) -> None:
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
-    found = entered(school)
+    found = entered(class_folder)
     files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
     preview = found.post("/collect", files=files).text
-    assert "5 new attempts" in preview and not school.submitted.exists()
+    assert "5 new attempts" in preview and not class_folder.submitted.exists()
     fields = dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview))
     done = found.post("/collect/carry-out", data=fields).text
     assert "5 put into submitted/" in done
-    assert set(exports.handed_in_by(school).values()) == {who.sis for who in CLASS}
+    assert set(exports.handed_in_by(class_folder).values()) == {who.sis for who in CLASS}
     assert "choose it again" in found.post("/collect/carry-out", data=fields).text, "what was used is gone"
 
 
 def test_uploads_go_when_a_day_has_passed_and_not_when_the_clock_jumps(
-    school: Class, monkeypatch: pytest.MonkeyPatch
+    class_folder: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = school.folder / "uploads"
+    folder = class_folder.path / "uploads"
     folder.mkdir()
     for name, hours in (("of two days ago", 48), ("of an hour ago", 1)):
         (folder / name).touch()
         os.utime(folder / name, (time.time() - 3600 * hours,) * 2)
-    desk = client(school).app.state.desk  # type: ignore[attr-defined]
+    desk = client(class_folder).app.state.desk  # type: ignore[attr-defined]
     assert names_in(folder) == {"of an hour ago"}, "when a desk is opened, whether or not anybody uploads"
     now, passed = time.time(), time.monotonic()
     monkeypatch.setattr(time, "time", lambda: now + 10 * 24 * 3600)
@@ -205,8 +206,8 @@ def test_uploads_go_when_a_day_has_passed_and_not_when_the_clock_jumps(
     assert names_in(folder) == {made.name}
 
 
-def test_no_file_and_no_export_are_one_clear_line(school: Class) -> None:
-    found = entered(school)
+def test_no_file_and_no_export_are_one_clear_line(class_folder: ClassFolder) -> None:
+    found = entered(class_folder)
     assert "choose the zip" in found.post("/collect", data={"assignment": ""}).text
     answer = found.post("/collect", files=[("export", ("a.zip", b"PK\x03\x04 broken"))])
     assert answer.status_code in (200, 400) and "Traceback" not in answer.text
@@ -214,7 +215,7 @@ def test_no_file_and_no_export_are_one_clear_line(school: Class) -> None:
         assert "choose it again" in found.post("/collect/carry-out", data={"export": name}).text
 
 
-def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: Class, tmp_path: Path) -> None:
+def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: ClassFolder, tmp_path: Path) -> None:
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     shutil.rmtree(graded.submitted)
@@ -234,7 +235,7 @@ def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: Class, tmp_pat
     assert policy_free["Participant 123453"] == f"{exports.points(3):.2f}"
 
 
-def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(graded: Class, tmp_path: Path) -> None:
+def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(graded: ClassFolder, tmp_path: Path) -> None:
     gradebook = exports.canvas_gradebook(tmp_path / "g.csv", [*CLASS, exports.Somebody(5, "Nora", "Nothing")])
     files = {exports.canvas_name(who): who.data for who in CLASS[:3]}
     files |= {exports.canvas_name(who): exports.notebook(who.answer, exports.NEXT) for who in CLASS[3:]}
@@ -266,7 +267,7 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(grad
 
 
 def test_pages_of_a_large_class_are_read_once_as_long_as_nothing_changes(
-    graded: Class, monkeypatch: pytest.MonkeyPatch
+    graded: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = entered(graded)
     found.get("/")
@@ -287,15 +288,15 @@ def test_pages_of_a_large_class_are_read_once_as_long_as_nothing_changes(
 def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    school = Class(tmp_path, f"sqlite:///{tmp_path}/elsewhere.db")
-    exports.grade(school, {1: "user1"}, {1: 2})
-    found = entered(school)
+    class_folder = ClassFolder(tmp_path, f"sqlite:///{tmp_path}/elsewhere.db")
+    exports.grade(class_folder, {1: "user1"}, {1: 2})
+    found = entered(class_folder)
     for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
         assert f"{exports.points(2):g}/" in found.get(path).text
     monkeypatch.setattr(class_report, "of_class", None)
     assert f"{exports.points(2):g}/" in found.get(f"/report/{FFN}").text, "a report is drawn once"
     monkeypatch.undo()
-    exports.grade(school, {1: "user1"}, {1: 4})
+    exports.grade(class_folder, {1: "user1"}, {1: 4})
     for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
         assert f"{exports.points(4):g}/" in found.get(path).text
 
@@ -304,9 +305,9 @@ def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_
 
 
 @contextlib.contextmanager
-def served(school: Class) -> Iterator[str]:
+def served(class_folder: ClassFolder) -> Iterator[str]:
     """The command `autograder desk`; its address."""
-    command = [sys.executable, "-m", "autograder", "desk", "--grading", str(school.folder)]
+    command = [sys.executable, "-m", "autograder", "desk", "--grading", str(class_folder.path)]
     process = subprocess.Popen([*command, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout
@@ -317,11 +318,11 @@ def served(school: Class) -> Iterator[str]:
         process.wait(30)
 
 
-def test_a_port_that_is_in_use_is_one_clear_line(school: Class) -> None:
-    with served(school) as address:
+def test_a_port_that_is_in_use_is_one_clear_line(class_folder: ClassFolder) -> None:
+    with served(class_folder) as address:
         port = int(re.findall(r":(\d+)/", address)[0])
         with pytest.raises(UserError, match=f"port {port} can't be listened at"):
-            pages.serve(pages.make(school), port, lambda address: None)
+            pages.serve(pages.make(class_folder), port, lambda address: None)
 
 
 AXE = Path(sys.prefix) / "hub" / "node_modules" / "axe-core" / "axe.min.js"
@@ -349,14 +350,14 @@ def violations(page: Any) -> list[str]:
 
 @needs_bubblewrap
 @needs_chromium
-def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -> None:
+def test_from_the_zip_to_the_sheet_in_a_browser(class_folder: ClassFolder, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     from lab import PATIENCE, SCREENSHOTS, browser
 
     SCREENSHOTS.mkdir(exist_ok=True)
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
-    with served(school) as address, browser() as chromium:
+    with served(class_folder) as address, browser() as chromium:
         context = chromium.new_context(java_script_enabled=False, viewport={"width": 1200, "height": 850})
         page = context.new_page()
         page.goto(address)
@@ -386,7 +387,7 @@ def test_from_the_zip_to_the_sheet_in_a_browser(school: Class, tmp_path: Path) -
 @needs_bubblewrap
 @needs_chromium
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
-def test_everybody_can_use_every_page(graded: Class) -> None:
+def test_everybody_can_use_every_page(graded: ClassFolder) -> None:
     pytest.importorskip("playwright", reason="playwright is not installed")
     from lab import browser
 

@@ -12,8 +12,8 @@ import torch
 from drawings import LAST_TOKEN, numbers, texts, tips
 
 from autograder import keys
-from autograder.engine import grade
-from autograder.marking import draws, judge
+from autograder.engine import grade_submission
+from autograder.marking import draws, reference
 from ffnlab import reading, world
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.comparing import marking_of
@@ -235,7 +235,7 @@ def test_nothing_but_its_numbers_tells_the_functions_apart() -> None:
 
 def test_what_the_functions_are_is_not_told_to_the_process_that_runs_student_code() -> None:
     exercise = exercises.is_position_wise
-    sent = grade._question(exercise.name, draws.hidden_seeds(exercise, b"secret"))
+    sent = grade_submission._question(exercise.name, draws.hidden_seeds(exercise, b"secret"))
     assert not any(label.encode() in sent for known in exercises.ASKED.values() for label in known)
     assert "_labels" not in asked(exercise.inputs(0, 0))
 
@@ -249,10 +249,10 @@ def test_a_counter_of_calls_earns_nothing() -> None:
         right.append(bool(key.the_truth.answer(f, T, d, seed)))
         return right[-1]
 
-    judge.observe(key.exercise, noted, draws.public_seeds(key.exercise))
+    reference.observe(key.exercise, noted, draws.public_seeds(key.exercise))
     told, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
-    truth, counted = (judge.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(told)))
-    inputs = judge.inputs(key.exercise, hidden)
+    truth, counted = (reference.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(told)))
+    inputs = reference.inputs(key.exercise, hidden)
     verdict = verdict_on(key.exercise, marking_of(key.exercise, truth, [], inputs), counted, inputs)
     assert verdict.points == 0
 

@@ -13,7 +13,7 @@ from conftest import needs_bubblewrap
 from test_rebuild import ANSWER as RIGHT
 from test_rebuild import answered, place
 
-from autograder.engine.grade import grade_submission
+from autograder.engine.grade_submission import grade_submission
 from autograder.jail.sandbox import Jail
 from autograder.marking.draws import hidden_seeds
 from ffnlab import exercises

@@ -24,14 +24,16 @@ from nbgrader import api
 from test_class import content, grade, graded_here, hand_in, used
 from test_collect import collect, export
 
-from autograder import files
-from autograder.desk import class_folder, handed_in, ledger, log, secrets
-from autograder.desk.gradebook import Book
-from autograder.desk.manifest import Manifest
-from autograder.desk.policy import Policy
+from autograder import files, untrusted_files
+from autograder.class_folder import log, submitted_files
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.manifest import Manifest
 from autograder.engine.graded import Graded
+from autograder.errors import UserError
 from autograder.files import Batch
-from autograder.house import Class, UserError
+from autograder.gradebook import draw_secrets, preflight
+from autograder.gradebook.gradebook import Book
+from autograder.gradebook.policy import Policy
 
 __all__ = ["graded_here", "used"]
 
@@ -43,7 +45,7 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
-def test_a_secret_that_is_gone_or_broken_comes_back_from_the_gradebook(used: Class) -> None:
+def test_a_secret_that_is_gone_or_broken_comes_back_from_the_gradebook(used: ClassFolder) -> None:
     before = used.draws.read_bytes()
     for damage in (empty, Path.unlink):
         damage(used.draws)
@@ -53,17 +55,17 @@ def test_a_secret_that_is_gone_or_broken_comes_back_from_the_gradebook(used: Cla
     assert used.draws.with_name("hidden_draws.json.broken").exists()
 
 
-def test_another_secret_than_the_gradebooks_is_refused(used: Class) -> None:
+def test_another_secret_than_the_gradebooks_is_refused(used: ClassFolder) -> None:
     kept = json.loads(used.draws.read_bytes())
     kept[START]["secret"] = "0" * 64
     used.draws.write_text(json.dumps(kept))
     with pytest.raises(UserError, match="holds another secret"):
         grade(used)
-    assert grade(used, anew=True)[0].unchanged == 1 and secrets.look(used, START) == ""
+    assert grade(used, anew=True)[0].unchanged == 1 and draw_secrets.look(used, START) == ""
 
 
-def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_says_so(used: Class) -> None:
-    with sqlite3.connect(used.folder / "gradebook.db") as database:
+def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_says_so(used: ClassFolder) -> None:
+    with sqlite3.connect(used.path / "gradebook.db") as database:
         database.execute("DROP TABLE autograder_secret")
     empty(used.draws)
     with pytest.raises(UserError, match="can't be read"):
@@ -73,15 +75,15 @@ def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_
 
 
 @pytest.mark.parametrize("place", ["autograded/ada/{0}/{0}.ipynb", "feedback/ada/{0}/{0}.html"])
-def test_what_grading_made_is_made_again_where_it_is_empty_or_gone(place: str, used: Class) -> None:
-    path = used.folder / place.format(START)
+def test_what_grading_made_is_made_again_where_it_is_empty_or_gone(place: str, used: ClassFolder) -> None:
+    path = used.path / place.format(START)
     for damage in (empty, Path.unlink):
         damage(path)
         assert grade(used)[0].graded == 1 and path.stat().st_size
     assert grade(used)[0].unchanged == 1
 
 
-def test_an_emptied_notebook_is_never_a_zero(used: Class) -> None:
+def test_an_emptied_notebook_is_never_a_zero(used: ClassFolder) -> None:
     path, before = used.submitted / "ada" / START / f"{START}.ipynb", content(used)
     empty(path)
     summary, done = grade(used)
@@ -92,37 +94,37 @@ def test_an_emptied_notebook_is_never_a_zero(used: Class) -> None:
 
 
 def test_what_was_collected_is_put_back_where_it_was_emptied(tmp_path: Path, graded_here: object) -> None:
-    school, archive = Class(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    class_folder, archive = ClassFolder(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
-    collect(school, archive, list_of)
-    before = content(school)
-    notebooks = sorted(school.submitted.rglob("*.ipynb"))
+    collect(class_folder, archive, list_of)
+    before = content(class_folder)
+    notebooks = sorted(class_folder.submitted.rglob("*.ipynb"))
     empty(notebooks[0])
-    plan = class_folder.find(school, FFN)[0]
-    with pytest.raises(class_folder.Empty):
-        class_folder.read(plan, 10)
-    for path in (*school.submitted.rglob("submission_secret.txt"), notebooks[1], *school.folder.rglob("001.ipynb")):
+    plan = submitted_files.find(class_folder, FFN)[0]
+    with pytest.raises(submitted_files.Empty):
+        submitted_files.read(plan, 10)
+    for path in (*class_folder.submitted.rglob("submission_secret.txt"), notebooks[1], *class_folder.path.rglob("001.ipynb")):
         empty(path)
-    again = collect(school, archive)
+    again = collect(class_folder, archive)
     assert again.new == 0 and again.placed == len(notebooks)
-    assert {path: data for path, data in content(school).items() if not path.endswith(".json")} == {
+    assert {path: data for path, data in content(class_folder).items() if not path.endswith(".json")} == {
         path: data for path, data in before.items() if not path.endswith(".json")
     }
 
 
 def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_path: Path) -> None:
-    school, archive = Class(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    class_folder, archive = ClassFolder(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
-    collect(school, archive, list_of)
-    before, roster = len(Manifest.load(school, FFN).records), (school.folder / "roster.csv").read_bytes()
-    empty(school.folder / "roster.csv")
-    empty(school.folder / "collected" / FFN / "manifest.json")
+    collect(class_folder, archive, list_of)
+    before, roster = len(Manifest.load(class_folder, FFN).records), (class_folder.path / "roster.csv").read_bytes()
+    empty(class_folder.path / "roster.csv")
+    empty(class_folder.path / "collected" / FFN / "manifest.json")
     with pytest.raises(UserError, match="collect its exports once more"):
-        Manifest.load(school, FFN)
-    found = collect(school, archive, list_of)
+        Manifest.load(class_folder, FFN)
+    found = collect(class_folder, archive, list_of)
     assert sum("as after a power cut" in line for line in found.doubts) == 2
-    assert len(Manifest.load(school, FFN).records) == before and (school.folder / "roster.csv").read_bytes() == roster
-    assert len(list((school.folder / "damaged" / f"{FFN}-1").glob("files/*/001.ipynb"))) == before
+    assert len(Manifest.load(class_folder, FFN).records) == before and (class_folder.path / "roster.csv").read_bytes() == roster
+    assert len(list((class_folder.path / "damaged" / f"{FFN}-1").glob("files/*/001.ipynb"))) == before
 
 
 # Times that come late, or change
@@ -130,13 +132,13 @@ def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_p
 LATE = "[assignments.00_start_here]\ndue = 2026-11-09T23:59:00Z\n[late]\npercent_a_day = 10\n"
 
 
-def page_of(school: Class) -> str:
-    return (school.feedback / "ada" / START / f"{START}.html").read_text(encoding="utf-8")
+def page_of(class_folder: ClassFolder) -> str:
+    return (class_folder.feedback / "ada" / START / f"{START}.html").read_text(encoding="utf-8")
 
 
-def test_a_time_that_comes_after_grading_counts_at_once(used: Class) -> None:
-    (used.folder / "course.toml").write_text(LATE)
-    stamp = used.submitted / "ada" / START / handed_in.TIMESTAMP
+def test_a_time_that_comes_after_grading_counts_at_once(used: ClassFolder) -> None:
+    (used.path / "course.toml").write_text(LATE)
+    stamp = used.submitted / "ada" / START / untrusted_files.TIMESTAMP
     for text, points in (("2026-11-10 10:00:00.000000 UTC", 1.8), ("2026-11-09 10:00:00.000000 UTC", 2.0)):
         stamp.write_text(text)
         summary, _ = grade(used)
@@ -145,24 +147,24 @@ def test_a_time_that_comes_after_grading_counts_at_once(used: Class) -> None:
             assert Policy.of(used).grades(book, START)["ada"].points == points
             assert f"{book.submitted(START)['ada']:%Y-%m-%d %H}" == text[:13]
         assert ("Late by 1 day" in page_of(used)) == (points < 2)
-        assert (used.autograded / "ada" / START / handed_in.TIMESTAMP).read_text() == text
+        assert (used.autograded / "ada" / START / untrusted_files.TIMESTAMP).read_text() == text
     assert grade(used)[0].dated == 0
 
 
 def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None:
-    school = Class(tmp_path / "class")
+    class_folder = ClassFolder(tmp_path / "class")
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[:2]})
     list_of = worksheet(tmp_path / "list.csv", CLASS)
-    collect(school, archive, list_of, zone=ZoneInfo("Asia/Kolkata"))
-    stamps = sorted(school.submitted.rglob(handed_in.TIMESTAMP))
+    collect(class_folder, archive, list_of, zone=ZoneInfo("Asia/Kolkata"))
+    stamps = sorted(class_folder.submitted.rglob(untrusted_files.TIMESTAMP))
     wrong = [path.read_text() for path in stamps]
-    found = collect(school, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
+    found = collect(class_folder, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
     assert found.placed == len(stamps) and all("as read before" in row.what for row in found.rows if row.attempt)
-    right = Class(tmp_path / "right")
+    right = ClassFolder(tmp_path / "right")
     collect(right, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
     assert (
         [path.read_text() for path in stamps]
-        == [path.read_text() for path in sorted(right.submitted.rglob(handed_in.TIMESTAMP))]
+        == [path.read_text() for path in sorted(right.submitted.rglob(untrusted_files.TIMESTAMP))]
         != wrong
     )
 
@@ -171,12 +173,12 @@ def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EMFILE, errno.EACCES])
-@pytest.mark.parametrize("name", [f"{START}.ipynb", handed_in.TIMESTAMP])
+@pytest.mark.parametrize("name", [f"{START}.ipynb", untrusted_files.TIMESTAMP])
 def test_what_the_machine_can_not_read_is_not_graded_and_said(
-    code: int, name: str, used: Class, monkeypatch: pytest.MonkeyPatch
+    code: int, name: str, used: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hand_in(used, "ben")
-    (used.submitted / "ada" / START / handed_in.TIMESTAMP).write_text("2026-11-10 10:00:00.000000 UTC")
+    (used.submitted / "ada" / START / untrusted_files.TIMESTAMP).write_text("2026-11-10 10:00:00.000000 UTC")
     before, opening = page_of(used), os.open
 
     def broken(path: object, *how: int) -> int:
@@ -192,7 +194,7 @@ def test_what_the_machine_can_not_read_is_not_graded_and_said(
     assert grade(used)[0].unchanged == 2
 
 
-def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: Class) -> None:
+def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: ClassFolder) -> None:
     """An earlier version entered an attempt without cells where the disk failed."""
     with Book(used) as book:
         (kept,) = book.attempts(START, "ada")
@@ -222,31 +224,31 @@ def command(*words: str | Path, limit: int | None = None) -> subprocess.Complete
     )  # fmt: skip
 
 
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: Class, small_disk: Path) -> None:
-    school, ballast = Class(small_disk / "class"), small_disk / "ballast"
+def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: ClassFolder, small_disk: Path) -> None:
+    class_folder, ballast = ClassFolder(small_disk / "class"), small_disk / "ballast"
     archive = export(small_disk.with_name("a.zip"), SYSTEMS[1].files(CLASS))
-    shutil.copytree(used.folder, school.folder)
-    for words in (("collect", archive, "--grading", school.folder), ("report", "--grading", school.folder)):
+    shutil.copytree(used.path, class_folder.path)
+    for words in (("collect", archive, "--grading", class_folder.path), ("report", "--grading", class_folder.path)):
         with open(ballast, "wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
             while True:
                 file.write(bytes(4096))
         done = command(*words)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
         assert "the disk is full; nothing is lost, and the same command goes on" in done.stderr
-        assert not list(school.folder.rglob(f"*{files.DRAFT}"))
+        assert not list(class_folder.path.rglob(f"*{files.DRAFT}"))
         ballast.unlink()
         assert command(*words).returncode in (0, 2) and "full" not in command(*words).stderr
 
 
-def test_a_limit_on_the_size_of_files_is_one_line(used: Class) -> None:
-    folder = used.folder.parent
+def test_a_limit_on_the_size_of_files_is_one_line(used: ClassFolder) -> None:
+    folder = used.path.parent
     archive, list_of = export(folder / "a.zip", SYSTEMS[0].files(CLASS)), worksheet(folder / "w.csv", CLASS)
-    given = Class(folder / "given")
+    given = ClassFolder(folder / "given")
     collect(given, archive, list_of)
     enter_grades(given, {who.i: who.sis for who in CLASS})
     list_of.write_bytes(list_of.read_bytes().replace(b",-,", b",-," + b"x" * 10_000))
-    back = ("give-back", "moodle", FFN, "--sheet", list_of, "--to", folder / "back.csv", "--grading", given.folder)
-    here = ("--grading", used.folder)
+    back = ("give-back", "moodle", FFN, "--sheet", list_of, "--to", folder / "back.csv", "--grading", given.path)
+    here = ("--grading", used.path)
     for words in (("report", *here), ("collect", archive, "--roster", list_of, *here), ("grade", *here), back):
         done = command(*words, limit=20_000)
         assert done.returncode == 2 and "ulimit -f" in done.stderr and done.stderr.count("\n") == 1, done.stderr
@@ -265,11 +267,11 @@ def test_a_batch_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
 def test_files_are_on_the_disk_before_the_gradebook_says_so(
     tmp_path: Path, graded_here: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     seen: list[str] = []
     for student in ("ada", "ben"):
-        hand_in(school, student)
-    grade(school, student="ben")
+        hand_in(class_folder, student)
+    grade(class_folder, student="ben")
 
     def watch(place: object, name: str) -> None:
         real = getattr(place, name)
@@ -283,13 +285,13 @@ def test_files_are_on_the_disk_before_the_gradebook_says_so(
     for place, name in ((files, "_sync"), (Path, "replace"), (os, "fsync")):
         watch(place, name)
     sa.event.listen(sa.Engine, "commit", lambda connection: seen.append("commit"))
-    grade(school, student="ada")
+    grade(class_folder, student="ada")
     order = [name for name, after in zip(seen, [*seen[1:], ""], strict=True) if name != after]
     assert order[-5:] == ["_sync", "replace", "_sync", "commit", "fsync"], order
 
 
-def test_a_line_of_the_log_that_is_missing_is_appended(used: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = used.folder / "grading.log"
+def test_a_line_of_the_log_that_is_missing_is_appended(used: ClassFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = used.path / "grading.log"
 
     class Killed(BaseException):
         """The command ends between the commit and the line."""
@@ -311,34 +313,35 @@ def test_a_line_of_the_log_that_is_missing_is_appended(used: Class, monkeypatch:
 
 def test_a_gradebook_whose_making_was_broken_off_is_finished(tmp_path: Path, graded_here: object) -> None:
     names = [table.name for table in api.Base.metadata.sorted_tables]
-    assert {*names, "alembic_version"} == ledger.ALL_OF_NBGRADERS
+    assert {*names, "alembic_version"} == preflight.ALL_OF_NBGRADERS
     for count in (1, 6, len(names)):
-        school = Class(tmp_path / str(count))
-        hand_in(school, "ada")
-        engine = sa.create_engine(school.db_url)
+        class_folder = ClassFolder(tmp_path / str(count))
+        hand_in(class_folder, "ada")
+        engine = sa.create_engine(class_folder.db_url)
         api.Base.metadata.create_all(engine, tables=api.Base.metadata.sorted_tables[:count])
         engine.dispose()
-        assert grade(school)[0].graded == 1
+        assert grade(class_folder)[0].graded == 1
 
 
 def killed_at_the_sixth_table(folder: Path, url: str | None = None) -> int:
     """How a process ends that makes a class's gradebook, in SQLite or at a URL, and kills itself half-way."""
     script = (
-        "import os, sqlalchemy as sa; from pathlib import Path; from autograder.desk import gradebook; from autograder.house import Class\n"
+        "import os, sqlalchemy as sa; from pathlib import Path; from autograder.gradebook import gradebook; "
+        "from autograder.class_folder.folder import ClassFolder\n"
         "seen = []\n"
         "@sa.event.listens_for(sa.Engine, 'before_cursor_execute')\n"
         "def _(connection, cursor, statement, *_):\n"
         "    seen.append(statement)\n"
         "    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
-        f"gradebook.Book(Class(Path({str(folder)!r}), {url!r}))"
+        f"gradebook.Book(ClassFolder(Path({str(folder)!r}), {url!r}))"
     )
     return subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode
 
 
 def test_making_a_gradebook_is_one_step(tmp_path: Path) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     assert killed_at_the_sixth_table(tmp_path) == -9
-    with sqlite3.connect(school.folder / "gradebook.db") as database:
+    with sqlite3.connect(class_folder.path / "gradebook.db") as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
-    with Book(school) as book:
+    with Book(class_folder) as book:
         assert book.assignments() == []

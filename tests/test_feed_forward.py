@@ -14,7 +14,7 @@ from drawings import SVG, numbers, texts
 from torch import nn
 
 from autograder import keys
-from autograder.marking import draws, judge
+from autograder.marking import draws, reference
 from ffnlab import answers, exercises, style
 from ffnlab.checks import examine
 from ffnlab.exercise import public_seed
@@ -269,7 +269,7 @@ def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
 
 def judged(exercise: str, answer: object) -> Verdict:
     key = keys.find(exercise)
-    return judge.judge_here(key, answer, draws.public_seeds(key.exercise))
+    return reference.judge_here(key, answer, draws.public_seeds(key.exercise))
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:

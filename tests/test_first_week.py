@@ -23,9 +23,10 @@ from conftest import ROOT, needs_bubblewrap
 from exports import CLASS, FFN
 from nbgrader.api import Gradebook
 
-from autograder.desk import gradebook
-from autograder.desk.policy import Policy
-from autograder.house import Class, assignments
+from autograder.class_folder.folder import ClassFolder
+from autograder.gradebook import gradebook
+from autograder.gradebook.policy import Policy
+from autograder.paths import assignments
 
 PAGE = ROOT / "docs" / "first_week.md"
 BLOCK = re.compile(r"```(sh|toml)\n(.*?)```", re.DOTALL)
@@ -60,7 +61,7 @@ class Week:
     """An instructor's account: a home with downloads in it, a class, and what each command said."""
 
     home: Path
-    school: Class
+    class_folder: ClassFolder
     said: dict[str, str]
 
     def environment(self) -> dict[str, str]:
@@ -71,7 +72,7 @@ class Week:
             "BROWSER": "true",
             "JUPYTER_CONFIG_DIR": str(self.home / "jupyter"),
         }
-        return {**os.environ, **own, "AUTOGRADER_GRADING": str(self.school.folder)}
+        return {**os.environ, **own, "AUTOGRADER_GRADING": str(self.class_folder.path)}
 
     def type(self, command: str) -> None:
         """Type a command as it stands on the page."""
@@ -110,7 +111,7 @@ class Week:
 
     def mark_by_hand(self) -> None:
         """What a person does in formgrader: read everybody's answer, and give points."""
-        with Gradebook(self.school.db_url) as nbgraders:
+        with Gradebook(self.class_folder.db_url) as nbgraders:
             for submission in nbgraders.assignment_submissions(FFN):
                 grade = nbgraders.find_grade(QUESTION, FFN, FFN, submission.student.id)
                 grade.manual_score, grade.needs_manual_grade = 2.0, False
@@ -125,8 +126,8 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     downloads.mkdir()
     jupyter.mkdir()
     (jupyter / "jupyter_server_config.py").write_text("c.ServerApp.allow_root = True\n", encoding="utf-8")
-    school = Class(home / "grading")
-    school.folder.mkdir()
+    class_folder = ClassFolder(home / "grading")
+    class_folder.path.mkdir()
     files = {exports.moodle_name(who): answered(who.data) for who in CLASS[:4]}
     files[exports.moodle_name(CLASS[4], f"{FFN}.html")] = b"<p>no notebook"
     exports.zipped(downloads / f"FFN-{FFN}-1234.zip", files)
@@ -134,10 +135,10 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     late = sheet.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"Saturday, 21 November 2026, 9:30 PM")
     sheet.write_bytes(late)
     exports.canvas_gradebook(downloads / "Grades-FFN.csv", CLASS)
-    found = Week(home, school, {})
+    found = Week(home, class_folder, {})
     for kind, text in blocks():
         if kind == "toml":
-            path = school.folder / "course.toml"
+            path = class_folder.path / "course.toml"
             path.write_text(path.read_text(encoding="utf-8") + text if path.exists() else text, encoding="utf-8")
             continue
         for command in text.splitlines():
@@ -166,13 +167,13 @@ def test_what_was_handed_in_is_collected_and_what_only_a_person_knows_is_listed(
     looked, did = (text for command, text in week.said.items() if command.startswith("autograder collect"))
     assert "Nothing was written" in looked and f"no notebook: {FFN}.html" in looked
     assert "4 new attempts, 4 put into submitted/" in did and "1 matter for a person" in did
-    assert (week.school.folder / "collected" / "settle.csv").is_file()
+    assert (week.class_folder.path / "collected" / "settle.csv").is_file()
 
 
 def test_the_class_is_graded_read_and_reported(week: Week) -> None:
     assert "3 to read" in week.said["autograder grade"] and "4 graded" in week.said["autograder grade"]
-    assert (week.school.folder / "report.html").stat().st_size > 10_000
-    page = (week.school.feedback / "S00000" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
+    assert (week.class_folder.path / "report.html").stat().st_size > 10_000
+    page = (week.class_folder.feedback / "S00000" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
     assert "still to be read" not in page and "Late by 2 days" in page
     assert "4 pages" in week.said["autograder feedback"]
     assert "nobody's points would change" in week.said["autograder grade --dry-run"]
@@ -181,8 +182,8 @@ def test_the_class_is_graded_read_and_reported(week: Week) -> None:
 def test_grades_go_back_with_what_was_given_by_hand_and_what_being_late_costs(week: Week) -> None:
     (back,) = (week.home / "Downloads").glob(f"{FFN}-moodle.csv")
     rows = {row["ID number"]: row["Grade"] for row in csv.DictReader(io.StringIO(back.read_text(encoding="utf-8-sig")))}
-    with gradebook.Book(week.school) as book:
-        grades = Policy.of(week.school).grades(book, FFN)
+    with gradebook.Book(week.class_folder) as book:
+        grades = Policy.of(week.class_folder).grades(book, FFN)
     assert {who: text for who, text in rows.items() if text} == {
         who: f"{grade.points:.2f}" for who, grade in grades.items()
     }

@@ -20,12 +20,14 @@ from playwright.sync_api import Page
 from test_postgresql import PROGRAMS
 from test_postgresql import server as postgresql  # noqa: F401 - a fixture
 
-from autograder.desk import feedback, gradebook
-from autograder.desk.marks import Mark
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
 from autograder.engine.graded import Graded
 from autograder.files import Batch
-from autograder.house import Class, release
+from autograder.gradebook import gradebook
+from autograder.gradebook.scores import Mark
+from autograder.grading import feedback
+from autograder.paths import release
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
 
@@ -110,15 +112,15 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
     if not filters:
         config = "".join(line for line in config.splitlines(keepends=True) if "HTMLExporter" not in line)
     (folder / "nbgrader_config.py").write_text(config, encoding="utf-8")
-    school = Class(folder / "grading")
-    (school.submitted / "eve" / NOTEBOOK).mkdir(parents=True)
+    class_folder = ClassFolder(folder / "grading")
+    (class_folder.submitted / "eve" / NOTEBOOK).mkdir(parents=True)
     graded = hostile()
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         book.know(NOTEBOOK)
         with Batch() as files:
-            feedback.write(files, school, "eve", graded)
+            feedback.write(files, class_folder, "eve", graded)
         book.enter("eve", graded, "0" * 64, None)
-    path = school.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
+    path = class_folder.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
     if as_it_came:
         text = path.read_text(encoding="utf-8")
         path.write_text(json.dumps(raw(json.loads(text))), encoding="utf-8")
@@ -158,7 +160,7 @@ def formgrader(folder: Path, tmp_path: Path) -> Iterator[tuple[Page, str]]:
         page = chromium.new_page(viewport={"width": 1280, "height": 900})
         page.goto(address.format(path="lab"), timeout=PATIENCE)
         page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=PATIENCE)
-        with gradebook.Book(Class(folder / "grading")) as book:
+        with gradebook.Book(ClassFolder(folder / "grading")) as book:
             (entry,) = book._gradebook.notebook_submissions(NOTEBOOK, NOTEBOOK)
             path = f"formgrader/submissions/{entry.id}/"
         yield page, address.format(path=path).replace("?reset&", "?")
@@ -232,17 +234,17 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
         monkeypatch.setenv("AUTOGRADER_DB_URL", request.getfixturevalue("postgresql"))
 
     def mark(folder: Path) -> Mark:
-        with gradebook.Book(Class(folder / "grading")) as book:
+        with gradebook.Book(ClassFolder(folder / "grading")) as book:
             return book.marks(NOTEBOOK, ["eve"])["eve"]["M10"]
 
     with project(tmp_path / "p", True, False) as folder, formgrader(folder, tmp_path) as (page, address):
         page.goto(address, wait_until="networkidle", timeout=PATIENCE)
         waiting = mark(folder)
         assert waiting.waits
-        with gradebook.Book(Class(folder / "grading")) as book:
+        with gradebook.Book(ClassFolder(folder / "grading")) as book:
             graded = hostile("Another answer. " + "W" * 300)
             with Batch() as files:
-                feedback.write(files, Class(folder / "grading"), "eve", graded)
+                feedback.write(files, ClassFolder(folder / "grading"), "eve", graded)
             book.enter("eve", graded, "1" * 64, None)
         for field in LEAVE:
             assert save(page, field) == 409

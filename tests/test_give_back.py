@@ -52,29 +52,31 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseFeed
 from test_collect import inbound, run, settle
 from traitlets.config import Config
 
-from autograder.desk import collect as collecting
-from autograder.desk import feedback, gradebook
-from autograder.desk.give_back import GivenBack
-from autograder.desk.give_back import give_back as giving
-from autograder.desk.policy import Policy
-from autograder.desk.policy_file import parts
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.policy_file import parts
+from autograder.errors import UserError
 from autograder.files import Batch
-from autograder.house import Class, UserError
+from autograder.gradebook import gradebook
+from autograder.gradebook.policy import Policy
+from autograder.grading import feedback
+from autograder.transfer import collect as collecting
+from autograder.transfer.give_back import GivenBack
+from autograder.transfer.give_back import give_back as giving
 
 MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD, *_ = SYSTEMS
 
 
 @pytest.fixture
-def school(tmp_path: Path) -> Class:
-    return Class(tmp_path / "class")
+def class_folder(tmp_path: Path) -> ClassFolder:
+    return ClassFolder(tmp_path / "class")
 
 
-def collected(school: Class, archive: Path, *lists: Path, **how: Any) -> dict[int, str]:
+def collected(class_folder: ClassFolder, archive: Path, *lists: Path, **how: Any) -> dict[int, str]:
     """By number, the students of a class that was collected and graded: number i has i exercises right."""
-    found = collecting.collect(school, archive, lists, **how)
+    found = collecting.collect(class_folder, archive, lists, **how)
     assert not found.needs_somebody, found
-    ids = handed_in_by(school)
-    grade(school, ids)
+    ids = handed_in_by(class_folder)
+    grade(class_folder, ids)
     return ids
 
 
@@ -90,19 +92,19 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     KEPT.clear()
 
 
-def of(system: System, school: Class) -> Path:
+def of(system: System, class_folder: ClassFolder) -> Path:
     """A class that has been through a system, and the system's sheet."""
     kept, name = KEPT[system.name], f"sheet{'.tsv' if system is BRIGHTSPACE else '.csv'}"
     if not (kept / "class").exists():
         path = system.roster(kept / name, CLASS)
         archive = zipped(kept / "a.zip", system.files(CLASS))
-        collected(Class(kept / "class"), archive, path, match_names=system is BRIGHTSPACE)
-    shutil.copytree(kept / "class", school.folder)
-    return Path(shutil.copy(kept / name, school.folder.parent))
+        collected(ClassFolder(kept / "class"), archive, path, match_names=system is BRIGHTSPACE)
+    shutil.copytree(kept / "class", class_folder.path)
+    return Path(shutil.copy(kept / name, class_folder.path.parent))
 
 
-def give(school: Class, system: str, to: Path | None = None, **how: Any) -> tuple[GivenBack, bytes]:
-    done = giving(school, system, FFN, to or school.folder.parent / "back", **how)
+def give(class_folder: ClassFolder, system: str, to: Path | None = None, **how: Any) -> tuple[GivenBack, bytes]:
+    done = giving(class_folder, system, FFN, to or class_folder.path.parent / "back", **how)
     return done, done.file.read_bytes() if done.file else b""
 
 
@@ -121,25 +123,25 @@ def owner(page: str) -> int:
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
-def test_every_grade_and_page_lands_on_the_student_it_came_from(system: System, school: Class, tmp_path: Path) -> None:
-    path = of(system, school)
+def test_every_grade_and_page_lands_on_the_student_it_came_from(system: System, class_folder: ClassFolder, tmp_path: Path) -> None:
+    path = of(system, class_folder)
     before = path.read_bytes()
-    done, data = give(school, system.name, sheet=path, column=system.column)
+    done, data = give(class_folder, system.name, sheet=path, column=system.column)
     grades = system.grades(data)
     for who in CLASS:
         assert float(grades[system.key(who)]) == points(who.i), who
     assert path.read_bytes() == before and not done.doubts
-    done, data = give(school, system.name, tmp_path / "pages.zip", pages=True)
+    done, data = give(class_folder, system.name, tmp_path / "pages.zip", pages=True)
     found = pages_of(data, system)
     assert {key: owner(page) for key, page in found.items()} == {system.page_key(who): who.i for who in CLASS}
     assert not done.doubts and done.written == len(CLASS)
 
 
-def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(school: Class, tmp_path: Path) -> None:
+def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {"e/submission_metadata.yml": gradescope_metadata({who.submission: [who] for who in CLASS})}
     files |= {f"e/submission_{who.submission}/x.ipynb": who.data for who in CLASS}
-    collected(school, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
-    done, data = give(school, "gradescope", tmp_path / "autograder.zip")
+    collected(class_folder, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
+    done, data = give(class_folder, "gradescope", tmp_path / "autograder.zip")
     assert done.written == len(CLASS) and not done.doubts
     home = tmp_path / "autograder"
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
@@ -162,7 +164,7 @@ def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(sch
     assert list((home / "results").iterdir()) == []
 
 
-def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(school: Class, tmp_path: Path) -> None:
+def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(class_folder: ClassFolder, tmp_path: Path) -> None:
     exchange, when = tmp_path / "exchange", "2026-10-02 10:00:00.000000 UTC"
     (exchange / "C" / "feedback").mkdir(parents=True)
     exchange.chmod(0o777)
@@ -171,13 +173,13 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(school: C
         inbound(tmp_path / f"cache{who.i}" / "C", who, when, who.data, f"secret{who.i}" * 10)
         place = tmp_path / f"cache{who.i}" / "C" / exchange_folder(who, when=when)
         place.rename(place.with_name(place.name.rpartition("+")[0]))
-    ids = collected(school, exchange / "C" / "inbound")
+    ids = collected(class_folder, exchange / "C" / "inbound")
     assert ids == {who.i: who.username for who in CLASS[:3]}
-    done, _ = give(school, "nbgrader")
+    done, _ = give(class_folder, "nbgrader")
     assert done.written == 3 and f"nbgrader release_feedback {FFN}" in done.notes[-1]
 
     config = Config()
-    config.CourseDirectory.root, config.CourseDirectory.course_id = str(school.folder), "C"
+    config.CourseDirectory.root, config.CourseDirectory.course_id = str(class_folder.path), "C"
     config.CourseDirectory.assignment_id = FFN
     config.Exchange.root = str(exchange)
     ExchangeReleaseFeedback(coursedir=CourseDirectory(config=config), config=config).start()
@@ -192,40 +194,40 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(school: C
         assert owner(page.read_text(encoding="utf-8")) == who.i and page.name == f"{FFN}.html"
 
 
-def test_what_came_from_an_lms_is_left_out_of_a_release(school: Class, tmp_path: Path) -> None:
-    of(CANVAS, school)
-    done, _ = give(school, "nbgrader")
+def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(CANVAS, class_folder)
+    done, _ = give(class_folder, "nbgrader")
     assert done.written == 0 and len(done.changes) == len(CLASS)
     assert all("not collected from the exchange, so nobody could fetch it there" in one.note for one in done.changes)
     excluded = done.notes[-1].rpartition("student_id_exclude=")[2].split(",")
-    assert sorted(excluded) == sorted(handed_in_by(school).values())
-    assert not list(school.feedback.rglob("submission_secret.txt"))
+    assert sorted(excluded) == sorted(handed_in_by(class_folder).values())
+    assert not list(class_folder.feedback.rglob("submission_secret.txt"))
 
 
-def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(school: Class, tmp_path: Path) -> None:
+def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(class_folder: ClassFolder, tmp_path: Path) -> None:
     who, folder = CLASS[0], tmp_path / "inbound"
-    school.folder.mkdir()
-    (school.folder / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
+    class_folder.path.mkdir()
+    (class_folder.path / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
     inbound(folder, who, "2026-10-01 10:00:00.000000 UTC", who.data, "a" * 128)
     inbound(folder, who, "2026-10-02 10:00:00.000000 UTC", notebook("later"), "b" * 128)
-    collecting.collect(school, folder)
-    with gradebook.Book(school) as book:
+    collecting.collect(class_folder, folder)
+    with gradebook.Book(class_folder) as book:
         book.know(FFN)
         for data, score, day in ((who.data, 3, 1), (notebook("later"), 1, 2)):
             digest, at = hashlib.sha256(data).hexdigest(), datetime(2026, 10, day, 10)
             book.enter(who.username, graded(who, score), digest, at)
         with Batch() as files:
-            feedback.write(files, school, who.username, graded(who, 1), at, submission=digest)
-        counted = Policy.of(school).read_book(book, FFN)
+            feedback.write(files, class_folder, who.username, graded(who, 1), at, submission=digest)
+        counted = Policy.of(class_folder).read_book(book, FFN)
     assert counted[who.username].attempt.submission == hashlib.sha256(who.data).hexdigest(), "the first one is the best"
-    give(school, "nbgrader", counted=counted)
-    place = school.feedback / who.username / FFN
+    give(class_folder, "nbgrader", counted=counted)
+    place = class_folder.feedback / who.username / FFN
     assert owner((place / f"{FFN}.html").read_text(encoding="utf-8")) == who.i
     assert (place / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128, "and not the latest's"
     assert (place / "timestamp.txt").read_text(encoding="utf-8").startswith("2026-10-01 10:00")
-    (school.folder / "collected" / FFN / "manifest.json").unlink()
+    (class_folder.path / "collected" / FFN / "manifest.json").unlink()
     (place / "submission_secret.txt").unlink()
-    done, _ = give(school, "nbgrader", counted=counted)
+    done, _ = give(class_folder, "nbgrader", counted=counted)
     (left,) = done.changes
     assert "earlier submission, whose secret is not kept here" in left.note
     assert not (place / "submission_secret.txt").exists()
@@ -234,11 +236,11 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(sch
 # The sheet
 
 
-def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(school: Class, tmp_path: Path) -> None:
-    of(MOODLE, school)
+def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(MOODLE, class_folder)
     dates = {1: "Mittwoch, 13. März 2024, 19:59"}
     german = worksheet(tmp_path / "german.csv", CLASS, german=True, grade={1: "13,50"}, graded=dates)
-    done, data = give(school, "moodle", sheet=german)
+    done, data = give(class_folder, "moodle", sheet=german)
     grades = re.compile(rb'(?<="Zur Bewertung abgegeben",)("\d+,\d\d")?(?=,)')
     assert data != german.read_bytes() and data.startswith(b"\xef\xbb\xbf")
     assert grades.sub(b"", data) == grades.sub(b"", german.read_bytes())
@@ -249,8 +251,8 @@ def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(school: Clas
     assert any("tick" in note for note in done.notes)
 
 
-def test_another_assignments_worksheet_is_refused(school: Class, tmp_path: Path) -> None:
-    of(MOODLE, school)
+def test_another_assignments_worksheet_is_refused(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(MOODLE, class_folder)
     other = [Somebody(who.i + 500, who.first, who.last) for who in CLASS]
     path = worksheet(tmp_path / "w.csv", other)
     text = path.read_text(encoding="utf-8")
@@ -258,20 +260,20 @@ def test_another_assignments_worksheet_is_refused(school: Class, tmp_path: Path)
         text = text.replace(one.sis, who.sis).replace(one.email, who.email)
     path.write_text(text, encoding="utf-8")
     files = {moodle_name(one, "03.ipynb"): notebook(who.answer, NEXT) for who, one in zip(CLASS, other, strict=True)}
-    collecting.collect(school, zipped(tmp_path / "b.zip", files), [path])
+    collecting.collect(class_folder, zipped(tmp_path / "b.zip", files), [path])
     for pages in (False, True):
         with pytest.raises(
             UserError,
             match=r"lists none of the 5 students who submitted 02_feed_forward: is it the worksheet of another",
         ):
-            give(school, "moodle", sheet=path, pages=pages)
+            give(class_folder, "moodle", sheet=path, pages=pages)
 
 
-def test_what_moodle_would_pass_over_is_told(school: Class, tmp_path: Path) -> None:
-    of(MOODLE, school)
+def test_what_moodle_would_pass_over_is_told(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(MOODLE, class_folder)
     path = worksheet(tmp_path / "w.csv", CLASS, grade={3: f"{points(3):.2f}"}, changeable={2: "No"})
     done, data = give(
-        school,
+        class_folder,
         "moodle",
         sheet=path,
         score=lambda student: FULL + 1 if student == CLASS[4].sis else points(int(student[1:])),
@@ -283,10 +285,10 @@ def test_what_moodle_would_pass_over_is_told(school: Class, tmp_path: Path) -> N
     assert "above the sheet's maximum" in done.doubts[0] and "Moodle passes it over" in done.doubts[0]
 
 
-def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing(school: Class, tmp_path: Path) -> None:
-    of(CANVAS, school)
+def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(CANVAS, class_folder)
     path = canvas_gradebook(tmp_path / "g.csv", CLASS, grade={1: "1.00", 2: f"{points(2):.2f}"})
-    done, _ = give(school, "canvas", tmp_path / "nowhere" / "x.csv", sheet=path, column=FFN, dry_run=True)
+    done, _ = give(class_folder, "canvas", tmp_path / "nowhere" / "x.csv", sheet=path, column=FFN, dry_run=True)
     assert (
         {(change.student, change.old, change.new) for change in done.changes}
         == {(who.sis, "1.00" if who.i == 1 else "", f"{points(who.i):.2f}") for who in CLASS if who.i != 2}
@@ -296,90 +298,90 @@ def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing
     )
 
 
-def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(school: Class, tmp_path: Path) -> None:
-    path = of(CANVAS, school)
-    with Gradebook(school.db_url) as book:
+def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(class_folder: ClassFolder, tmp_path: Path) -> None:
+    path = of(CANVAS, class_folder)
+    with Gradebook(class_folder.db_url) as book:
         book.find_grade("M2", FFN, FFN, CLASS[3].sis).needs_manual_grade = True
         book.db.commit()
     for more in ({"sheet": path, "column": FFN}, {"pages": True}):
-        done, _ = give(school, "canvas", **more)
+        done, _ = give(class_folder, "canvas", **more)
         (left,) = [change for change in done.changes if not change.is_written]
         assert left.student == CLASS[3].sis and "3 points are still to be read by a person" in left.note
-        done, _ = give(school, "canvas", with_unread=True, **more)
+        done, _ = give(class_folder, "canvas", with_unread=True, **more)
         assert all(change.is_written for change in done.changes) and done.written == len(CLASS)
-    done, _ = give(school, "nbgrader")
+    done, _ = give(class_folder, "nbgrader")
     notes = {change.student: change.note for change in done.changes}
     assert "still to be read" in notes[CLASS[3].sis] and CLASS[3].sis in done.notes[-1].rpartition("=")[2].split(",")
 
 
-def test_what_a_person_gave_is_in_the_grade_and_on_the_page(school: Class, tmp_path: Path) -> None:
-    path = of(CANVAS, school)
-    with Gradebook(school.db_url) as book:
+def test_what_a_person_gave_is_in_the_grade_and_on_the_page(class_folder: ClassFolder, tmp_path: Path) -> None:
+    path = of(CANVAS, class_folder)
+    with Gradebook(class_folder.db_url) as book:
         found = book.find_grade("M2", FFN, FFN, CLASS[1].sis)
         found.manual_score, found.extra_credit = 2.0, 0.5
         book.find_comment("M2", FFN, FFN, CLASS[1].sis).manual_comment = "Nicely said."
         book.db.commit()
-    _, data = give(school, "canvas", sheet=path, column=FFN)
+    _, data = give(class_folder, "canvas", sheet=path, column=FFN)
     assert float(CANVAS.grades(data)[CLASS[1].canvas]) == points(1) + 2.5
-    _, data = give(school, "canvas", pages=True)
+    _, data = give(class_folder, "canvas", pages=True)
     found_pages = pages_of(data, CANVAS)
     assert "Nicely said." in found_pages[CANVAS.page_key(CLASS[1])]
     assert sum("Nicely said." in page for page in found_pages.values()) == 1
 
 
-def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(school: Class, tmp_path: Path) -> None:
-    of(CANVAS, school)
+def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(CANVAS, class_folder)
     path = canvas_gradebook(tmp_path / "g.csv", [*CLASS[1:], Somebody(7, "New", "Comer")])
-    done, data = give(school, "canvas", sheet=path, column=FFN)
+    done, data = give(class_folder, "canvas", sheet=path, column=FFN)
     assert done.doubts == [f"{CLASS[0].name} ({CLASS[0].sis}) was graded here, and is not on this sheet"]
     assert "1 on the sheet is not on the roster, and stays as it is" in done.notes
     assert CANVAS.grades(data)[Somebody(7, "", "").canvas] == ""
 
 
-def test_a_sheet_of_strangers_is_one_clear_line(school: Class, tmp_path: Path) -> None:
-    grade(school, {0: "somebody"})
+def test_a_sheet_of_strangers_is_one_clear_line(class_folder: ClassFolder, tmp_path: Path) -> None:
+    grade(class_folder, {0: "somebody"})
     with pytest.raises(UserError, match=r"nobody on .* is on the roster by an id, .* --roster"):
-        give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
+        give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
 
 
-def test_a_folder_that_is_an_id_of_the_sheet_needs_no_roster(school: Class, tmp_path: Path) -> None:
-    grade(school, {0: CLASS[0].sis, 1: CLASS[1].canvas})
-    _, data = give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
+def test_a_folder_that_is_an_id_of_the_sheet_needs_no_roster(class_folder: ClassFolder, tmp_path: Path) -> None:
+    grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].canvas})
+    _, data = give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
     given = CANVAS.grades(data)
     assert [bool(given[who.canvas]) for who in CLASS] == [True, True, False, False, False]
 
 
-def test_a_row_that_stands_there_twice_is_left_as_it_is(school: Class, tmp_path: Path) -> None:
-    of(CANVAS, school)
-    done, data = give(school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[1]]), column=FFN)
+def test_a_row_that_stands_there_twice_is_left_as_it_is(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(CANVAS, class_folder)
+    done, data = give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[1]]), column=FFN)
     assert "stands there twice" in done.doubts[0] and CANVAS.grades(data)[CLASS[1].canvas] == ""
 
 
-def test_another_maximum_is_told(school: Class, tmp_path: Path) -> None:
-    of(CANVAS, school)
+def test_another_maximum_is_told(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(CANVAS, class_folder)
     done, _ = give(
-        school, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS, points="100.00"), column=FFN, dry_run=True
+        class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS, points="100.00"), column=FFN, dry_run=True
     )
     assert any("the sheet's maximum is 100.00, the notebook is worth" in note for note in done.notes)
 
 
-def test_the_maximum_is_the_one_by_the_classs_rules(school: Class, tmp_path: Path) -> None:
-    of(CANVAS, school)
-    with gradebook.Book(school) as book:
-        counted = Policy.of(school).read_book(book, FFN)
+def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, tmp_path: Path) -> None:
+    of(CANVAS, class_folder)
+    with gradebook.Book(class_folder) as book:
+        counted = Policy.of(class_folder).read_book(book, FFN)
     (top,) = {one.grade.whole for one in counted.values()}
     every = sum(parts(FFN).values())
     assert top < every, "quizzes do not count"
     for most, told in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
         listed = canvas_gradebook(tmp_path / "g.csv", CLASS, points=most)
-        done, _ = give(school, "canvas", sheet=listed, column=FFN, dry_run=True, counted=counted)
+        done, _ = give(class_folder, "canvas", sheet=listed, column=FFN, dry_run=True, counted=counted)
         assert any("is worth" in note for note in done.notes) == told
 
 
-def test_a_policy_may_say_what_a_student_gets(school: Class) -> None:
-    path = of(CANVAS, school)
+def test_a_policy_may_say_what_a_student_gets(class_folder: ClassFolder) -> None:
+    path = of(CANVAS, class_folder)
     done, data = give(
-        school, "canvas", sheet=path, column=FFN, score=lambda student: None if student == CLASS[0].sis else 0.125
+        class_folder, "canvas", sheet=path, column=FFN, score=lambda student: None if student == CLASS[0].sis else 0.125
     )
     assert {CANVAS.grades(data)[who.canvas] for who in CLASS[1:]} == {"0.13"} and CANVAS.grades(data)[
         CLASS[0].canvas
@@ -399,73 +401,73 @@ def test_a_policy_may_say_what_a_student_gets(school: Class) -> None:
     ],
 )
 def test_a_sheet_that_is_none_is_one_clear_line(
-    system: str, rows: list[list[str]], why: str, school: Class, tmp_path: Path
+    system: str, rows: list[list[str]], why: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    of(CANVAS, school)
+    of(CANVAS, class_folder)
     with pytest.raises(UserError, match=why) as raised:
-        give(school, system, sheet=sheet(tmp_path / "x.csv", rows))
+        give(class_folder, system, sheet=sheet(tmp_path / "x.csv", rows))
     assert "\n" not in str(raised.value)
 
 
-def test_without_a_sheet_or_a_grade_there_is_one_clear_line(school: Class, tmp_path: Path) -> None:
+def test_without_a_sheet_or_a_grade_there_is_one_clear_line(class_folder: ClassFolder, tmp_path: Path) -> None:
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
     with pytest.raises(UserError, match=f"nothing of {FFN} has been graded"):
-        give(school, "canvas", sheet=path)
+        give(class_folder, "canvas", sheet=path)
     with pytest.raises(UserError, match="say where it is to be written: --to"):
-        giving(school, "canvas", FFN, sheet=path)
-    grade(school, {0: CLASS[0].sis})
+        giving(class_folder, "canvas", FFN, sheet=path)
+    grade(class_folder, {0: CLASS[0].sis})
     with pytest.raises(UserError, match=r"the gradebook, exported as CSV is needed.* --sheet FILE"):
-        give(school, "canvas")
+        give(class_folder, "canvas")
     with pytest.raises(UserError, match=r"nothing of .* was collected from Moodle"):
-        give(school, "moodle", pages=True)
-    (school.folder / "roster.csv").write_text(f"student,canvas\n{CLASS[0].sis},{CLASS[0].canvas}\n", encoding="utf-8")
+        give(class_folder, "moodle", pages=True)
+    (class_folder.path / "roster.csv").write_text(f"student,canvas\n{CLASS[0].sis},{CLASS[0].canvas}\n", encoding="utf-8")
     with pytest.raises(UserError, match="is the sheet itself"):
-        give(school, "canvas", path, sheet=path, column=FFN)
+        give(class_folder, "canvas", path, sheet=path, column=FFN)
 
 
-def test_the_file_is_for_its_owner_alone(school: Class, tmp_path: Path) -> None:
-    path = of(CANVAS, school)
+def test_the_file_is_for_its_owner_alone(class_folder: ClassFolder, tmp_path: Path) -> None:
+    path = of(CANVAS, class_folder)
     (tmp_path / "there").mkdir()
-    done, _ = give(school, "canvas", tmp_path / "there", sheet=path, column=FFN)
+    done, _ = give(class_folder, "canvas", tmp_path / "there", sheet=path, column=FFN)
     assert done.file == tmp_path / "there" / f"{FFN}-canvas.csv" and done.file.stat().st_mode & 0o077 == 0
 
 
 # Pages
 
 
-def test_a_teams_page_goes_to_each_member_by_their_own_number(school: Class, tmp_path: Path) -> None:
+def test_a_teams_page_goes_to_each_member_by_their_own_number(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
     rows += [[who.first, who.last, who.sis, who.email, "Team blue"] for who in CLASS[:2]]
     list_of = worksheet(tmp_path / "w.csv", CLASS)
     files = {f"Team blue_{77}_assignsubmission_file/a.ipynb": CLASS[0].data, moodle_name(CLASS[2]): CLASS[2].data}
-    collecting.collect(school, zipped(tmp_path / "a.zip", files), [list_of, sheet(tmp_path / "g.csv", rows)])
-    grade(school, {0: CLASS[0].sis, 1: CLASS[1].sis, 2: CLASS[2].sis})
-    done, data = give(school, "moodle", pages=True, sheet=list_of)
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", files), [list_of, sheet(tmp_path / "g.csv", rows)])
+    grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].sis, 2: CLASS[2].sis})
+    done, data = give(class_folder, "moodle", pages=True, sheet=list_of)
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
         found = moodle_pages(opened)
     assert {number: owner(page) for number, page in found.items()} == {who.participant: who.i for who in CLASS[:3]}
     assert "77" not in found and done.written == 3
 
 
-def test_without_the_worksheet_no_teams_page_goes_anywhere(school: Class, tmp_path: Path) -> None:
+def test_without_the_worksheet_no_teams_page_goes_anywhere(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
     rows += [[who.first, who.last, who.sis, who.email, "Team blue"] for who in CLASS[:2]]
     files = {"Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data}
-    collecting.collect(school, zipped(tmp_path / "a.zip", files), [sheet(tmp_path / "g.csv", rows)])
-    grade(school, {0: CLASS[0].sis, 1: CLASS[1].sis})
-    done, data = give(school, "moodle", pages=True)
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", files), [sheet(tmp_path / "g.csv", rows)])
+    grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].sis})
+    done, data = give(class_folder, "moodle", pages=True)
     assert data == b"" and all("give it with --sheet" in change.note for change in done.changes)
 
 
-def test_pages_of_anonymous_hand_ins_find_their_way_back(school: Class, tmp_path: Path) -> None:
+def test_pages_of_anonymous_hand_ins_find_their_way_back(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
-    collected(school, zipped(tmp_path / "a.zip", files))
-    _, data = give(school, "canvas", pages=True)
+    collected(class_folder, zipped(tmp_path / "a.zip", files))
+    _, data = give(class_folder, "canvas", pages=True)
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
         found = canvas_pages(opened)
     assert {key: owner(page) for key, page in found.items()} == {f"x{who.i}Z/{who.attachment}": who.i for who in CLASS}
     files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
-    other, path = Class(tmp_path / "moodle"), worksheet(tmp_path / "w.csv", CLASS, blind=True)
+    other, path = ClassFolder(tmp_path / "moodle"), worksheet(tmp_path / "w.csv", CLASS, blind=True)
     collected(other, zipped(tmp_path / "b.zip", files), path)
     _, data = give(other, "moodle", sheet=path)
     assert {number: float(text) for number, text in MOODLE.grades(data).items()} == {
@@ -477,26 +479,26 @@ def test_pages_of_anonymous_hand_ins_find_their_way_back(school: Class, tmp_path
     }
 
 
-def test_the_page_follows_the_latest_hand_in(school: Class, tmp_path: Path) -> None:
+def test_the_page_follows_the_latest_hand_in(class_folder: ClassFolder, tmp_path: Path) -> None:
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
-    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
     newer = f"x_{CLASS[0].canvas}_999999_{FFN}-1.ipynb".replace("x_", canvas_name(CLASS[0]).split("_")[0] + "_")
-    collected(school, zipped(tmp_path / "b.zip", {newer: CLASS[0].data}), path)
-    _, data = give(school, "canvas", pages=True)
+    collected(class_folder, zipped(tmp_path / "b.zip", {newer: CLASS[0].data}), path)
+    _, data = give(class_folder, "canvas", pages=True)
     assert f"{CLASS[0].canvas}/999999" in pages_of(data, CANVAS)
 
 
-def test_what_was_handed_in_with_another_export_gets_no_page_there(school: Class, tmp_path: Path) -> None:
-    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS[:1])), assignment=FFN)
-    manifest_file = school.folder / "collected" / FFN / "manifest.json"
+def test_what_was_handed_in_with_another_export_gets_no_page_there(class_folder: ClassFolder, tmp_path: Path) -> None:
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS[:1])), assignment=FFN)
+    manifest_file = class_folder.path / "collected" / FFN / "manifest.json"
     manifest_file.write_text(
         manifest_file.read_text(encoding="utf-8").replace(
             f'"handed_in_for": "{FFN}"', '"handed_in_for": "03_activations"'
         ),
         encoding="utf-8",
     )
-    grade(school, handed_in_by(school))
-    done, data = give(school, "canvas", pages=True)
+    grade(class_folder, handed_in_by(class_folder))
+    done, data = give(class_folder, "canvas", pages=True)
     assert data == b"" and "handed in for 03_activations" in done.changes[0].note
 
 
@@ -504,10 +506,10 @@ def test_what_was_handed_in_with_another_export_gets_no_page_there(school: Class
 
 
 def test_the_command_shows_what_changes_and_its_status_tells_whether_somebody_was_left_out(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    path = of(CANVAS, school)
-    words = ("give-back", "canvas", FFN, "--grading", school.folder, "--sheet", path, "--column", FFN)
+    path = of(CANVAS, class_folder)
+    words = ("give-back", "canvas", FFN, "--grading", class_folder.path, "--sheet", path, "--column", FFN)
     dry = run(*words, "--dry-run", expect=0)
     assert "5 would be given back" in dry[0] and "O'Connor" in dry[0]
     done = run(*words, "--to", tmp_path / "back.csv", expect=0)
@@ -530,23 +532,23 @@ def test_a_class_that_is_made_up_has_what_a_real_one_has() -> None:
 # Late without a time
 
 
-def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(school: Class, tmp_path: Path) -> None:
+def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: ClassFolder, tmp_path: Path) -> None:
     path = canvas_gradebook(tmp_path / "g.csv", [*CLASS, Somebody(5, "Nora", "Nothing")])
-    school.folder.mkdir()
+    class_folder.path.mkdir()
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
-    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
-    with gradebook.Book(school) as book:
+    (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
+    with gradebook.Book(class_folder) as book:
         book.know(FFN)
         for who in CLASS:
             book.enter(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
     said = f"{FFN}: 2 students are marked late"
-    words = ("--grading", school.folder)
+    words = ("--grading", class_folder.path)
     out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)
     assert said in out and f"submitted/STUDENT/{FFN}/timestamp.txt" in out and "5 would be given back" in out
     out, _ = run("report", FFN, "--csv", tmp_path / "class.csv", *words, expect=2)
     assert said in out and f"{FFN}: 5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in out
-    page = (school.folder / "report.html").read_text(encoding="utf-8")
+    page = (class_folder.path / "report.html").read_text(encoding="utf-8")
     assert "<dt>late</dt><dd>not known</dd>" in page and "2 students handed in late" in page
     assert page.index("Nora Nothing") < page.index("What the class misunderstands")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "class-students.csv").read_text(encoding="utf-8-sig"))))
@@ -557,48 +559,48 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(school: Class, tmp
     assert "The whole submission is marked late by the LMS" in out
     out, _ = run("report", FFN, "--hide-names", *words, expect=2)
     assert "5 of 6 students have handed in" in out and "Nora" not in out
-    assert "Nora" not in (school.folder / "report.html").read_text(encoding="utf-8")
+    assert "Nora" not in (class_folder.path / "report.html").read_text(encoding="utf-8")
 
 
 def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_hand(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
-    school.folder.mkdir()
+    class_folder.path.mkdir()
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
-    collecting.collect(school, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
-    by_hand = school.submitted / CLASS[1].sis / FFN / "timestamp.txt"
+    (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
+    by_hand = class_folder.submitted / CLASS[1].sis / FFN / "timestamp.txt"
     by_hand.write_text("2026-11-20 18:30:00 UTC", encoding="utf-8")
-    grade(school, {who.i: who.sis for who in CLASS})
-    with gradebook.Book(school) as book:
-        policy = Policy.of(school)
+    grade(class_folder, {who.i: who.sis for who in CLASS})
+    with gradebook.Book(class_folder) as book:
+        policy = Policy.of(class_folder)
         counted = policy.grades(book, FFN)
         said = policy.lateness_not_counted(FFN, counted)
     assert counted[CLASS[1].sis].days_late == 1
     assert f"1 student is marked late ({CLASS[3].sis})" in said and "no time of submission" not in said
 
-    unmarked = school.folder / "collected" / FFN / "manifest.json"
+    unmarked = class_folder.path / "collected" / FFN / "manifest.json"
     stored = unmarked.read_text(encoding="utf-8").replace('"system": "canvas"', '"system": "moodle"', 1)
     unmarked.write_text(stored, encoding="utf-8")
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         said = policy.lateness_not_counted(FFN, policy.grades(book, FFN))
     assert "1 student is marked late" in said and "1 student has no time of submission" in said, "both kinds are named"
 
 
-def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(school: Class, tmp_path: Path) -> None:
+def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(class_folder: ClassFolder, tmp_path: Path) -> None:
     path = MOODLE.roster(tmp_path / "sheet.csv", CLASS)
     files = {name: b"{" if CLASS[1].data == data else data for name, data in MOODLE.files(CLASS).items()}
-    school.folder.mkdir()
+    class_folder.path.mkdir()
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
-    collecting.collect(school, zipped(tmp_path / "a.zip", files), [path])
-    ids = handed_in_by(school)
-    (school.submitted / ids[2] / FFN / "timestamp.txt").unlink()
-    grade(school, ids)
+    (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", files), [path])
+    ids = handed_in_by(class_folder)
+    (class_folder.submitted / ids[2] / FFN / "timestamp.txt").unlink()
+    grade(class_folder, ids)
     unusable = f"{FFN}: 1 student handed in something and has no grade (S00001)"
     untimed = f"{FFN}: 1 student has no time of submission ("
-    words = ("--grading", school.folder)
+    words = ("--grading", class_folder.path)
     for command in (
         ("give-back", "moodle", FFN, "--sheet", path, "--dry-run"),
         ("report", FFN, "--csv", tmp_path / "class.csv"),
@@ -606,32 +608,32 @@ def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(s
         out, _ = run(*command, *words, expect=2)
         assert unusable in out and "collected/settle.csv" in out, command
         assert untimed in out and f"{ids[2]})" in out.partition(untimed)[2], command
-    assert unusable in (school.folder / "report.html").read_text(encoding="utf-8")
+    assert unusable in (class_folder.path / "report.html").read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "class-students.csv").read_text(encoding="utf-8-sig"))))
     assert {row["student"] for row in rows} == {*ids.values(), "S00001"}
 
 
 def test_a_name_in_the_rules_that_nobody_has_is_said_by_every_command_that_uses_them(
-    school: Class, tmp_path: Path
+    class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    path = of(CANVAS, school)
+    path = of(CANVAS, class_folder)
     who = CLASS[0]
     rules = f"time_zone = 'UTC'\nassignments.{FFN}.due = 2026-11-19\n"
     tables = "".join(
         f'[extensions."{name}"]\n{FFN} = "3 days"\n' for name in (who.username, CLASS[1].name, "Umit Agaoglou")
     )
-    (school.folder / "course.toml").write_text(rules + tables, encoding="utf-8")
-    policy = Policy.of(school)
+    (class_folder.path / "course.toml").write_text(rules + tables, encoding="utf-8")
+    policy = Policy.of(class_folder)
     ends = [policy.due(FFN, one.sis) for one in CLASS[:3]]
     assert [end and end.day for end in ends] == [22, 22, 19], "by a login and by a name"
     back = ("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run")
     for command in (("feedback",), ("report",), ("why", who.name, "ffn_forward"), back):
-        out, _ = run(*command, "--grading", school.folder, expect=2)
+        out, _ = run(*command, "--grading", class_folder.path, expect=2)
         assert 'names "Umit Agaoglou", and nobody in the class is called so' in out, command
         assert out.count(" names ") == 1 and f"did you mean {CLASS[3].name}" in out, out
-    (school.folder / "course.toml").write_text(rules, encoding="utf-8")
-    run("why", who.username.upper(), "ffn_forward", "--grading", school.folder, expect=0)
-    _, err = run("why", "Seán OConnor Smit", "ffn_forward", "--grading", school.folder, expect=2)
+    (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
+    run("why", who.username.upper(), "ffn_forward", "--grading", class_folder.path, expect=0)
+    _, err = run("why", "Seán OConnor Smit", "ffn_forward", "--grading", class_folder.path, expect=2)
     assert f"there is no student called 'Seán OConnor Smit'; did you mean {CLASS[1].name} (S00001)?" in err
 
 
@@ -642,7 +644,7 @@ def test_a_name_in_the_rules_that_nobody_has_is_said_by_every_command_that_uses_
     "how", ["settled with all members", "settled with one, and a group in course.toml", "no worksheet at collect"]
 )
 def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
-    how: str, school: Class, tmp_path: Path
+    how: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     in_toml = "course.toml" in how
     list_of = worksheet(tmp_path / "w.csv", CLASS)
@@ -653,18 +655,18 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
         rows = [["First name", "Last name", "ID number", "Email address"]]
         lists = [sheet(tmp_path / "p.csv", rows + [[who.first, who.last, who.sis, who.email] for who in CLASS])]
     archive = zipped(tmp_path / "a.zip", files)
-    assert len(collecting.collect(school, archive, lists).open) == 2
+    assert len(collecting.collect(class_folder, archive, lists).open) == 2
     written = 1 if in_toml else 2  # members, in settle.csv
     answers = {name.split("_")[0]: " ".join(who.sis for who in members[:written]) for name, members in teams.items()}
-    settle(school, **{name: f"student {ids}" for name, ids in answers.items()})
+    settle(class_folder, **{name: f"student {ids}" for name, ids in answers.items()})
     if in_toml:
         groups = "".join(f"[[groups]]\nstudents = {[who.sis for who in members]}\n" for members in teams.values())
-        (school.folder / "course.toml").write_text(groups, encoding="utf-8")
-    assert not collecting.collect(school, archive, lists).needs_somebody
+        (class_folder.path / "course.toml").write_text(groups, encoding="utf-8")
+    assert not collecting.collect(class_folder, archive, lists).needs_somebody
     graded_ids = {who.i: who.sis for members in teams.values() for who in members[:written]}
     first = {who.i: members[0].i for members in teams.values() for who in members}
-    grade(school, graded_ids, {i: first[i] + 1 for i in graded_ids})
-    words = ("give-back", "moodle", FFN, "--sheet", list_of, "--grading", school.folder)
+    grade(class_folder, graded_ids, {i: first[i] + 1 for i in graded_ids})
+    words = ("give-back", "moodle", FFN, "--sheet", list_of, "--grading", class_folder.path)
     out, _ = run(*words, "--to", tmp_path / "back.csv", expect=0)
     grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())
     expected = {who.participant: points(first[who.i] + 1) for who in CLASS[:4]}

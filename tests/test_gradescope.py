@@ -28,15 +28,17 @@ from test_rebuild import ANSWER, answered
 from typer.testing import CliRunner
 
 from autograder import keys
-from autograder.authoring import gradescope as zips
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
-from autograder.desk import in_gradescope
-from autograder.desk.policy import Policy
 from autograder.engine.graded import Graded
-from autograder.house import Class, UserError, release
+from autograder.errors import UserError
+from autograder.gradebook.policy import Policy
+from autograder.gradescope import build_zip as zips
+from autograder.gradescope import in_container
 from autograder.jail.limits import MIB
 from autograder.keys.key import Answer
 from autograder.marking import draws, outline
+from autograder.paths import release
 from ffnlab import exercises
 from ffnlab.verdict import not_attempted, not_earned
 
@@ -141,10 +143,10 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def school(folder: Path) -> Class:
+def class_folder(folder: Path) -> ClassFolder:
     """A class with a secret of its own."""
     (folder / "class").mkdir(mode=0o700)
-    found = Class(folder / "class")
+    found = ClassFolder(folder / "class")
     seeds = {one.name: 0 for one in outline.of_notebook(START)}
     entry = {"secret": SECRET, "attempts": seeds, "holds_for": draws.key_version(START)}
     found.draws.write_text(json.dumps({START: entry}))
@@ -152,10 +154,10 @@ def school(folder: Path) -> Class:
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path, school: Class) -> tuple[Path, str]:
+def made(folder: Path, class_folder: ClassFolder) -> tuple[Path, str]:
     """The zip as the command makes it, and what that prints."""
     target = folder / "upload" / "autograder.zip"
-    done = CliRunner().invoke(app, ["gradescope", START, "--to", str(target), "--grading", str(school.folder)])
+    done = CliRunner().invoke(app, ["gradescope", START, "--to", str(target), "--grading", str(class_folder.path)])
     assert done.exit_code == 0, done.output
     return target, done.output
 
@@ -216,9 +218,9 @@ def test_both_scripts_stand_at_the_zips_root_and_can_be_run(made: tuple[Path, st
 def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: dict[str, bytes]) -> None:
     ours = {name.removeprefix("project/autograder/") for name in content if name.startswith("project/autograder/")}
     rooms = {name.split("/")[0] for name in ours if "/" in name}
-    assert rooms == {"desk", "engine", "jail", "keys", "marking"}
-    assert {name for name in ours if name.startswith("desk/")} == {
-        "desk/__init__.py", "desk/handed_in.py", "desk/in_gradescope.py",
+    assert rooms == {"engine", "gradescope", "jail", "keys", "marking"}
+    assert {name for name in ours if name.startswith("gradescope/")} == {
+        "gradescope/__init__.py", "gradescope/in_container.py",
     }  # fmt: skip
     assert {name for name in ours if name.startswith("keys/")} == {
         "keys/__init__.py", "keys/key.py", "keys/problem.py", "keys/start_here.py",
@@ -237,9 +239,9 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
     }
 
 
-def test_the_zip_holds_no_secret_of_a_class(content: dict[str, bytes], school: Class) -> None:
+def test_the_zip_holds_no_secret_of_a_class(content: dict[str, bytes], class_folder: ClassFolder) -> None:
     settings = json.loads(content["project/class/settings.json"])
-    theirs = draws.hidden(START, school.draws)
+    theirs = draws.hidden(START, class_folder.draws)
     assert not {seed for drawn in theirs.values() for seed in drawn} & {
         seed for drawn in settings["seeds"].values() for seed in drawn
     }
@@ -301,7 +303,7 @@ def test_what_cannot_be_is_refused_in_one_line(
     if toml:
         (tmp_path / "course.toml").write_text(toml)
     with pytest.raises(UserError, match=says):
-        zips.make(START, tmp_path / "a.zip", Class(tmp_path), visibility, output_format)
+        zips.make(START, tmp_path / "a.zip", ClassFolder(tmp_path), visibility, output_format)
     assert not (tmp_path / "a.zip").exists()
 
 
@@ -445,7 +447,7 @@ def tried(name, what):
         pass
 
 project = home / "source" / "project"
-for name in ("autograder/keys/start_here.py", "class/settings.json", "class/markings.safetensors", "autograder/marking/judge.py"):
+for name in ("autograder/keys/start_here.py", "class/settings.json", "class/markings.safetensors", "autograder/marking/reference.py"):
     tried(name, (project / name).read_bytes)
 for name in ("autograder/keys", "class", "solutions", "autograder"):
     tried(name, lambda: os.listdir(project / name))
@@ -514,12 +516,12 @@ def test_without_isolation_nobody_is_graded(container: Container) -> None:
 # In this process: what was handed in, and what is said of it
 
 
-def handed_in(folder: Path, **files: bytes) -> in_gradescope.HandedIn:
+def handed_in(folder: Path, **files: bytes) -> in_container.HandedIn:
     for name, data in files.items():
         path = folder / name.replace("__", "/").replace("_ipynb", ".ipynb")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    return in_gradescope.find(START, folder)
+    return in_container.find(START, folder)
 
 
 def test_of_two_notebooks_the_one_with_the_assignments_name_is_graded(tmp_path: Path) -> None:
@@ -556,7 +558,7 @@ def test_a_notebook_that_lost_its_cells_is_graded_with_a_word_of_doubt(tmp_path:
 
 
 def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
-    for number in range(in_gradescope.MOST_FILES + 1):
+    for number in range(in_container.MOST_FILES + 1):
         (tmp_path / f"{number}.ipynb").write_bytes(solved())
     assert handed_in(tmp_path).trouble.startswith("There are more than 50 notebooks")
 
@@ -564,7 +566,7 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
     verdicts = {one.name: not_attempted(exercises.find(one.name)) for one in outline.of_notebook(OTHER)}
-    told = in_gradescope.results(settings, in_gradescope.HandedIn("a.ipynb", b"x"), Graded(OTHER, verdicts))
+    told = in_container.results(settings, in_container.HandedIn("a.ipynb", b"x"), Graded(OTHER, verdicts))
     tests = {test["name"]: test for test in told["tests"]}
     assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
     assert "max_score" not in tests["quiz_rank"]
@@ -580,7 +582,7 @@ def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
     seen = "It returned 3.14159265 <script>alert(1)</script>"
     verdicts = {one.name: not_earned(exercises.find(one.name), seen) for one in outline.of_notebook(START)}
-    told = in_gradescope.results(settings, in_gradescope.HandedIn(), Graded(START, verdicts))
+    told = in_container.results(settings, in_container.HandedIn(), Graded(START, verdicts))
     output = told["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output
 
@@ -589,6 +591,6 @@ def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
 def test_a_submission_gets_the_memory_that_grading_leaves(
     monkeypatch: pytest.MonkeyPatch, there: int, left: int
 ) -> None:
-    monkeypatch.setattr(in_gradescope, "_memory", lambda: there * MIB)
-    found = in_gradescope.limits(zips.settings_of(START, Policy(), {}))
+    monkeypatch.setattr(in_container, "_memory", lambda: there * MIB)
+    found = in_container.limits(zips.settings_of(START, Policy(), {}))
     assert (found.memory, found.submission_seconds) == (left * MIB, 240.0)

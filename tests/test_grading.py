@@ -14,16 +14,20 @@ from test_rebuild import ANSWER as RIGHT
 from test_rebuild import answered, blank, place
 
 from autograder import keys
-from autograder.authoring import build, sample, stock
-from autograder.desk import class_folder, classroom, feedback, gradebook, log
+from autograder.authoring import build, plain_nbgrader, sample
+from autograder.class_folder import log, submitted_files
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool
-from autograder.engine.grade import Graded, grade_answer, grade_submission
-from autograder.house import Class, UserError, release
+from autograder.engine.grade_submission import Graded, grade_answer, grade_submission
+from autograder.errors import UserError
+from autograder.gradebook import gradebook
+from autograder.grading import feedback, grade_class
 from autograder.jail.sandbox import Jail
 from autograder.keys.key import Answer, Key
-from autograder.marking import judge, markings
+from autograder.marking import reference, reference_cache
 from autograder.marking.draws import hidden_seeds, public_seeds
 from autograder.marking.rechecking import recheck
+from autograder.paths import release
 from ffnlab import answers, exercises
 from ffnlab.checks import examine
 from ffnlab.exercise import Exercise
@@ -202,26 +206,26 @@ LESS = {"fatima": "two exercises' cells have changed places, so nbgrader runs a 
 
 
 @pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
-    place = Class(tmp_path_factory.mktemp("class"))
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
+    place = ClassFolder(tmp_path_factory.mktemp("class"))
     sample.make(place, 12)
     return place
 
 
-def grade_class(school: Class, assignment: str, team: pool.Team, **how: Any) -> dict[str, classroom.Done]:
+def graded_by(class_folder: ClassFolder, assignment: str, team: pool.Team, **how: Any) -> dict[str, grade_class.Done]:
     """What became of each student's submission."""
-    done: dict[str, classroom.Done] = {}
-    asked = classroom.Asked(**how)
-    classroom.grade(school, assignment, team, asked, lambda one, _: done.update({one.submission.student: one}))
+    done: dict[str, grade_class.Done] = {}
+    asked = grade_class.Asked(**how)
+    grade_class.grade(class_folder, assignment, team, asked, lambda one, _: done.update({one.submission.student: one}))
     return done
 
 
 @pytest.fixture(scope="module")
-def done(school: Class, team: pool.Team) -> dict[str, classroom.Done]:
-    return grade_class(school, FFN, team)
+def done(class_folder: ClassFolder, team: pool.Team) -> dict[str, grade_class.Done]:
+    return graded_by(class_folder, FFN, team)
 
 
-def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, classroom.Done]) -> None:
+def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, grade_class.Done]) -> None:
     assert len(done) == 12 and all(one.graded for one in done.values())
     assert done["ada"].graded and done["ada"].graded.points == sum(e.points for e in exercises.of_notebook(FFN))
     assert done["ben"].graded
@@ -230,9 +234,9 @@ def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: d
 
 
 def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_read(
-    school: Class, done: dict[str, classroom.Done]
+    class_folder: ClassFolder, done: dict[str, grade_class.Done]
 ) -> None:
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         scores = book.scores(FFN)
     for student, one in done.items():
         assert one.graded
@@ -242,77 +246,77 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
 
 
 def test_what_has_not_changed_is_not_graded_again(
-    school: Class, done: dict[str, classroom.Done], team: pool.Team
+    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.Team
 ) -> None:
-    assert all(one.graded is None for one in grade_class(school, FFN, team).values())
-    again = grade_class(school, FFN, team, student="ada", force=True)["ada"]
+    assert all(one.graded is None for one in graded_by(class_folder, FFN, team).values())
+    again = graded_by(class_folder, FFN, team, student="ada", force=True)["ada"]
     assert again.graded and done["ada"].graded and again.graded.verdicts == done["ada"].graded.verdicts
 
 
 def test_one_exercise_can_be_judged_again_while_the_other_verdicts_stay(
-    school: Class, done: dict[str, classroom.Done], team: pool.Team
+    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.Team
 ) -> None:
-    again = grade_class(school, FFN, team, student="chloe", exercise="ffn_forward")["chloe"]
+    again = graded_by(class_folder, FFN, team, student="chloe", exercise="ffn_forward")["chloe"]
     assert again.graded and done["chloe"].graded
     assert {n: (v.points, v.mistake) for n, v in again.graded.verdicts.items()} == {
         n: (v.points, v.mistake) for n, v in done["chloe"].graded.verdicts.items()
     }
     with pytest.raises(UserError, match="no exercise called"):
-        grade_class(school, FFN, team, exercise="relu")
+        graded_by(class_folder, FFN, team, exercise="relu")
 
 
-def test_the_log_has_a_line_a_submission(school: Class, done: dict[str, classroom.Done]) -> None:
-    lines = (school.folder / log.FILE).read_text(encoding="utf-8").splitlines()
+def test_the_log_has_a_line_a_submission(class_folder: ClassFolder, done: dict[str, grade_class.Done]) -> None:
+    lines = (class_folder.path / log.FILE).read_text(encoding="utf-8").splitlines()
     for student, one in done.items():
         assert one.graded
         (first, *_) = [line.split("  ") for line in lines if line.split("  ")[1] == student]
         assert first[2:4] == [FFN, f"{one.graded.points:g}/{one.graded.max_points:g}"]
 
 
-def test_the_graded_notebook_is_a_valid_one(school: Class, done: dict[str, classroom.Done]) -> None:
+def test_the_graded_notebook_is_a_valid_one(class_folder: ClassFolder, done: dict[str, grade_class.Done]) -> None:
     for student in done:
-        path = school.autograded / student / FFN / f"{FFN}.ipynb"
+        path = class_folder.autograded / student / FFN / f"{FFN}.ipynb"
         nbformat.validate(nbformat.read(path, as_version=4))
 
 
-def test_every_student_gets_a_page_with_the_named_mistakes(school: Class, done: dict[str, classroom.Done]) -> None:
-    page = (school.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
+def test_every_student_gets_a_page_with_the_named_mistakes(class_folder: ClassFolder, done: dict[str, grade_class.Done]) -> None:
+    page = (class_folder.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
     for exercise in exercises.of_notebook(FFN):
         assert f'id="{exercise.name}"' in page
     assert page.count("Likely cause") + page.count("Why not") >= len(exercises.of_notebook(FFN))
 
 
 @pytest.fixture(scope="module")
-def plain(school: Class, done: dict[str, classroom.Done], tmp_path_factory: pytest.TempPathFactory) -> Class:
+def plain(class_folder: ClassFolder, done: dict[str, grade_class.Done], tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     """The same class with the same hidden draws, and their markings, for plain nbgrader."""
-    place = Class(tmp_path_factory.mktemp("plain"))
+    place = ClassFolder(tmp_path_factory.mktemp("plain"))
     sample.make(place, 12)
-    shutil.copy(school.draws, place.draws)
-    shutil.copytree(school.folder / markings.FOLDER, place.folder / markings.FOLDER)
+    shutil.copy(class_folder.draws, place.draws)
+    shutil.copytree(class_folder.path / reference_cache.FOLDER, place.path / reference_cache.FOLDER)
     return place
 
 
 def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_again(
-    school: Class, done: dict[str, classroom.Done], monkeypatch: pytest.MonkeyPatch
+    class_folder: ClassFolder, done: dict[str, grade_class.Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(name: str, seeds: tuple[int, ...]) -> Never:
         raise AssertionError(f"the marking of {name} was computed")
 
-    judge.forget()
-    monkeypatch.setattr(judge, "_computed", computed)
+    reference.forget()
+    monkeypatch.setattr(reference, "_computed", computed)
     with pytest.raises(AssertionError, match="ffn_forward was computed"):
         recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
-    monkeypatch.chdir(school.autograded / "ada" / FFN)
+    monkeypatch.chdir(class_folder.autograded / "ada" / FFN)
     assert recheck("ffn_forward", build.solution_answer("ffn_forward").answer) == exercises.find("ffn_forward").points
 
 
-def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(school: Class, plain: Class, tmp_path: Path) -> None:
+def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(class_folder: ClassFolder, plain: ClassFolder, tmp_path: Path) -> None:
     for student in UNFAIR:
         (plain.submitted / student).rename(tmp_path / student)
-    log = stock.autograde(plain, FFN)
+    log = plain_nbgrader.autograde(plain, FFN)
     for student in UNFAIR:
         (tmp_path / student).rename(plain.submitted / student)
-    theirs, ours = stock.scores(plain, FFN), stock.scores(school, FFN)
+    theirs, ours = plain_nbgrader.scores(plain, FFN), plain_nbgrader.scores(class_folder, FFN)
     assert set(theirs) == set(ours) - set(UNFAIR), log[-2000:]
     for student in set(theirs) - set(LESS):
         assert theirs[student] == pytest.approx(ours[student]), student
@@ -321,29 +325,29 @@ def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(school: Class, 
 
 
 @pytest.mark.parametrize("student", UNFAIR)
-def test_plain_nbgrader_gives_no_grade_where_ours_does(student: str, school: Class, plain: Class) -> None:
-    stock.autograde(plain, FFN, student)
+def test_plain_nbgrader_gives_no_grade_where_ours_does(student: str, class_folder: ClassFolder, plain: ClassFolder) -> None:
+    plain_nbgrader.autograde(plain, FFN, student)
     assert not (plain.autograded / student / FFN / f"{FFN}.ipynb").exists()
-    assert student in stock.scores(school, FFN)
+    assert student in plain_nbgrader.scores(class_folder, FFN)
 
 
 def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no folder"):
-        class_folder.find(Class(tmp_path), FFN)
+        submitted_files.find(ClassFolder(tmp_path), FFN)
     (tmp_path / "submitted").mkdir()
     with pytest.raises(UserError, match="no submission"):
-        class_folder.find(Class(tmp_path), FFN)
+        submitted_files.find(ClassFolder(tmp_path), FFN)
     with pytest.raises(UserError, match="no assignment called"):
-        class_folder.find(Class(tmp_path), "77_nothing")
+        submitted_files.find(ClassFolder(tmp_path), "77_nothing")
 
 
 def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, team: pool.Team) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
-    (one,) = grade_class(Class(tmp_path), START, team).values()
+    (one,) = graded_by(ClassFolder(tmp_path), START, team).values()
     assert one.graded and one.graded.points == 0 and "no notebook" in one.graded.remarks[0]
     (folder / "my_work.ipynb").write_text(json.dumps(answered(RIGHT)), encoding="utf-8")
-    (one,) = grade_class(Class(tmp_path), START, team).values()
+    (one,) = graded_by(ClassFolder(tmp_path), START, team).values()
     assert one.graded and one.graded.points == 2 and "my_work.ipynb" in one.graded.remarks[0]
 
 
@@ -353,5 +357,5 @@ def test_a_link_out_of_the_class_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "eve" / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").symlink_to(secret)
-    (found,) = class_folder.find(Class(tmp_path), START)
+    (found,) = submitted_files.find(ClassFolder(tmp_path), START)
     assert found.path is None

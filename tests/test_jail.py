@@ -20,11 +20,11 @@ import torch
 from conftest import outliving, seen_sleeping
 
 from autograder.engine import doctor, rebuild
-from autograder.house import release
 from autograder.jail import cgroups, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
+from autograder.paths import release
 from ffnlab import exercises
 from ffnlab.exercise import asked
 from ffnlab.plain import Failure, Malformed

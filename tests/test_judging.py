@@ -25,7 +25,7 @@ from autograder.jail import wire
 from autograder.jail.errors import OutsideKill
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail
-from autograder.marking import draws, judge
+from autograder.marking import draws, reference
 from ffnlab import comparing, exercises, plain
 from ffnlab.comparing import allowed, marking_of
 from ffnlab.comparing import judge as compare
@@ -46,7 +46,7 @@ def observed(name: str) -> list[dict[str, Any]]:
     """What the right answer does, which a test may then change."""
     from autograder import keys
 
-    return judge.observe(exercises.find(name), keys.find(name).the_truth.answer, draws.development(name))
+    return reference.observe(exercises.find(name), keys.find(name).the_truth.answer, draws.development(name))
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +69,9 @@ def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[
     assert said.verdict and said.verdict.outcome is Outcome.EARNED and said.printed == "hello"
     assert said.verdict == compare(
         exercises.find(NAME),
-        judge.marking(NAME, draws.development(NAME)),
+        reference.marking(NAME, draws.development(NAME)),
         right,
-        judge.inputs(exercises.find(NAME), draws.development(NAME)),
+        reference.inputs(exercises.find(NAME), draws.development(NAME)),
     )
 
 

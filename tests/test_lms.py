@@ -40,13 +40,13 @@ from exports import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.desk import lms
-from autograder.desk.lms import archive, gradescope, moodle, sheets
-from autograder.desk.lms.archive import Archive, Entry, Refused
-from autograder.desk.lms.handin import HandIn, letters, moment
-from autograder.desk.lms.sheets import Sheet
-from autograder.desk.roster import listing
-from autograder.house import UserError
+from autograder import lms
+from autograder.class_folder.roster import listing
+from autograder.errors import UserError
+from autograder.lms import archive, gradescope, moodle, sheets
+from autograder.lms.archive import Archive, Entry, Refused
+from autograder.lms.records import HandIn, letters, moment
+from autograder.lms.sheets import Sheet
 
 # Archives
 

@@ -15,8 +15,9 @@ from lab import PATIENCE, SCREENSHOTS
 from playwright.sync_api import Page
 from test_formgrader import NOTEBOOK, formgrader, project
 
-from autograder.desk import feedback, gradebook
-from autograder.house import Class
+from autograder.class_folder.folder import ClassFolder
+from autograder.gradebook import gradebook
+from autograder.grading import feedback
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 QUESTION, START = "M10", "00_start_here"
@@ -47,11 +48,11 @@ def test_the_rubric_is_in_view_and_what_is_typed_is_on_the_students_page(tmp_pat
             typed(page, QUESTION, "1.5")
             typed(page, f"{QUESTION}_extra_credit", "0.5")
             typed(page, f"{QUESTION}-comment", "Which spread do you mean?")
-        school = Class(folder / "grading")
-        with gradebook.Book(school) as book:
+        class_folder = ClassFolder(folder / "grading")
+        with gradebook.Book(class_folder) as book:
             mark = book.marks(NOTEBOOK, ["eve"])["eve"][QUESTION]
             assert (mark.score, mark.extra, mark.by_hand) == (2.0, 0.5, True)
-            feedback.write_again(school, NOTEBOOK, book)
+            feedback.write_again(class_folder, NOTEBOOK, book)
         assert "Which spread do you mean?" in page_of(folder) and "+0.5 extra credit" in page_of(folder)
         done = subprocess.run(
             [sys.executable, "-m", "nbgrader", "generate_feedback", NOTEBOOK, "--force"],

@@ -14,12 +14,15 @@ from nbgrader.api import Gradebook
 from rich.console import Console
 from test_rebuild import place
 
-from autograder.desk import feedback, gradebook, report
-from autograder.desk.marks import Mark, total
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
 from autograder.engine.graded import Graded
 from autograder.files import Batch
-from autograder.house import Class, release, solution
+from autograder.gradebook import gradebook
+from autograder.gradebook.scores import Mark, total
+from autograder.grading import feedback
+from autograder.paths import release, solution
+from autograder.reports import terminal
 from ffnlab import exercises
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned
 
@@ -39,9 +42,9 @@ def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -
 
 
 @pytest.fixture
-def school(tmp_path: Path) -> Class:
+def class_folder(tmp_path: Path) -> ClassFolder:
     """A class in which zoe and yan have been graded once."""
-    found = Class(tmp_path)
+    found = ClassFolder(tmp_path)
     with gradebook.Book(found) as book:
         book.know(FFN)
         for student in ("zoe", "yan"):
@@ -49,17 +52,17 @@ def school(tmp_path: Path) -> Class:
     return found
 
 
-def enter(school: Class, book: gradebook.Book, student: str, graded: Graded) -> None:
+def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded: Graded) -> None:
     """As grading does it."""
     given = book.marks(FFN, [student]).get(student, {})
     with Batch() as files:
-        feedback.write(files, school, student, graded, None, given)
+        feedback.write(files, class_folder, student, graded, None, given)
     book.enter(student, graded, "0" * 64, None)
 
 
-def give(school: Class, student: str, name: str, comment: str = "", **scores: Any) -> None:
+def give(class_folder: ClassFolder, student: str, name: str, comment: str = "", **scores: Any) -> None:
     """As formgrader does it."""
-    with Gradebook(school.db_url) as book:
+    with Gradebook(class_folder.db_url) as book:
         cell = "check-" + name if name in {e.name for e in LISTED} else name
         grade = book.find_grade(cell, FFN, FFN, student)
         for what, number in scores.items():
@@ -69,125 +72,125 @@ def give(school: Class, student: str, name: str, comment: str = "", **scores: An
         book.db.commit()
 
 
-def page(school: Class, student: str = "zoe") -> str:
-    return (school.feedback / student / FFN / f"{FFN}.html").read_text(encoding="utf-8")
+def page(class_folder: ClassFolder, student: str = "zoe") -> str:
+    return (class_folder.feedback / student / FFN / f"{FFN}.html").read_text(encoding="utf-8")
 
 
-def again(school: Class) -> feedback.Again:
-    with gradebook.Book(school) as book:
-        return feedback.write_again(school, FFN, book)
+def again(class_folder: ClassFolder) -> feedback.Again:
+    with gradebook.Book(class_folder) as book:
+        return feedback.write_again(class_folder, FFN, book)
 
 
 FULL = sum(e.points for e in LISTED)
 
 
-def test_an_answer_waits_for_a_person_and_the_total_says_so(school: Class) -> None:
-    with gradebook.Book(school) as book:
+def test_an_answer_waits_for_a_person_and_the_total_says_so(class_folder: ClassFolder) -> None:
+    with gradebook.Book(class_folder) as book:
         marks = book.marks(FFN)
         assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
         console = Console(width=200, file=io.StringIO())
-        report.of_class(console, FFN, book.latest(FFN), marks)
+        terminal.of_class(console, FFN, book.latest(FFN), marks)
         said = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"{FULL:g}/{FULL:g} + 3 to read" in said and "2 answers wait for a person" in said
-    assert f"{FULL:g} of {FULL:g} points, 3 more to be read" in page(school)
+    assert f"{FULL:g} of {FULL:g} points, 3 more to be read" in page(class_folder)
 
 
-def test_what_a_person_gave_is_in_the_total_and_on_the_page(school: Class) -> None:
-    give(school, "zoe", QUESTION, "Nearly: <b>where</b> is it?", manual_score=2.0)
-    give(school, "zoe", EXERCISE, manual_score=1.5)
-    give(school, "yan", QUESTION, manual_score=3.0, extra_credit=0.5)
-    assert again(school).written == 2
+def test_what_a_person_gave_is_in_the_total_and_on_the_page(class_folder: ClassFolder) -> None:
+    give(class_folder, "zoe", QUESTION, "Nearly: <b>where</b> is it?", manual_score=2.0)
+    give(class_folder, "zoe", EXERCISE, manual_score=1.5)
+    give(class_folder, "yan", QUESTION, manual_score=3.0, extra_credit=0.5)
+    assert again(class_folder).written == 2
     points = next(e.points for e in LISTED if e.name == EXERCISE)
-    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(school) and "to be read" not in page(school)
-    assert "Nearly: &lt;b&gt;where&lt;/b&gt; is it?" in page(school) and "scored by your instructor" in page(school)
-    assert f"{FULL + 3.5:g} of {FULL + 3:g} points" in page(school, "yan") and "+0.5 extra credit" in page(
-        school, "yan"
+    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(class_folder) and "to be read" not in page(class_folder)
+    assert "Nearly: &lt;b&gt;where&lt;/b&gt; is it?" in page(class_folder) and "scored by your instructor" in page(class_folder)
+    assert f"{FULL + 3.5:g} of {FULL + 3:g} points" in page(class_folder, "yan") and "+0.5 extra credit" in page(
+        class_folder, "yan"
     )
-    assert "my own code" in page(school), "what the student wrote is still there"
+    assert "my own code" in page(class_folder), "what the student wrote is still there"
 
 
-def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(school: Class) -> None:
-    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
-    give(school, "zoe", EXERCISE, manual_score=1.5)
+def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(class_folder: ClassFolder) -> None:
+    give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
+    give(class_folder, "zoe", EXERCISE, manual_score=1.5)
     for _ in range(2):
-        with gradebook.Book(school) as book:
+        with gradebook.Book(class_folder) as book:
             book.know(FFN)
-            enter(school, book, "zoe", paper(earned=False))
+            enter(class_folder, book, "zoe", paper(earned=False))
             marks = book.marks(FFN, ["zoe"])["zoe"]
         assert not marks[QUESTION].waits and not marks[EXERCISE].waits
-    with gradebook.Book(school) as book:  # an attempt before it is graded too, because the best counts
+    with gradebook.Book(class_folder) as book:  # an attempt before it is graded too, because the best counts
         book.enter("zoe", paper("Something else."), "1" * 64, None, history_only=True)
-        enter(school, book, "zoe", paper())
+        enter(class_folder, book, "zoe", paper())
         assert not book.marks(FFN, ["zoe"])["zoe"][QUESTION].waits
 
 
-def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_too(school: Class) -> None:
-    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
+def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_too(class_folder: ClassFolder) -> None:
+    give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
     for answer in ("It drops nothing.", "It drops nothing.", "It drops out the hidden layer."):
-        with gradebook.Book(school) as book:
-            enter(school, book, "zoe", paper(answer))
+        with gradebook.Book(class_folder) as book:
+            enter(class_folder, book, "zoe", paper(answer))
             mark = book.marks(FFN, ["zoe"])["zoe"][QUESTION]
         assert mark.waits and (mark.score, mark.comment) == (2.0, "Good.")
 
 
-def test_grading_again_keeps_what_a_person_gave(school: Class) -> None:
-    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
-    give(school, "zoe", EXERCISE, manual_score=1.5)
-    with gradebook.Book(school) as book:
+def test_grading_again_keeps_what_a_person_gave(class_folder: ClassFolder) -> None:
+    give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
+    give(class_folder, "zoe", EXERCISE, manual_score=1.5)
+    with gradebook.Book(class_folder) as book:
         book.know(FFN)
-        enter(school, book, "zoe", paper(earned=False))
+        enter(class_folder, book, "zoe", paper(earned=False))
         marks = book.marks(FFN, ["zoe"])["zoe"]
     assert (marks[QUESTION].score, marks[QUESTION].comment, marks[EXERCISE].score) == (2.0, "Good.", 1.5)
-    assert "Good." in page(school) and f"3.5 of {FULL + 3:g} points" in page(school)
+    assert "Good." in page(class_folder) and f"3.5 of {FULL + 3:g} points" in page(class_folder)
 
 
-def test_what_a_person_gave_can_be_taken_back(school: Class) -> None:
-    give(school, "zoe", QUESTION, "Good.", manual_score=2.0)
-    give(school, "zoe", EXERCISE, manual_score=1.5, extra_credit=1.0)
-    give(school, "yan", QUESTION, "Yes.", manual_score=3.0)
-    with gradebook.Book(school) as book:
+def test_what_a_person_gave_can_be_taken_back(class_folder: ClassFolder) -> None:
+    give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
+    give(class_folder, "zoe", EXERCISE, manual_score=1.5, extra_credit=1.0)
+    give(class_folder, "yan", QUESTION, "Yes.", manual_score=3.0)
+    with gradebook.Book(class_folder) as book:
         assert book.forget_manual(FFN, "zoe") == 2
         marks = book.marks(FFN)
     assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read" and not marks["zoe"][QUESTION].comment
     assert marks["yan"][QUESTION].comment == "Yes."
 
 
-def test_every_attempt_keeps_its_code(school: Class) -> None:
-    with gradebook.Book(school) as book:
-        enter(school, book, "zoe", paper("Another answer."))
+def test_every_attempt_keeps_its_code(class_folder: ClassFolder) -> None:
+    with gradebook.Book(class_folder) as book:
+        enter(class_folder, book, "zoe", paper("Another answer."))
         (_, first), (_, second) = book.attempts(FFN, "zoe")
         assert first and second
         answers = [{cell.name: cell.source for cell in code}[QUESTION] for code in (first, second)]
     assert answers == ["It drops out the hidden layer.", "Another answer."]
 
 
-def test_a_gradebook_of_the_first_edition_is_completed_and_its_pages_stay(school: Class) -> None:
-    before = page(school)
-    engine = sa.create_engine(school.db_url)
+def test_a_gradebook_of_the_first_edition_is_completed_and_its_pages_stay(class_folder: ClassFolder) -> None:
+    before = page(class_folder)
+    engine = sa.create_engine(class_folder.db_url)
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE autograder_attempt DROP COLUMN code"))
     engine.dispose()
-    done = again(school)
-    assert (done.written, done.left) == (0, ["yan", "zoe"]) and page(school) == before
-    with gradebook.Book(school) as book:
-        enter(school, book, "zoe", paper())
-    assert again(school).left == ["yan"]
+    done = again(class_folder)
+    assert (done.written, done.left) == (0, ["yan", "zoe"]) and page(class_folder) == before
+    with gradebook.Book(class_folder) as book:
+        enter(class_folder, book, "zoe", paper())
+    assert again(class_folder).left == ["yan"]
 
 
-def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(school: Class) -> None:
+def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(class_folder: ClassFolder) -> None:
     unread = Graded(FFN, {e.name: not_earned(e, "There is no notebook in the submission.") for e in LISTED})
-    with gradebook.Book(school) as book:
-        enter(school, book, "zoe", unread)
-    give(school, "zoe", EXERCISE, "Please hand in the notebook.")
-    assert again(school).written == 2
-    assert page(school).count("There is no notebook") == 1 and "Please hand in the notebook." in page(school)
+    with gradebook.Book(class_folder) as book:
+        enter(class_folder, book, "zoe", unread)
+    give(class_folder, "zoe", EXERCISE, "Please hand in the notebook.")
+    assert again(class_folder).written == 2
+    assert page(class_folder).count("There is no notebook") == 1 and "Please hand in the notebook." in page(class_folder)
 
 
 # Exercises come and go.
 
 
 @pytest.fixture
-def changed(school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
+def changed(class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassFolder:
     """The class after `quiz_kinds` of notebook 02 has become `quiz_new`, with two points."""
     (name,) = [e.name for e in LISTED if e.name.startswith("quiz_")][:1]
     text = (
@@ -203,10 +206,10 @@ def changed(school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     path = tmp_path / "changed.ipynb"
     nbformat.write(notebook, path)
     monkeypatch.setattr(gradebook, "solution", lambda assignment: path)
-    return school
+    return class_folder
 
 
-def test_exercises_come_and_go_although_somebody_was_graded(changed: Class) -> None:
+def test_exercises_come_and_go_although_somebody_was_graded(changed: ClassFolder) -> None:
     (gone,) = [e.name for e in LISTED if e.name.startswith("quiz_")][:1]
     give(changed, "zoe", QUESTION, "Good.", manual_score=2.0)
     with gradebook.Book(changed) as book:

@@ -12,11 +12,11 @@ import pytest
 import torch
 from conftest import often
 
-from autograder import house, keys
-from autograder.authoring import build, luck
+from autograder import keys, paths
+from autograder.authoring import build, stability
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, judge, matrix
+from autograder.marking import draws, matrix, reference
 from ffnlab import answers, exercises
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.exercise import Exercise, public_seed
@@ -31,36 +31,36 @@ FIRST = [exercises.of_notebook(notebook)[0].name for notebook in exercises.NOTEB
 def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     """On one of the twenty secrets everything runs again: a record of what kept answers get on all of them was not made up."""
     number = 7
-    found = luck.scores(name, number)
-    assert luck.unsteady(name, {number: found}) == []
+    found = stability.scores(name, number)
+    assert stability.unsteady(name, {number: found}) == []
     key, solution = keys.find(name), build.solution_answer(name)
-    verdict = judge.judge_here(key, solution.answer, draws.hidden_seeds(key.exercise, luck.secret(number)))
+    verdict = reference.judge_here(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
-    recorded = luck.recorded().get(exercises.notebook_of(name))
+    recorded = stability.recorded().get(exercises.notebook_of(name))
     if recorded:
         assert {answer: list(got) for answer, got in found.items()} == recorded["answers"][name]
 
 
-@pytest.mark.parametrize("notebook", luck.recorded())
+@pytest.mark.parametrize("notebook", stability.recorded())
 def test_what_was_found_on_twenty_secrets_was_found_for_the_key_as_it_is(notebook: str) -> None:
-    assert notebook not in luck.outdated(), "its key has changed since: `make luck`"
-    record = luck.recorded()[notebook]
-    assert record["secrets"] == luck.SECRETS
+    assert notebook not in stability.outdated(), "its key has changed since: `make luck`"
+    record = stability.recorded()[notebook]
+    assert record["secrets"] == stability.SECRETS
     for name, found in record["answers"].items():
-        assert luck.unsteady(name, {0: {answer: tuple(got) for answer, got in found.items()}}) == []
+        assert stability.unsteady(name, {0: {answer: tuple(got) for answer, got in found.items()}}) == []
 
 
 def test_a_verdict_that_depends_on_luck_is_told() -> None:
     key = keys.find("ffn_forward")
-    steady = luck.scores("ffn_forward", 0)
+    steady = stability.scores("ffn_forward", 0)
     right, mistake = key.rights[0], key.mistakes[0]
     unlucky = steady | {right.name: (key.exercise.points - 1, ""), mistake.name: (key.exercise.points, "")}
-    found = {row.answer: row.what for row in luck.unsteady("ffn_forward", {0: steady, 1: unlucky, 2: steady})}
+    found = {row.answer: row.what for row in stability.unsteady("ffn_forward", {0: steady, 1: unlucky, 2: steady})}
     assert set(found) == {right.name, mistake.name}
     assert (
         found[right.name] == f"{key.exercise.points:g} points on 2 of 3; {key.exercise.points - 1:g} points on 1 of 3"
     )
-    always = {row.answer: row.what for row in luck.unsteady("ffn_forward", {0: unlucky, 1: unlucky})}
+    always = {row.answer: row.what for row in stability.unsteady("ffn_forward", {0: unlucky, 1: unlucky})}
     assert set(always) == {right.name, mistake.name}
 
 
@@ -75,7 +75,7 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
         replace(mistake, name="wrong", kind="right"),
     ):
         assert not matrix.holds(Key(key.exercise, [*key.answers, wrong]), seeds), wrong.name
-    judge.forget()
+    reference.forget()
 
 
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
@@ -83,11 +83,11 @@ def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) ->
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
     key, shipped = keys.find(name), answers.load(name)
     seeds = draws.public_seeds(key.exercise)
-    fresh, mistakes = judge.marked(key, seeds)
+    fresh, mistakes = reference.marked(key, seeds)
     assert build.same_answers(answers.dump({name: shipped}), answers.dump({name: fresh})), "run `make build`"
     rights = [build.solution_answer(name), *key.rights]
-    seen = [*(judge.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
-    given = judge.inputs(key.exercise, seeds)
+    seen = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
+    given = reference.inputs(key.exercise, seeds)
     for answer, observed in zip([*rights, *key.mistakes], seen, strict=True):
         problem = matrix.problem(answer, verdict_on(key.exercise, shipped, observed, given))
         assert problem == "", f"{answer.name}: {problem}"
@@ -112,7 +112,7 @@ def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) ->
     exercise = exercises.find(name)
     assert exercise.where and exercise.understood
     assert len(exercise.hints) >= 2 or name.startswith("quiz_")
-    text = house.source(exercises.notebook_of(name)).read_text(encoding="utf-8")
+    text = paths.source(exercises.notebook_of(name)).read_text(encoding="utf-8")
     headings = re.findall(r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", text, re.M)
     named = {within(title or lead) for title, lead in headings}
     for section in re.findall(r"“(.*?)”", exercise.where):
@@ -173,11 +173,11 @@ def small_key() -> Key:
 
 def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(keys, "find", lambda name: key)
-    judge.forget()
+    reference.forget()
     try:
         found = matrix.rows(key, {"public": draws.public_seeds(key.exercise)})
     finally:
-        judge.forget()
+        reference.forget()
     return {row.answer.name: row.problem for row in found if row.problem}
 
 
@@ -315,8 +315,8 @@ def test_the_base_of_slips_is_right(notebook: str) -> None:
     for key in keys.of_notebook(notebook):
         if key.plain:
             seeds = draws.public_seeds(key.exercise)
-            seen = judge.observe(key.exercise, key.plain.answer, seeds)
-            given = judge.inputs(key.exercise, seeds)
+            seen = reference.observe(key.exercise, key.plain.answer, seeds)
+            given = reference.inputs(key.exercise, seeds)
             verdict = verdict_on(key.exercise, answers.load(key.exercise.name), seen, given)
             assert matrix.problem(key.plain, verdict) == ""
 
@@ -333,5 +333,5 @@ def test_the_stub_is_not_attempted_and_half_a_stub_is() -> None:
     def half(*arguments: object) -> object:
         raise NotImplementedError
 
-    assert judge.judge_here(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
-    assert judge.judge_here(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED
+    assert reference.judge_here(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
+    assert reference.judge_here(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED

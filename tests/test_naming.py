@@ -14,8 +14,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.marking import depends, draws
-from autograder.marking.withheld import withheld
+from autograder.marking import draws, source_hash
+from autograder.marking.redact import withheld
 from ffnlab import comparing, differences, entries, general, naming, plain, raising, related
 from ffnlab.comparing import judge, marking_of
 from ffnlab.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
@@ -757,7 +757,7 @@ def test_what_a_page_says_of_hidden_inputs_has_no_value_to_read_off() -> None:
 
 
 def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
-    version = depends.files(draws.KEYS / "gated.py", *[Path(comparing.__file__)])
+    version = source_hash.files(draws.KEYS / "gated.py", *[Path(comparing.__file__)])
     rooms = {
         Path(str(room.__file__)).resolve()
         for room in (comparing, differences, entries, general, naming, raising, related)

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.house import solution
+from autograder.paths import solution
 
 NAME = "00_start_here"
 

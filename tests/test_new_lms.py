@@ -15,13 +15,14 @@ import pytest
 from exports import CLASS, FFN, Somebody, grade, handed_in_by, points, sheet, zipped
 from sakai import Sakai
 
-from autograder.desk import lms
-from autograder.desk.collect import collect
-from autograder.desk.give_back import give_back
-from autograder.desk.lms.base import Lms
-from autograder.desk.lms.sheets import Sheet
-from autograder.desk.roster import Roster
-from autograder.house import Class, UserError
+from autograder import lms
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.roster import Roster
+from autograder.errors import UserError
+from autograder.lms.base import Lms
+from autograder.lms.sheets import Sheet
+from autograder.transfer.collect import collect
+from autograder.transfer.give_back import give_back
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "lms.md").read_text(encoding="utf-8")
@@ -42,10 +43,10 @@ def grades(path: Path) -> Path:
 
 
 @pytest.fixture
-def school(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
+def class_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassFolder:
     """A class that has been collected from it, with its list, and graded."""
     monkeypatch.setitem(lms.SYSTEMS, "sakai", Sakai())
-    found = Class(tmp_path / "class")
+    found = ClassFolder(tmp_path / "class")
     done = collect(found, export(tmp_path / "a.zip"), [grades(tmp_path / "grades.csv")])
     assert done.title == "Sakai" and done.new == len(CLASS) and not done.needs_somebody, done
     assert "its times name no zone: read as times of this computer" in done.notes
@@ -53,26 +54,26 @@ def school(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
     return found
 
 
-def test_an_invented_system_is_collected_with_its_own_column_on_the_roster(school: Class) -> None:
-    assert handed_in_by(school) == {who.i: who.username for who in CLASS}
-    roster = Roster.load(school)
+def test_an_invented_system_is_collected_with_its_own_column_on_the_roster(class_folder: ClassFolder) -> None:
+    assert handed_in_by(class_folder) == {who.i: who.username for who in CLASS}
+    roster = Roster.load(class_folder)
     assert roster.titles[-6:] == ["canvas", "sakai", "moodle", "brightspace", "groups", "listed"]
     for who in CLASS:
         student = roster.students[who.username]
         assert (student.cells["sakai"], student.name) == (f"id-{who.i}", who.name)
 
 
-def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(school: Class, tmp_path: Path) -> None:
+def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(class_folder: ClassFolder, tmp_path: Path) -> None:
     path = tmp_path / "grades.csv"
-    done = give_back(school, "sakai", FFN, tmp_path / "back.csv", path)
+    done = give_back(class_folder, "sakai", FFN, tmp_path / "back.csv", path)
     assert done.file and not done.doubts
     before, after = (list(csv.reader(io.StringIO(one.read_text("utf-8")))) for one in (path, done.file))
     for who, old, new in zip(CLASS, before[1:], after[1:], strict=True):
         assert float(new[4]) == points(who.i) and (new[:4], new[5:]) == (old[:4], old[5:])
 
 
-def test_pages_go_where_it_looks_for_them(school: Class, tmp_path: Path) -> None:
-    done = give_back(school, "sakai", FFN, tmp_path / "pages.zip", pages=True)
+def test_pages_go_where_it_looks_for_them(class_folder: ClassFolder, tmp_path: Path) -> None:
+    done = give_back(class_folder, "sakai", FFN, tmp_path / "pages.zip", pages=True)
     assert done.file and not done.doubts
     with zipfile.ZipFile(done.file) as opened:
         for who in CLASS:
@@ -81,7 +82,7 @@ def test_pages_go_where_it_looks_for_them(school: Class, tmp_path: Path) -> None
 
 def test_its_name_is_in_the_help_and_in_the_desk_once_it_is_registered() -> None:
     program = (
-        "import sys; from autograder.desk import lms; from sakai import Sakai\n"
+        "import sys; from autograder import lms; from sakai import Sakai\n"
         "lms.SYSTEMS['sakai'] = Sakai(); from autograder.cli import main\n"
         "assert lms.by_rank()[-1].name == 'sakai'; sys.argv = ['autograder', sys.argv[1], '--help']; main()"
     )
@@ -104,16 +105,16 @@ class Taker(Sakai):
 
 
 def test_what_a_system_lacks_is_a_sentence_about_it(
-    school: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(lms.SYSTEMS, "sakai", Bare())
     with pytest.raises(UserError, match="Sakai: no grades can be written into a sheet of it"):
-        give_back(school, "sakai", FFN, tmp_path / "back.csv", tmp_path / "grades.csv")
-    done = give_back(school, "sakai", FFN, tmp_path / "pages.zip", pages=True)
+        give_back(class_folder, "sakai", FFN, tmp_path / "back.csv", tmp_path / "grades.csv")
+    done = give_back(class_folder, "sakai", FFN, tmp_path / "pages.zip", pages=True)
     assert {change.note for change in done.changes} == {"left out: Sakai takes no pages"} and not done.written
     monkeypatch.setitem(lms.SYSTEMS, "sakai", Taker())
     with pytest.raises(UserError, match="Sakai takes nothing back"):
-        give_back(school, "sakai", FFN, tmp_path / "back.zip")
+        give_back(class_folder, "sakai", FFN, tmp_path / "back.zip")
     assert Lms.people(Sakai(), Sheet.of(b"ID,Display ID\n1,a\n", "a.csv")) is None
 
 

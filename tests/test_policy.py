@@ -13,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 
-from autograder.desk import gradebook
-from autograder.desk.directory import Directory
-from autograder.desk.marks import Mark, Marks
-from autograder.desk.policy import FILE, Grade, Policy
-from autograder.desk.policy_file import near
-from autograder.desk.roster import Roster, Student
-from autograder.house import Class, UserError, assignments
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.policy_file import near
+from autograder.class_folder.roster import Roster, Student
+from autograder.class_folder.student_lookup import Directory
+from autograder.errors import UserError
+from autograder.gradebook import gradebook
+from autograder.gradebook.policy import FILE, Grade, Policy
+from autograder.gradebook.scores import Mark, Marks
+from autograder.paths import assignments
 
 MARKS = {
     "ffn_forward": Mark("ffn_forward", 4.0, 4.0),
@@ -42,7 +44,7 @@ def grade(policy: Policy, marks: Marks = MARKS, student: str = "zoe", **late: fl
 
 
 def test_without_a_file_all_notebooks_count_and_quizzes_do_not(tmp_path: Path) -> None:
-    policy = Policy.of(Class(tmp_path))
+    policy = Policy.of(ClassFolder(tmp_path))
     assert list(policy.notebooks) == assignments() and policy.due(FFN) is None
     found = policy.grade(FFN, MARKS, DUE, "zoe")
     assert (found.points, found.max_points, found.waiting, found.whole) == (7.0, 8.0, 3.0, 11.0)
@@ -92,7 +94,7 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
 def test_what_can_not_be_is_refused_in_one_line_that_says_where(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as refused:
-        Policy.of(Class(tmp_path))
+        Policy.of(ClassFolder(tmp_path))
     line = str(refused.value)
     assert said in line and line.startswith(str(tmp_path / FILE)) and "\n" not in line
 
@@ -188,10 +190,10 @@ def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
     policy = rules(f'late.percent_a_day = 10\nextensions.zoe.{FFN} = "{extension}"', due)
     assert not policy.grade(FFN, MARKS, end, "zoe").days_late
     assert policy.grade(FFN, MARKS, end + timedelta(seconds=1), "zoe").days_late == 1
-    school = fabricate(tmp_path, {"zoe": [Handed()]})
-    with gradebook.Book(school) as book:
+    class_folder = fabricate(tmp_path, {"zoe": [Handed()]})
+    with gradebook.Book(class_folder) as book:
         policy.enter_dates(book, FFN)
-    with Gradebook(school.db_url) as book:
+    with Gradebook(class_folder.db_url) as book:
         submission = book.find_submission(FFN, "zoe")
         assert submission.duedate == end, "nbgrader adds them up in UTC"
 
@@ -249,7 +251,7 @@ def test_extra_credit_is_on_top() -> None:
 
 def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
     """Attempts: 8 points in time, 11 two days late at 40 % a day, 3 in time."""
-    school = fabricate(
+    class_folder = fabricate(
         tmp_path,
         {
             "zoe": [
@@ -260,7 +262,7 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
         },
     )
     late = 'late.percent_a_day = 40\nattempts = "best"'
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         attempts = [attempt for attempt, _ in book.attempts(FFN, "zoe")]
         marks = book.marks(FFN, ["zoe"])["zoe"]
         best = rules(late).counting(FFN, attempts, marks, "zoe")
@@ -272,9 +274,9 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
 
 
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
-    school = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed(["DeepFFN", "ffn_trace"])]})
+    class_folder = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed(["DeepFFN", "ffn_trace"])]})
     policy = Policy.read('[[groups]]\nstudents = ["zoe", "yan", "xia"]')
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         found = {
             who: policy.counting(FFN, [attempt for attempt, _ in book.attempts(FFN, who)], book.marks(FFN)[who], who)
             for who in ("zoe", "yan")
@@ -301,11 +303,11 @@ def test_a_term_adds_points_up_or_weighs_shares() -> None:
 
 
 def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
-    school = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed()]})
+    class_folder = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed()]})
     policy = rules(f'extensions.zoe.{FFN} = "3 days"')
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         policy.enter_dates(book, FFN)
-    with Gradebook(school.db_url) as book:
+    with Gradebook(class_folder.db_url) as book:
         assert book.find_assignment(FFN).duedate == DUE.replace(tzinfo=None)
         assert book.find_submission(FFN, "zoe").extension == timedelta(days=3)
         assert book.find_submission(FFN, "yan").extension is None
@@ -341,7 +343,7 @@ def test_a_student_is_found_by_whatever_a_person_types() -> None:
 
 
 def test_two_names_of_one_student_are_one_clear_line(tmp_path: Path) -> None:
-    school = Class(tmp_path)
+    class_folder = ClassFolder(tmp_path)
     (tmp_path / "roster.csv").write_text("student,username\nS1,ada\nS2,ben\n", encoding="utf-8")
     for rules_text, said in (
         (f"extensions.ada.{FFN} = '1 day'\nextensions.S1.{FFN} = '2 days'", "are both about S1"),
@@ -350,4 +352,4 @@ def test_two_names_of_one_student_are_one_clear_line(tmp_path: Path) -> None:
         due = f"time_zone = 'UTC'\nassignments.{FFN}.due = 2026-11-19\n"
         (tmp_path / "course.toml").write_text(due + rules_text, encoding="utf-8")
         with pytest.raises(UserError, match=said):
-            Policy.of(school)
+            Policy.of(class_folder)

@@ -18,12 +18,13 @@ from nbgrader import api
 from test_faults import killed_at_the_sixth_table
 from test_survival import assert_graded_once, class_of, lines_of
 
-from autograder.authoring import stock
-from autograder.desk import classroom
-from autograder.desk.gradebook import Book
+from autograder.authoring import plain_nbgrader
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool
 from autograder.engine.graded import Graded
-from autograder.house import Class, UserError
+from autograder.errors import UserError
+from autograder.gradebook.gradebook import Book
+from autograder.grading import grade_class
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
 
@@ -64,25 +65,25 @@ def server() -> Iterator[str]:
 
 def test_a_class_is_graded_once_into_postgresql(server: str, team: pool.Team, tmp_path: Path) -> None:
     students = 4
-    school = Class(class_of(tmp_path, students).folder, server)
-    first = classroom.grade(school, START, team)
-    again = classroom.grade(school, START, team)
+    class_folder = ClassFolder(class_of(tmp_path, students).path, server)
+    first = grade_class.grade(class_folder, START, team)
+    again = grade_class.grade(class_folder, START, team)
     assert (first.graded, again.graded, again.unchanged) == (students, 0, students)
-    assert not (tmp_path / "gradebook.db").exists() and lines_of(school) == students
-    assert_graded_once(school, students)
-    assert stock.scores(school, START)["student000"]["hello_shape"] == 2.0
+    assert not (tmp_path / "gradebook.db").exists() and lines_of(class_folder) == students
+    assert_graded_once(class_folder, students)
+    assert plain_nbgrader.scores(class_folder, START)["student000"]["hello_shape"] == 2.0
 
 
 def test_a_server_that_does_not_answer_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="can't be opened") as raised:
-        Book(Class(tmp_path, "postgresql://grader@127.0.0.1:9/gradebook"))
+        Book(ClassFolder(tmp_path, "postgresql://grader@127.0.0.1:9/gradebook"))
     assert "\n" not in str(raised.value)
 
 
 def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path: Path) -> None:
     said = "NUL \x00, half a character \ud800, \x1b[31mred"
     verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in exercises.of_notebook(START)}
-    with Book(Class(tmp_path, server)) as book:
+    with Book(ClassFolder(tmp_path, server)) as book:
         book.know(START)
         book.enter("eve", Graded(START, verdicts, remarks=[said]), "0" * 64, None)
         (kept,) = book.latest(START, ["eve"])
@@ -90,7 +91,7 @@ def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path
 
 
 def test_a_gradebook_has_one_writer_whichever_folders_there_are(server: str, tmp_path: Path) -> None:
-    one, other = (Class(tmp_path / name, server) for name in ("one", "other"))
+    one, other = (ClassFolder(tmp_path / name, server) for name in ("one", "other"))
     with Book(one, writing=True):
         with pytest.raises(UserError, match=f"by autograder, process {os.getpid()} on {socket.gethostname()[:20]}"):
             Book(other, writing=True)
@@ -103,9 +104,9 @@ def test_a_gradebook_has_one_writer_whichever_folders_there_are(server: str, tmp
 def test_a_gradebook_that_can_only_be_read_is_one_line_before_any_work(
     server: str, team: pool.Team, tmp_path: Path
 ) -> None:
-    school = class_of(tmp_path, 2)
-    classroom.grade(Class(school.folder, server), START, team)
-    engine = sa.create_engine(Class(tmp_path, server).db_url)
+    class_folder = class_of(tmp_path, 2)
+    grade_class.grade(ClassFolder(class_folder.path, server), START, team)
+    engine = sa.create_engine(ClassFolder(tmp_path, server).db_url)
     with engine.begin() as connection:
         for words in ("CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"):
             connection.execute(sa.text(words))
@@ -116,12 +117,12 @@ def test_a_gradebook_that_can_only_be_read_is_one_line_before_any_work(
         (f"{server}?options=-c%20default_transaction_read_only%3Don", "read-only, as a standby is"),
     ):
         with pytest.raises(UserError, match=why):
-            classroom.grade(Class(school.folder, address), START, team, classroom.Asked(force=True))
+            grade_class.grade(ClassFolder(class_folder.path, address), START, team, grade_class.Asked(force=True))
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.html")} == pages
 
 
 def test_making_a_gradebook_is_one_step_and_one_that_was_broken_off_is_finished(server: str, tmp_path: Path) -> None:
-    url = sa.make_url(Class(tmp_path, server).db_url)
+    url = sa.make_url(ClassFolder(tmp_path, server).db_url)
     admin = sa.create_engine(url, isolation_level="AUTOCOMMIT")
     with admin.connect() as connection:
         connection.execute(sa.text("CREATE DATABASE half"))
@@ -133,14 +134,14 @@ def test_making_a_gradebook_is_one_step_and_one_that_was_broken_off_is_finished(
     assert sa.inspect(engine).get_table_names() == []
     api.Base.metadata.create_all(engine)  # as a kill left it: all tables, and no version
     engine.dispose()
-    with Book(Class(tmp_path, address), writing=True) as book:
+    with Book(ClassFolder(tmp_path, address), writing=True) as book:
         assert book.assignments() == []
 
 
 def test_a_connection_that_the_server_has_ended_is_opened_again(server: str, tmp_path: Path) -> None:
-    with Book(Class(tmp_path, server)) as book:
+    with Book(ClassFolder(tmp_path, server)) as book:
         book.know(START)
-        other = sa.create_engine(Class(tmp_path, server).db_url)
+        other = sa.create_engine(ClassFolder(tmp_path, server).db_url)
         with other.begin() as connection:
             end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'gradebook'"
             assert connection.execute(sa.text(end)).rowcount >= 1

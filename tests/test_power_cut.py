@@ -17,11 +17,11 @@ from exports import CLASS, FFN, SYSTEMS, canvas_gradebook
 from test_class import grade, graded_here, hand_in
 from test_collect import collect, export
 
-from autograder.desk import handed_in
-from autograder.desk.gradebook import Book
+from autograder import untrusted_files
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import Graded
 from autograder.files import Batch
-from autograder.house import Class
+from autograder.gradebook.gradebook import Book
 
 __all__ = ["graded_here"]
 STUDENTS = [f"student{number}" for number in range(7)]
@@ -73,38 +73,38 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
         run("umount", str(place))
 
 
-def empty_files(school: Class) -> list[Path]:
+def empty_files(class_folder: ClassFolder) -> list[Path]:
     return [
-        path for path in school.folder.rglob("*") if path.is_file() and not path.stat().st_size and path.name != ".lock"
+        path for path in class_folder.path.rglob("*") if path.is_file() and not path.stat().st_size and path.name != ".lock"
     ]
 
 
-def attempts(school: Class) -> list[str]:
-    with Book(school) as book:
+def attempts(class_folder: ClassFolder) -> list[str]:
+    with Book(class_folder) as book:
         return [attempt.student for attempt in book.history("00_start_here")]
 
 
 def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, Graded]) -> None:
-    school = Class(disk.place / "class")
+    class_folder = ClassFolder(disk.place / "class")
     for student in STUDENTS:
-        folder = hand_in(school, student)
-        (folder / handed_in.TIMESTAMP).write_text("2026-11-01 10:00:00.000000 UTC")
+        folder = hand_in(class_folder, student)
+        (folder / untrusted_files.TIMESTAMP).write_text("2026-11-01 10:00:00.000000 UTC")
     os.sync()
-    summary, _ = grade(school)
+    summary, _ = grade(class_folder)
     assert summary.graded == len(STUDENTS)
-    later = Class(disk.after_a_cut() / "class")
+    later = ClassFolder(disk.after_a_cut() / "class")
     assert empty_files(later) == [] and attempts(later) == STUDENTS
-    assert (later.folder / "grading.log").read_text().count("\n") == len(STUDENTS)
+    assert (later.path / "grading.log").read_text().count("\n") == len(STUDENTS)
     assert grade(later)[0].unchanged == len(STUDENTS)
 
 
 def test_the_same_command_goes_on_wherever_the_power_goes(
     disk: Disk, graded_here: dict[bytes, Graded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    school = Class(disk.place / "class")
+    class_folder = ClassFolder(disk.place / "class")
     found: list[Path] = []
     for student in STUDENTS:
-        hand_in(school, student)
+        hand_in(class_folder, student)
     os.sync()
     moments: list[tuple[type, str, Callable[..., object]]] = [
         (Batch, "_put_in_place", Batch._put_in_place),
@@ -118,12 +118,12 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
                 found.append(disk.after_a_cut())
 
         monkeypatch.setattr(kind, name, cut_behind)
-    grade(school)
+    grade(class_folder)
     monkeypatch.undo()
     assert len(found) == 8
     for place in found:
-        later = Class(place / "class")
-        has = attempts(later) if (later.folder / "gradebook.db").exists() else []
+        later = ClassFolder(place / "class")
+        has = attempts(later) if (later.path / "gradebook.db").exists() else []
         pages = {path.parent.parent.name for path in later.feedback.rglob("*.html") if path.stat().st_size}
         assert set(has) <= pages and len(set(has)) == len(has)
 
@@ -131,8 +131,8 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
 def test_what_was_collected_is_on_the_disk(disk: Disk, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
-    school = Class(disk.place / "class")
-    placed = collect(school, archive, list_of).placed
-    later = Class(disk.after_a_cut() / "class")
+    class_folder = ClassFolder(disk.place / "class")
+    placed = collect(class_folder, archive, list_of).placed
+    later = ClassFolder(disk.after_a_cut() / "class")
     assert empty_files(later) == [] and len(list(later.submitted.glob(f"*/{FFN}/*.ipynb"))) == placed
     assert collect(later, archive).known == placed

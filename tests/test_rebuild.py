@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autograder.engine import rebuild
 from autograder.engine.rebuild import Kind
-from autograder.house import release
+from autograder.paths import release
 
 NAME = "00_start_here"
 MOST = 10 * 2**20

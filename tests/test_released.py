@@ -16,9 +16,9 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.utils import notebook_hash
 from traitlets.config import Config
 
-from autograder.desk.released import Collect, ReleaseAssignment, ReleaseFeedback
+from autograder.class_folder.folder import ClassFolder
 from autograder.files import keep
-from autograder.house import Class
+from autograder.nbgrader_patches.exchange import Collect, ReleaseAssignment, ReleaseFeedback
 
 NOTEBOOK = "00_start_here"
 OLD, NEW = "2026-10-01 10:00:00.000000 UTC", "2026-10-02 10:00:00.000000 UTC"
@@ -51,21 +51,21 @@ def released(project: Path) -> tuple[Path, str]:
     folder, exchange = project, project / "exchange"
     exchange.mkdir()
     exchange.chmod(0o1777)
-    school = Class(folder / "grading")
+    class_folder = ClassFolder(folder / "grading")
     for student, secret, submitted in (("ada", "a" * 128, OLD), ("ben", "", OLD), ("cleo", "c" * 128, NEW)):
         data = f"the notebook of {student}".encode()
-        keep(school.feedback / student / NOTEBOOK / f"{NOTEBOOK}.html", page_of(student, data))
-        keep(school.autograded / student / NOTEBOOK / "timestamp.txt", OLD)
-        keep(school.submitted / student / NOTEBOOK / "timestamp.txt", submitted)
-        keep(school.submitted / student / NOTEBOOK / f"{NOTEBOOK}.ipynb", data)
+        keep(class_folder.feedback / student / NOTEBOOK / f"{NOTEBOOK}.html", page_of(student, data))
+        keep(class_folder.autograded / student / NOTEBOOK / "timestamp.txt", OLD)
+        keep(class_folder.submitted / student / NOTEBOOK / "timestamp.txt", submitted)
+        keep(class_folder.submitted / student / NOTEBOOK / f"{NOTEBOOK}.ipynb", data)
         if secret:
-            keep(school.submitted / student / NOTEBOOK / "submission_secret.txt", secret)
+            keep(class_folder.submitted / student / NOTEBOOK / "submission_secret.txt", secret)
     # What lies in submitted/ is not what dora's page is of.
-    shutil.copytree(school.submitted / "ada", school.submitted / "dora")
-    shutil.copytree(school.autograded / "ada", school.autograded / "dora")
-    keep(school.feedback / "dora" / NOTEBOOK / f"{NOTEBOOK}.html", page_of("dora", b"another"))
+    shutil.copytree(class_folder.submitted / "ada", class_folder.submitted / "dora")
+    shutil.copytree(class_folder.autograded / "ada", class_folder.autograded / "dora")
+    keep(class_folder.feedback / "dora" / NOTEBOOK / f"{NOTEBOOK}.html", page_of("dora", b"another"))
     # An earlier release has left the secret of another submission beside the page.
-    keep(school.feedback / "ada" / NOTEBOOK / "submission_secret.txt", "b" * 128)
+    keep(class_folder.feedback / "ada" / NOTEBOOK / "submission_secret.txt", "b" * 128)
     done = nbgrader(folder, "release_feedback", NOTEBOOK)
     assert done.returncode == 0, done.stderr
     return exchange / "ffn" / "feedback", done.stderr

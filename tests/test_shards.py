@@ -15,11 +15,12 @@ from conftest import ROOT, needs_bubblewrap
 from test_class import Nobody, graded_here, hand_in, used
 from test_rebuild import answered
 
-from autograder.desk import classroom, shards
-from autograder.desk.gradebook import Book
-from autograder.desk.shards import Reader, Shard
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import Graded
-from autograder.house import Class, UserError
+from autograder.errors import UserError
+from autograder.gradebook.gradebook import Book
+from autograder.grading import grade_class, shards
+from autograder.grading.shards import Reader, Shard
 from autograder.jail.limits import Limits
 
 __all__ = ["graded_here", "used"]
@@ -34,10 +35,10 @@ def command(*words: object, expect: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def made(school: Class) -> dict[str, bytes]:
+def made(class_folder: ClassFolder) -> dict[str, bytes]:
     """The pages and notebooks of a class."""
-    places = (school.feedback, school.autograded)
-    return {str(path.relative_to(school.folder)): path.read_bytes() for place in places for path in place.rglob("*.*")}
+    places = (class_folder.feedback, class_folder.autograded)
+    return {str(path.relative_to(class_folder.path)): path.read_bytes() for place in places for path in place.rglob("*.*")}
 
 
 def test_every_student_is_in_one_shard() -> None:
@@ -51,37 +52,37 @@ def test_every_student_is_in_one_shard() -> None:
 
 @needs_bubblewrap
 def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: Path) -> None:
-    whole, parts = Class(tmp_path / "whole"), Class(tmp_path / "parts")
+    whole, parts = ClassFolder(tmp_path / "whole"), ClassFolder(tmp_path / "parts")
     for number in range(6):
         data = json.dumps(answered(ANSWERS[number % 3])).encode() + b" " * number
         hand_in(whole, f"student{number}", data)
     hand_in(whole, "zoe", b"not a notebook")
-    shutil.copytree(whole.folder, parts.folder)
-    command("grade", "--grading", whole.folder, START, "--prepare")
+    shutil.copytree(whole.path, parts.path)
+    command("grade", "--grading", whole.path, START, "--prepare")
     for name in ("hidden_draws.json", ".markings"):
-        place = parts.folder / name
-        copy = shutil.copytree if (whole.folder / name).is_dir() else shutil.copyfile
-        copy(whole.folder / name, place)
-    command("grade", "--grading", whole.folder)
-    out, there = tmp_path / "out", ["--grading", parts.folder, "--to", tmp_path / "out"]
+        place = parts.path / name
+        copy = shutil.copytree if (whole.path / name).is_dir() else shutil.copyfile
+        copy(whole.path / name, place)
+    command("grade", "--grading", whole.path)
+    out, there = tmp_path / "out", ["--grading", parts.path, "--to", tmp_path / "out"]
     first = command("grade", *there, "--shard", "0/2")
-    early = command("grade", "--grading", parts.folder, "--from", out, expect=2)
+    early = command("grade", "--grading", parts.path, "--from", out, expect=2)
     assert "not graded in any file" in early and "shard 1/2" in early and "shard 0/2:" not in early
-    assert not (parts.folder / "report.html").exists() and (out.stat().st_mode & 0o077) == 0
+    assert not (parts.path / "report.html").exists() and (out.stat().st_mode & 0o077) == 0
     command("grade", *there, "--shard", "1/2")
     again = command("grade", *there, "--shard", "0/2")
     assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were there already" in again
-    assert "unchanged since last time" in command("grade", "--grading", parts.folder, "--from", out)
+    assert "unchanged since last time" in command("grade", "--grading", parts.path, "--from", out)
     assert made(parts) == made(whole)
     with Book(whole) as one, Book(parts) as other:
         assert one.scores(START) == other.scores(START)
         assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
         assert all(attempt.host and attempt.build for attempt in other.history(START) if attempt.student != "zoe")
-    assert "0 graded, 7 unchanged" in command("grade", "--grading", parts.folder, "--from", out)
+    assert "0 graded, 7 unchanged" in command("grade", "--grading", parts.path, "--from", out)
 
 
 @pytest.fixture
-def files(used: Class, tmp_path: Path) -> Path:
+def files(used: ClassFolder, tmp_path: Path) -> Path:
     """A folder with what a shard has graded of a class with one submission."""
     shards.prepare(used, START)
     out = tmp_path / "out"
@@ -89,9 +90,9 @@ def files(used: Class, tmp_path: Path) -> Path:
     return out
 
 
-def enter(school: Class, folder: Path) -> tuple[classroom.Summary, Reader]:
+def enter(class_folder: ClassFolder, folder: Path) -> tuple[grade_class.Summary, Reader]:
     reader = Reader([folder], Limits())
-    return classroom.grade(school, START, reader, classroom.Asked(force=True)), reader
+    return grade_class.grade(class_folder, START, reader, grade_class.Asked(force=True)), reader
 
 
 def change(folder: Path, **content: object) -> None:
@@ -110,7 +111,7 @@ def change(folder: Path, **content: object) -> None:
     ],
 )
 def test_what_was_not_made_for_this_class_is_refused(
-    content: dict[str, object], said: str, used: Class, files: Path
+    content: dict[str, object], said: str, used: ClassFolder, files: Path
 ) -> None:
     assert enter(used, files)[0].graded == 1
     change(files, **content)
@@ -120,7 +121,7 @@ def test_what_was_not_made_for_this_class_is_refused(
     assert made(used) == before
 
 
-def test_another_submission_than_was_graded_is_named(used: Class, files: Path) -> None:
+def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: Path) -> None:
     path = used.submitted / "ada" / START / f"{START}.ipynb"
     path.write_bytes(path.read_bytes() + b"\n")
     summary, reader = enter(used, files)
@@ -128,16 +129,16 @@ def test_another_submission_than_was_graded_is_named(used: Class, files: Path) -
 
 
 def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, Graded]) -> None:
-    school = Class(tmp_path)
-    hand_in(school, "ada")
+    class_folder = ClassFolder(tmp_path)
+    hand_in(class_folder, "ada")
     with pytest.raises(UserError, match="--prepare"):
-        shards.grade(school, START, Shard(0, 1), tmp_path / "out", Reader([tmp_path], Limits()))
-    assert not school.draws.exists()
+        shards.grade(class_folder, START, Shard(0, 1), tmp_path / "out", Reader([tmp_path], Limits()))
+    assert not class_folder.draws.exists()
 
 
 @pytest.mark.parametrize(
     "words", [("--shard", "0/2"), ("--shard", "0/2", "--to", "x", "--from", "y"), ("--from", "nowhere")]
 )
 def test_options_that_do_not_go_together_are_one_line(words: tuple[str, ...], tmp_path: Path) -> None:
-    hand_in(Class(tmp_path), "ada")
+    hand_in(ClassFolder(tmp_path), "ada")
     assert command("grade", "--grading", tmp_path, *words, expect=2).count("\n") == 1

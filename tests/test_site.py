@@ -22,8 +22,9 @@ pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.
 
 from autograder import keys
 from autograder.authoring import build
-from autograder.house import UserError, release
-from autograder.marking import judge
+from autograder.errors import UserError
+from autograder.marking import reference
+from autograder.paths import release
 from autograder.site import frames, make, pages
 from ffnlab import controls, guessing, predictions, svg
 from ffnlab.figures.start_here import STEPS
@@ -118,7 +119,7 @@ def secret_lines(name: str) -> set[str]:
     regions = re.findall(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END (?:SOLUTION|HIDDEN TESTS)", whole, re.S)
     code = [line for region in regions for line in region.splitlines()]
     code += [
-        line for key in keys.of_notebook(name) for kept in judge.kept_answers(key) for line in kept.source.splitlines()
+        line for key in keys.of_notebook(name) for kept in reference.kept_answers(key) for line in kept.source.splitlines()
     ]
     given = "\n".join(cell.source for cell in pages.students(name).cells)
     squeezed = {re.sub(r"\s+", " ", line).strip() for line in code}

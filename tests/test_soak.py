@@ -13,8 +13,8 @@ from attacks import START
 from conftest import needs_bubblewrap
 from test_survival import PROGRAM, assert_graded_once, class_of, lines_of
 
-from autograder.desk import classroom
 from autograder.engine import pool
+from autograder.grading import grade_class
 from autograder.jail.limits import MIB, Limits
 
 pytestmark = [
@@ -26,22 +26,22 @@ STUDENTS = 1000
 
 
 def test_a_large_class_is_graded_once_and_memory_stays_flat(tmp_path: Path) -> None:
-    school = class_of(tmp_path, STUDENTS, pause=0.0)
+    class_folder = class_of(tmp_path, STUDENTS, pause=0.0)
     first = subprocess.Popen([*PROGRAM, "grade", "--grading", str(tmp_path)], stdout=subprocess.DEVNULL)
-    while first.poll() is None and lines_of(school) < STUDENTS // 5:
+    while first.poll() is None and lines_of(class_folder) < STUDENTS // 5:
         time.sleep(0.1)
     first.kill()
     first.wait()
-    saved = lines_of(school)
+    saved = lines_of(class_folder)
     assert STUDENTS // 5 <= saved < STUDENTS
     seen: list[int] = []
 
-    def tell(done: classroom.Done, total: int) -> None:
+    def tell(done: grade_class.Done, total: int) -> None:
         if done.graded:
             seen.append(psutil.Process().memory_info().rss)
 
     with pool.on_this_machine(2, Limits()) as team:
-        summary = classroom.grade(school, START, team, tell=tell)
+        summary = grade_class.grade(class_folder, START, team, tell=tell)
     assert abs(summary.unchanged - saved) <= 1 and summary.graded + summary.unchanged == STUDENTS
     assert seen[-1] - seen[len(seen) // 4] < 16 * MIB, [f"{rss // MIB} MiB" for rss in seen[:: len(seen) // 10]]
-    assert_graded_once(school, STUDENTS)
+    assert_graded_once(class_folder, STUDENTS)

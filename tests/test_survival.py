@@ -26,11 +26,13 @@ from conftest import needs_bubblewrap, sleeping
 from test_rebuild import ANSWER as RIGHT
 from test_rebuild import answered
 
-from autograder.desk import classroom, log
-from autograder.desk.gradebook import ATTEMPTS, Book
-from autograder.engine import pool, work
+from autograder.class_folder import log
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine import pool, worker_process
 from autograder.engine.graded import Graded
-from autograder.house import Class
+from autograder.engine.job import Job
+from autograder.gradebook.gradebook import ATTEMPTS, Book
+from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws
@@ -44,21 +46,21 @@ SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercis
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 
 
-def class_of(folder: Path, students: int, pause: float = 0.15) -> Class:
+def class_of(folder: Path, students: int, pause: float = 0.15) -> ClassFolder:
     """A class in which every second student is right; each one's cell takes `pause` seconds, so that there is a middle to die in."""
-    school = Class(folder)
+    class_folder = ClassFolder(folder)
     for number in range(students):
-        home = school.submitted / f"student{number:03d}" / START
+        home = class_folder.submitted / f"student{number:03d}" / START
         home.mkdir(parents=True)
         source = f"import time\ntime.sleep({pause})\n" + (WRONG if number % 2 else RIGHT)
         (home / f"{START}.ipynb").write_text(json.dumps(answered(source)), encoding="utf-8")
-    return school
+    return class_folder
 
 
-def assert_graded_once(school: Class, students: int) -> None:
+def assert_graded_once(class_folder: ClassFolder, students: int) -> None:
     """Every student has one attempt, and in nbgrader's gradebook the score that it earned."""
-    with Book(school) as book:
-        engine = sa.create_engine(school.db_url)
+    with Book(class_folder) as book:
+        engine = sa.create_engine(class_folder.db_url)
         with engine.connect() as connection:
             rows = connection.execute(sa.select(ATTEMPTS.c.student, ATTEMPTS.c.record)).all()
         engine.dispose()
@@ -67,12 +69,12 @@ def assert_graded_once(school: Class, students: int) -> None:
     assert not [student for student, record in rows if Outcome.NOT_GRADED.value in record]
     for number in range(students):
         assert scores[f"student{number:03d}"]["check-hello_shape"] == (0.0 if number % 2 else 2.0)
-        assert (school.feedback / f"student{number:03d}" / START / f"{START}.html").is_file()
+        assert (class_folder.feedback / f"student{number:03d}" / START / f"{START}.html").is_file()
 
 
-def lines_of(school: Class) -> int:
+def lines_of(class_folder: ClassFolder) -> int:
     with contextlib.suppress(OSError):
-        return len((school.folder / log.FILE).read_text(encoding="utf-8").splitlines())
+        return len((class_folder.path / log.FILE).read_text(encoding="utf-8").splitlines())
     return 0
 
 
@@ -85,15 +87,15 @@ def gone(processes: list[psutil.Process]) -> bool:
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> None:
     students, rng = 24, random.Random(seed)
-    school = class_of(tmp_path, students)
+    class_folder = class_of(tmp_path, students)
     deaths = 0
     while True:
         running = subprocess.Popen(
             [*PROGRAM, "grade", "--grading", str(tmp_path), "--workers", "2"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        until = lines_of(school) + rng.randint(0, 3) if deaths < 3 else students + 1
-        while running.poll() is None and lines_of(school) < until:
+        until = lines_of(class_folder) + rng.randint(0, 3) if deaths < 3 else students + 1
+        while running.poll() is None and lines_of(class_folder) < until:
             time.sleep(0.02)
         if running.poll() is not None:
             assert running.returncode == 0, running.communicate()[1]
@@ -106,17 +108,17 @@ def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> N
         deaths += 1
         assert gone(family), "a worker or a jail outlived its conductor"
     assert deaths == 3
-    assert_graded_once(school, students)
+    assert_graded_once(class_folder, students)
 
 
-def grading(school: Class) -> tuple[threading.Thread, list[BaseException]]:
+def grading(class_folder: ClassFolder) -> tuple[threading.Thread, list[BaseException]]:
     """Grade the class in another thread; what that raises comes into the list."""
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
             with pool.on_this_machine(2, Limits()) as team:
-                classroom.grade(school, START, team)
+                grade_class.grade(class_folder, START, team)
         except BaseException as error:
             raised.append(error)
 
@@ -150,18 +152,18 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
     victim: Callable[[psutil.Process], bool], seed: int, tmp_path: Path
 ) -> None:
     students, rng = 12, random.Random(seed)
-    school = class_of(tmp_path, students)
+    class_folder = class_of(tmp_path, students)
     before = psutil.Process().children(recursive=True)
-    thread, raised = grading(school)
+    thread, raised = grading(class_folder)
     for deaths in range(1, 3):
-        while thread.is_alive() and lines_of(school) < 4 * deaths - rng.randint(0, 3):
+        while thread.is_alive() and lines_of(class_folder) < 4 * deaths - rng.randint(0, 3):
             time.sleep(0.02)
         found = newcomers(before, victim)
         if found and thread.is_alive():
             rng.choice(found).kill()
     thread.join(300)
     assert not thread.is_alive() and not raised, raised
-    assert_graded_once(school, students)
+    assert_graded_once(class_folder, students)
 
 
 def kill_forks(seconds: str, most: int, over: threading.Event) -> None:
@@ -191,26 +193,26 @@ def killing_forks(seconds: str, most: int) -> Iterator[None]:
 )
 def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode, tmp_path: Path) -> None:
     seconds = f"0.7{most}"
-    school = class_of(tmp_path, 6)
-    victim = school.submitted / "student002" / START / f"{START}.ipynb"
+    class_folder = class_of(tmp_path, 6)
+    victim = class_folder.submitted / "student002" / START / f"{START}.ipynb"
     victim.write_text(json.dumps(answered(f"import subprocess\nsubprocess.run(['sleep', '{seconds}'])\n{RIGHT}")))
     graded: dict[str, Graded] = {}
 
-    def keep(done: classroom.Done, total: int) -> None:
+    def keep(done: grade_class.Done, total: int) -> None:
         if done.graded:
             graded[done.submission.student] = done.graded
 
     with pool.on_this_machine(2, Limits(), mode) as team, killing_forks(seconds, most):
-        summary = classroom.grade(school, START, team, tell=keep)
+        summary = grade_class.grade(class_folder, START, team, tell=keep)
     done = graded["student002"]
     verdict = done.verdicts["hello_shape"]
     if most == 1:
-        assert_graded_once(school, 6)
+        assert_graded_once(class_folder, 6)
     elif mode is Mode.BUBBLEWRAP:
         assert summary.not_graded == 1 and {one.outcome for one in done.verdicts.values()} == {Outcome.NOT_GRADED}
         assert "SIGKILL from outside" in verdict.message and "NOT GRADED" in done.remarks[0]
         with pool.on_this_machine(2, Limits()) as team:
-            again = classroom.grade(school, START, team, tell=keep)
+            again = grade_class.grade(class_folder, START, team, tell=keep)
         assert (again.graded, again.unchanged) == (1, 5), "the same command tries again"
         assert graded["student002"].verdicts["hello_shape"].outcome is Outcome.EARNED
     else:
@@ -219,23 +221,23 @@ def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode
 
 
 def test_a_worker_keeps_no_jail_of_limits_that_are_not_asked_for_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    jails = work._Jails()
-    monkeypatch.setattr(work, "_jails", jails)
+    jails = worker_process._Jails()
+    monkeypatch.setattr(worker_process, "_jails", jails)
     before = psutil.Process().children(recursive=True)
-    with work._free_jail(Limits(), Mode.NONE) as first:
+    with worker_process._free_jail(Limits(), Mode.NONE) as first:
         first.fork().kill()
-    with work._free_jail(Limits(), Mode.NONE) as same:
+    with worker_process._free_jail(Limits(), Mode.NONE) as same:
         assert same is first
     earlier = newcomers(before, lambda process: True)
-    with work._free_jail(Limits(cell_seconds=1.0), Mode.NONE) as second:
+    with worker_process._free_jail(Limits(cell_seconds=1.0), Mode.NONE) as second:
         assert earlier and gone(earlier) and not jails.free
     second.close()
 
 
 STUCK = """
 import re
-from autograder.engine import work
-with work._deadlines.of(600), work._deadlines.of(0.5), work._deadlines.of(600):
+from autograder.engine import worker_process
+with worker_process._deadlines.of(600), worker_process._deadlines.of(0.5), worker_process._deadlines.of(600):
     re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter
 """
 
@@ -245,7 +247,7 @@ def test_a_process_that_is_stuck_over_a_job_is_ended_at_its_deadline() -> None:
 
 
 def test_a_job_that_is_done_ends_nobody() -> None:
-    source = "import threading\nfrom autograder.engine import work\nwith work._deadlines.of(0.2): pass\nthreading.Event().wait(0.5)"
+    source = "import threading\nfrom autograder.engine import worker_process\nwith worker_process._deadlines.of(0.2): pass\nthreading.Event().wait(0.5)"
     assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0
 
 
@@ -253,7 +255,7 @@ def test_a_second_interrupt_waits_for_nobody(tmp_path: Path) -> None:
     """A submission may take its time; whoever stops the grader does not have to."""
     patient = Limits(cell_seconds=3000.0, submission_seconds=3000.0)
     source = "import time\ntime.sleep(2000)"
-    job = pool.Job(START, json.dumps(answered(source)).encode(), SEEDS, patient, draws.key_version(START), tmp_path)
+    job = Job(START, json.dumps(answered(source)).encode(), SEEDS, patient, draws.key_version(START), tmp_path)
     before = psutil.Process().children(recursive=True)
     with pytest.raises(KeyboardInterrupt), pool.on_this_machine(1, patient) as team:
         future = team.submit(job)
@@ -267,12 +269,12 @@ def test_a_second_interrupt_waits_for_nobody(tmp_path: Path) -> None:
 
 def test_many_workers_have_few_jails_and_grade_in_all_of_them(tmp_path: Path) -> None:
     workers = pool.SHARING + 1
-    school = class_of(tmp_path, 3 * workers)
+    class_folder = class_of(tmp_path, 3 * workers)
     before = psutil.Process().children(recursive=True)
     with pool.on_this_machine(workers, Limits()) as team:
         team.start()
         jails = newcomers(before, is_jail)
         assert len([jail for jail in jails if jail.parent() == psutil.Process()]) == 2
-        classroom.grade(school, START, team)
-    assert_graded_once(school, 3 * workers)
+        grade_class.grade(class_folder, START, team)
+    assert_graded_once(class_folder, 3 * workers)
     assert gone(jails)

@@ -17,16 +17,20 @@ from fabricated import FFN, Handed, fabricate
 from test_marks import give
 from typer.testing import CliRunner
 
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
-from autograder.desk import class_folder, gradebook, why
-from autograder.desk.policy import FILE, Policy
 from autograder.engine import rebuild
-from autograder.engine.grade import grade_submission
+from autograder.engine.grade_submission import grade_submission
 from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Kind
-from autograder.house import Class, UserError, release
+from autograder.errors import UserError
+from autograder.gradebook import gradebook
+from autograder.gradebook.policy import FILE, Policy
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws
+from autograder.paths import release
+from autograder.reports import explain
 from ffnlab import exercises
 
 RIGHT = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2"
@@ -39,13 +43,13 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     return done.exit_code, done.output + (str(done.exception) if isinstance(done.exception, UserError) else "")
 
 
-def look(school: Class, student: str, name: str, policy: Policy | None = None) -> why.Why:
-    with gradebook.Book(school) as book:
-        return why.find(book, policy or Policy(), student, name)
+def look(class_folder: ClassFolder, student: str, name: str, policy: Policy | None = None) -> explain.Why:
+    with gradebook.Book(class_folder) as book:
+        return explain.find(book, policy or Policy(), student, name)
 
 
 @pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     b1 = {NAME: "b1_missing"}
     found = fabricate(
         tmp_path_factory.mktemp("class"),
@@ -65,8 +69,8 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Class:
 # What is said
 
 
-def test_every_attempt_is_there_with_its_code_and_what_was_seen(school: Class) -> None:
-    status, said = run("zoe", NAME, "--grading", school.folder)
+def test_every_attempt_is_there_with_its_code_and_what_was_seen(class_folder: ClassFolder) -> None:
+    status, said = run("zoe", NAME, "--grading", class_folder.path)
     first, second = said.split("Attempt 2 of 2")
     assert status == 0 and "Attempt 1 of 2, handed in 1 Nov 2026, 21:59 UTC" in first
     assert "2     return act(x @ W1) @ W2 + b2" in first and "not earned, 0 of 4 points" in first
@@ -74,18 +78,18 @@ def test_every_attempt_is_there_with_its_code_and_what_was_seen(school: Class) -
     assert "this one counts" in second and "earned, 4 of 4 points" in second and "In the gradebook: 4 of 4." in second
 
 
-def test_one_attempt_alone_can_be_asked_for(school: Class) -> None:
-    _, said = run("zoe", NAME, "--attempt", "1", "--grading", school.folder)
+def test_one_attempt_alone_can_be_asked_for(class_folder: ClassFolder) -> None:
+    _, said = run("zoe", NAME, "--attempt", "1", "--grading", class_folder.path)
     assert "Attempt 1 of 2" in said and "Attempt 2 of 2" not in said
 
 
-def test_what_a_person_gave_is_said(school: Class) -> None:
-    _, said = run("yan", NAME, "--grading", school.folder)
+def test_what_a_person_gave_is_said(class_folder: ClassFolder) -> None:
+    _, said = run("yan", NAME, "--grading", class_folder.path)
     assert "In the gradebook: 2.5 of 4, given by hand. Comment: “Nearly.”" in said
 
 
-def test_a_question_shows_its_answers_and_that_it_waits(school: Class) -> None:
-    status, said = run("zoe", "M2", "--grading", school.folder)
+def test_a_question_shows_its_answers_and_that_it_waits(class_folder: ClassFolder) -> None:
+    status, said = run("zoe", "M2", "--grading", class_folder.path)
     assert status == 2 and "It drops out." in said and "it waits for a person; 3 points" in said
 
 
@@ -97,19 +101,19 @@ def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
     assert [(one.hand_in, one.again) for one in gradings] == [(1, False), (1, True)]
 
 
-def test_the_rules_of_the_class_are_said(school: Class) -> None:
+def test_the_rules_of_the_class_are_said(class_folder: ClassFolder) -> None:
     policy = Policy.read(f'attempts = "best"\ndoes_not_count = ["{NAME}"]')
-    found = look(school, "zoe", NAME, policy)
+    found = look(class_folder, "zoe", NAME, policy)
     assert not found.counts and found.counted.attempt.number == found.gradings[1].attempt.number
 
 
 def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) -> None:
-    school = fabricate(tmp_path, {"zoe": [Handed([NAME])], "yan": [Handed([], days=-1)]})
-    (school.folder / FILE).write_text('[[groups]]\nstudents = ["zoe", "yan", "xia"]\n', encoding="utf-8")
-    _, said = run("yan", NAME, "--grading", school.folder)
+    class_folder = fabricate(tmp_path, {"zoe": [Handed([NAME])], "yan": [Handed([], days=-1)]})
+    (class_folder.path / FILE).write_text('[[groups]]\nstudents = ["zoe", "yan", "xia"]\n', encoding="utf-8")
+    _, said = run("yan", NAME, "--grading", class_folder.path)
     assert "this one counts" not in said and "Handed in together: what zoe handed in counts." in said
-    assert "this one counts" in run("zoe", NAME, "--grading", school.folder)[1]
-    status, said = run("xia", NAME, "--grading", school.folder)
+    assert "this one counts" in run("zoe", NAME, "--grading", class_folder.path)[1]
+    status, said = run("xia", NAME, "--grading", class_folder.path)
     assert status != 0 and "see `autograder why zoe ffn_forward`" in said
 
 
@@ -129,21 +133,21 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     ],
 )
 def test_a_mistake_at_the_keyboard_is_one_clear_line(
-    arguments: list[str], said: str, school: Class, tmp_path: Path
+    arguments: list[str], said: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    status, found = run(*(one.format(tmp_path) for one in arguments), "--grading", school.folder)
+    status, found = run(*(one.format(tmp_path) for one in arguments), "--grading", class_folder.path)
     assert status != 0 and said in " ".join(found.split()) and list(tmp_path.iterdir()) == []
 
 
 # The script
 
 
-def with_secret(school: Class) -> Class:
+def with_secret(class_folder: ClassFolder) -> ClassFolder:
     """The class's hidden inputs, as grading would have drawn them, without the minutes that this takes."""
     attempts = {exercise.name: 0 for exercise in exercises.of_notebook(FFN)}
     entry = {"secret": "ab" * 32, "attempts": attempts, "holds_for": draws.key_version(FFN)}
-    school.draws.write_text(json.dumps({FFN: entry}), encoding="utf-8")
-    return school
+    class_folder.draws.write_text(json.dumps({FFN: entry}), encoding="utf-8")
+    return class_folder
 
 
 def handed_in(answer: str, own: str) -> bytes:
@@ -163,24 +167,24 @@ def test_the_script_gives_the_same_verdict_alone(
     there: bool, tmp_path: Path, jail: Jail, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "class").mkdir()
-    school = with_secret(Class(tmp_path / "class"))
+    class_folder = with_secret(ClassFolder(tmp_path / "class"))
     data = handed_in(RIGHT.replace("x @ W1 + b1", "helper(x @ W1, b1)"), "helper = lambda h, b: h")
     seeds = {NAME: draws.hidden_seeds(exercises.find(NAME), bytes.fromhex("ab" * 32), 0)}
     graded = grade_submission(FFN, data, jail, seeds, (NAME,))
     assert graded.verdicts[NAME].mistake == "b1_missing"
-    with gradebook.Book(school) as book:
+    with gradebook.Book(class_folder) as book:
         book.know(FFN)
-        book.enter("zoe", graded, class_folder.digest(data), None)
+        book.enter("zoe", graded, submitted_files.digest(data), None)
     if there:
-        (school.submitted / "zoe" / FFN).mkdir(parents=True)
-        (school.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)
+        (class_folder.submitted / "zoe" / FFN).mkdir(parents=True)
+        (class_folder.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)
     file = tmp_path / "out" / "why.py"
-    status, said = run("zoe", NAME, "--script", file, "--grading", school.folder)
+    status, said = run("zoe", NAME, "--script", file, "--grading", class_folder.path)
     assert status == 0 and "run it with Python" in said and stat.S_IMODE(file.stat().st_mode) == 0o600
     text = file.read_text(encoding="utf-8")
     assert "FOR THE INSTRUCTOR ONLY" in text[:600] and ("is not there any more" in text) != there
     away = tmp_path / "elsewhere"
-    school.folder.rename(away)  # alone: neither the class nor its secret is needed
+    class_folder.path.rename(away)  # alone: neither the class nor its secret is needed
     said = as_a_program(file) if there else in_this_process(file, capsys)
     lines, verdict = said.splitlines(), graded.verdicts[NAME]
     assert lines[0] == f"not earned, {verdict.points:g} of 4 points" and f"b1_missing: {verdict.cause}" in said
@@ -206,12 +210,12 @@ def test_the_inputs_in_a_script_are_those_that_were_drawn(name: str, tmp_path: P
     """Tensors of all kinds, small ones to read and large ones packed, numbers, texts and None."""
     exercise, seeds = exercises.find(name), draws.development(name)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
-    source = "from math import inf, nan\nimport torch\nfrom autograder.desk.why import unpacked\n"
-    (tmp_path / "found.py").write_text(f"{source}INPUTS = {why._in_python(inputs)}\n", encoding="utf-8")
+    source = "from math import inf, nan\nimport torch\nfrom autograder.reports.explain import unpacked\n"
+    (tmp_path / "found.py").write_text(f"{source}INPUTS = {explain._in_python(inputs)}\n", encoding="utf-8")
     found = runpy.run_path(str(tmp_path / "found.py"))["INPUTS"]
-    assert why.drawn(name, seeds, found)
-    assert not why.drawn(name, [seed + 1 for seed in seeds], found)
-    assert not why.drawn(name, seeds, found[:-1])
+    assert explain.drawn(name, seeds, found)
+    assert not explain.drawn(name, [seed + 1 for seed in seeds], found)
+    assert not explain.drawn(name, seeds, found[:-1])
 
 
 def test_odd_numbers_survive_the_way_into_a_script() -> None:
@@ -222,7 +226,7 @@ def test_odd_numbers_survive_the_way_into_a_script() -> None:
         "s": "'\"\n",
     }
     names = {"torch": torch, "nan": float("nan"), "inf": float("inf")}
-    assert why._same(odd, eval(why._in_python(odd), names))
+    assert explain._same(odd, eval(explain._in_python(odd), names))
 
 
 def test_a_students_own_cells_come_back_to_their_places() -> None:
@@ -231,7 +235,7 @@ def test_a_students_own_cells_come_back_to_their_places() -> None:
     cells = rebuild.rebuild(FFN, data, 10**8).cells
     kept = gradebook.unpacked(gradebook.packed(cells))
     assert kept
-    again = why._in_place(FFN, kept)
+    again = explain._in_place(FFN, kept)
     assert [cell.source for cell in again] == [cell.source for cell in cells] and len(again) == len(ours) + 1
     (own,) = [number for number, cell in enumerate(again) if cell.kind is Kind.EXTRA]
     assert again[own - 1].name == NAME and again[own + 1].name == NAME and again[own + 1].kind is Kind.CHECK

@@ -15,12 +15,13 @@ from test_class import LISTED, rebuilt
 from test_rebuild import ANSWER, answered
 
 from autograder import keys
-from autograder.desk import entries, feedback
-from autograder.engine.grade import grade_submission
+from autograder.engine.grade_submission import grade_submission
+from autograder.gradebook import nbgrader_tables
+from autograder.grading import feedback
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws, panels, quotations
-from autograder.marking.judge import judge_here
-from autograder.marking.withheld import rough, withheld
+from autograder.marking.redact import rough, withheld
+from autograder.marking.reference import judge_here
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
 from ffnlab.words import quoted
@@ -109,7 +110,7 @@ def answers(source: str, jail: Jail) -> tuple[str, str]:
     """Of a graded answer, what its instructor reads and what the student does."""
     graded = grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
     page = re.sub("<pre.*?</pre>", "", feedback.feedback_page("eve", graded), flags=re.DOTALL)  # but for the answer
-    remarks = str(entries.remarks_of(graded))
+    remarks = str(nbgrader_tables.remarks_of(graded))
     verdict = graded.verdicts["hello_shape"]
     return verdict.message, page + remarks + panels.of(START, verdict).text
 

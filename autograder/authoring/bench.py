@@ -24,11 +24,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from autograder.authoring import sample, stock
-from autograder.desk import class_folder, gradebook
-from autograder.house import Class, UserError
+from autograder.authoring import plain_nbgrader, sample
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
+from autograder.gradebook import gradebook
 from autograder.jail.limits import MIB
-from autograder.marking import draws, markings
+from autograder.marking import draws, reference_cache
 from ffnlab import exercises
 
 SAMPLE_SECONDS = 0.5
@@ -126,19 +128,19 @@ def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
     return table
 
 
-Grade = Callable[[Class, str], list[float]]
+Grade = Callable[[ClassFolder, str], list[float]]
 
 
 def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade, odd: bool = True) -> Run:
-    school = Class(home / "class")
-    for path in school.folder.iterdir() if school.folder.is_dir() else ():
-        if path.name not in (draws.FILE, markings.FOLDER):
+    class_folder = ClassFolder(home / "class")
+    for path in class_folder.path.iterdir() if class_folder.path.is_dir() else ():
+        if path.name not in (draws.FILE, reference_cache.FOLDER):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    sample.make(school, students, only=[assignment], odd=odd)
-    markings.kept(school, assignment, draws.hidden(assignment, school.draws))  # once a class, whoever grades it
+    sample.make(class_folder, students, only=[assignment], odd=odd)
+    reference_cache.made(class_folder.path, assignment, draws.hidden(assignment, class_folder.draws))  # once a class, whoever grades it
     with _memory() as peak:
         before, start = _machine_cpu(), time.perf_counter()
-        each = grade(school, assignment)
+        each = grade(class_folder, assignment)
         seconds, cpu = time.perf_counter() - start, _machine_cpu() - before
     return Run(how, students, seconds, cpu, each, *peak)
 
@@ -177,26 +179,26 @@ def _mebibytes(process: psutil.Process, kind: str) -> float:
     return 0.0
 
 
-def _plain(school: Class, assignment: str) -> list[float]:
-    stock.autograde(school, assignment)
+def _plain(class_folder: ClassFolder, assignment: str) -> list[float]:
+    plain_nbgrader.autograde(class_folder, assignment)
     return []
 
 
-def _plain_alone(school: Class, assignment: str) -> list[float]:
+def _plain_alone(class_folder: ClassFolder, assignment: str) -> list[float]:
     """Plain nbgrader where `autograder grade` has never run: each notebook computes the markings for itself."""
-    kept = (school.folder / markings.FOLDER).rename(school.folder.with_name("markings"))
+    kept = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("markings"))
     try:
-        return _plain(school, assignment)
+        return _plain(class_folder, assignment)
     finally:
-        kept.rename(school.folder / markings.FOLDER)
+        kept.rename(class_folder.path / reference_cache.FOLDER)
 
 
 def _engine(*options: str) -> Grade:
     """The command `autograder grade` with these options."""
 
-    def grade(school: Class, assignment: str) -> list[float]:
-        _call(Path(sys.executable).parent / "autograder", "grade", assignment, "--grading", school.folder, *options)
-        with gradebook.Book(school) as book:
+    def grade(class_folder: ClassFolder, assignment: str) -> list[float]:
+        _call(Path(sys.executable).parent / "autograder", "grade", assignment, "--grading", class_folder.path, *options)
+        with gradebook.Book(class_folder) as book:
             return [attempt.seconds for attempt in book.latest(assignment)]
 
     return grade
@@ -217,7 +219,7 @@ def earned(env):
 def _otter(program: Path) -> Grade:
     """otter-grader's `otter run`, one submission after the other (its `otter grade` needs a Docker engine), asking `check` for each exercise."""
 
-    def grade(school: Class, assignment: str) -> list[float]:
+    def grade(class_folder: ClassFolder, assignment: str) -> list[float]:
         with tempfile.TemporaryDirectory() as folder:
             tests, config = Path(folder, "tests"), Path(folder, "autograder.zip")
             tests.mkdir()
@@ -228,7 +230,7 @@ def _otter(program: Path) -> Grade:
             _call(
                 program, "generate", "-t", tests, "-o", config, "--no-config", "--no-requirements", "--no-environment"
             )
-            for submission in class_folder.find(school, assignment):
+            for submission in submitted_files.find(class_folder, assignment):
                 _call(program, "run", "-a", config, "-o", folder, "--no-logo", submission.path)
         return []
 

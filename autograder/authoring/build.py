@@ -25,10 +25,11 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import keys
+from autograder.errors import UserError
 from autograder.files import replace
-from autograder.house import UserError, release, root, solution, source
 from autograder.keys.key import Answer
-from autograder.marking import depends, draws, judge, outline
+from autograder.marking import draws, outline, reference, source_hash
+from autograder.paths import release, root, solution, source
 from ffnlab import answers, exercises, plain, predictions
 from ffnlab.differences import difference
 
@@ -84,7 +85,7 @@ def solution_answer(exercise: str) -> Answer:
 
 def stamp(assignment: str) -> str:
     """A hash of all that the executed notebook depends on: what its source imports, its predictions, and the key, by which `recheck` judges in it."""
-    return depends.version(
+    return source_hash.version(
         source(assignment), predictions.source(assignment), Path(str(keys.module(assignment).__file__))
     )[:16]
 
@@ -143,7 +144,7 @@ def answers_made(assignment: str) -> str:
 
 def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
-    markings = {e.name: judge.marking(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)}
+    markings = {e.name: reference.marking(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)}
     path = answers.path(assignment)
     data = answers.dump(markings)
     if path.is_file() and same_answers(path.read_bytes(), data):

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from autograder.authoring import build
-from autograder.house import UserError
+from autograder.errors import UserError
 from ffnlab import exercises
 from ffnlab.naming import is_question
 

@@ -23,7 +23,7 @@ import torch
 from autograder import keys
 from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
-from autograder.marking import draws, judge
+from autograder.marking import draws, reference
 from ffnlab import exercises
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.containment import TimeUp, contained, limited
@@ -250,7 +250,7 @@ def graded(exercise: str, chosen: list[Mutant]) -> list[Graded]:
 
 def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> Graded:
     key = keys.find(mutant.exercise)
-    marking, given = judge.marking(mutant.exercise, seeds), judge.inputs(key.exercise, seeds)
+    marking, given = reference.marking(mutant.exercise, seeds), reference.inputs(key.exercise, seeds)
     try:
         with contained(), limited(SECONDS):
             seen = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in given]

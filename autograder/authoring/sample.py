@@ -13,9 +13,12 @@ from typing import Any
 import nbformat
 
 from autograder import keys
-from autograder.desk import formgrader, log
-from autograder.house import Class, UserError, assignments, release
+from autograder.class_folder import log
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
 from autograder.keys.key import Key
+from autograder.nbgrader_patches import formgrader
+from autograder.paths import assignments, release
 
 FIRST = [
     "Ada",
@@ -49,8 +52,8 @@ Notebook = dict[str, Any]
 Answers = dict[str, str]
 
 
-def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] = (), odd: bool = True) -> list[str]:
-    """Write a class of `students` submissions of every assignment (or of `only` these) below `school`; returns their names.
+def make(class_folder: ClassFolder, students: int = 16, seed: int = 1, only: Sequence[str] = (), odd: bool = True) -> list[str]:
+    """Write a class of `students` submissions of every assignment (or of `only` these) below `class_folder`; returns their names.
 
     odd: whether some of them are broken in usual ways.
 
@@ -60,8 +63,8 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
     for assignment in chosen:
         if not release(assignment).is_file():
             raise UserError(f"course/{assignment} has not been built: run `make build` first")
-    if school.submitted.exists():
-        shutil.rmtree(school.submitted)
+    if class_folder.submitted.exists():
+        shutil.rmtree(class_folder.submitted)
     names = [
         f"{FIRST[i % len(FIRST)].lower()}{i // len(FIRST) or ''}".translate(str.maketrans("éë", "ee"))
         for i in range(students)
@@ -71,7 +74,7 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
         guide = keys.of_notebook(assignment)
         for index, name in enumerate(names):
             rng = random.Random(f"{seed}/{assignment}/{index}")
-            folder = school.submitted / name / assignment
+            folder = class_folder.submitted / name / assignment
             folder.mkdir(parents=True)
             text = submission(_with_words(blank, assignment, index, seed), guide, index, rng, odd)
             (folder / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
@@ -81,11 +84,11 @@ def make(school: Class, students: int = 16, seed: int = 1, only: Sequence[str] =
     return names
 
 
-def forget(school: Class) -> None:
+def forget(class_folder: ClassFolder) -> None:
     """Remove what grading made of a sample class: gradebook, graded notebooks, feedback pages and log. The hidden draws stay."""
-    for folder in (school.autograded, school.feedback):
+    for folder in (class_folder.autograded, class_folder.feedback):
         shutil.rmtree(folder, ignore_errors=True)
-    for file in (*school.folder.glob("gradebook.db*"), *school.folder.glob(log.FILE)):
+    for file in (*class_folder.path.glob("gradebook.db*"), *class_folder.path.glob(log.FILE)):
         file.unlink()
 
 

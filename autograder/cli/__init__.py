@@ -20,7 +20,7 @@ from autograder.cli import (
 # isort: on
 from autograder import files
 from autograder.cli.shared import app, shown
-from autograder.house import UserError
+from autograder.errors import UserError
 
 __all__ = ["app", "authors", "exchanging", "exporting", "grading", "main", "reading", "serving"]
 
@@ -54,7 +54,7 @@ def _mendable(error: Exception) -> str:
         from sqlalchemy.exc import DBAPIError
 
         if isinstance(error, DBAPIError):
-            from autograder.desk import database
+            from autograder.gradebook import database
 
             return database.explain(error)
     from autograder.jail.sandbox import JailBroken

@@ -11,8 +11,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import Grading, alone, app, bar, class_of, console_of, notebook_of, shown
-from autograder.house import Class, UserError, assignments, importing, known, root
+from autograder.errors import UserError
+from autograder.paths import assignments, require_assignment, root
+from autograder.startup import gc_paused
 
 
 @app.command()
@@ -57,9 +60,9 @@ def matrix(
 
     from autograder import keys
     from autograder.authoring import build as builder
-    from autograder.desk import report
     from autograder.marking import draws
     from autograder.marking import matrix as matrices
+    from autograder.reports import terminal
     from ffnlab import exercises
 
     torch.set_num_threads(1)  # the tensors are small
@@ -76,7 +79,7 @@ def matrix(
     wrong = [row for row in found if row.problem]
     shown = wrong if problems else found
     if shown:
-        report.matrix_table(console, shown)
+        terminal.matrix_table(console, shown)
     kept = {(row.answer.exercise, row.answer.name): row.answer.kind for row in found}
     kinds = list(kept.values())
     console.print(
@@ -102,8 +105,8 @@ def luck(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then nothing is recorded."""
-    with importing():
-        from autograder.authoring import luck as lucks
+    with gc_paused():
+        from autograder.authoring import stability as lucks
 
     def try_out(title: str, names: list[str]) -> list[lucks.Unsteady]:
         with bar(console) as progress:
@@ -120,7 +123,7 @@ def luck(
             notebook_of(name)
         unsteady = try_out("exercises", exercise)
     else:
-        chosen = [known(name) for name in assignment] if assignment else list(lucks.outdated())
+        chosen = [require_assignment(name) for name in assignment] if assignment else list(lucks.outdated())
         unsteady = [row for name in chosen for row in try_out(name, lucks.names(name))]
     for row in unsteady:
         console.print(Text(str(row)), soft_wrap=True)
@@ -139,7 +142,7 @@ def mutants(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every solution with one small change in it. Exit status 1 where one earns full marks and keys/survivors.json has no reason for it."""
-    with importing():
+    with gc_paused():
         from autograder.authoring import mutants as mutations
         from ffnlab import exercises
 
@@ -179,16 +182,16 @@ def sample(
     from autograder.authoring import sample as samples
 
     usual = root() / "grading" / "sample"
-    school = Class(grading or usual)
-    with alone(school):
-        if school.folder.resolve() == usual.resolve():
-            samples.forget(school)
-        elif not school.is_empty():
+    class_folder = ClassFolder(grading or usual)
+    with alone(class_folder):
+        if class_folder.path.resolve() == usual.resolve():
+            samples.forget(class_folder)
+        elif not class_folder.is_empty():
             raise UserError(
-                f"{school.submitted} is not empty, and a sample class would take the place of what is there"
+                f"{class_folder.submitted} is not empty, and a sample class would take the place of what is there"
             )
-        names = samples.make(school, students, seed)
-    typer.echo(f"{len(names)} students in {shown(school.submitted)}")
+        names = samples.make(class_folder, students, seed)
+    typer.echo(f"{len(names)} students in {shown(class_folder.submitted)}")
 
 
 @app.command()
@@ -198,7 +201,7 @@ def handout(
 ) -> None:
     """Zip course/ for students: the notebooks that the class's course.toml names, or all."""
     from autograder.authoring import build as builder
-    from autograder.desk.policy import Policy
+    from autograder.gradebook.policy import Policy
 
     policy = Policy.of(class_of(grading, None))
     builder.handout(target, policy.notebooks)
@@ -219,7 +222,7 @@ def site(
         raise UserError("the site needs Sphinx and what it brings: pip install -e '.[site]'")
     from autograder.site import make
 
-    names = [known(name) for name in dict.fromkeys(assignment)] if assignment else assignments()
+    names = [require_assignment(name) for name in dict.fromkeys(assignment)] if assignment else assignments()
     target, work = make.usual()
     console = console_of()
     with bar(console) as progress:
@@ -255,7 +258,7 @@ def bench(
     """Measure: plain nbgrader, and otter-grader, against this engine; same class, same machine, one run."""
     from autograder.authoring import bench as benches
 
-    known(assignment)
+    require_assignment(assignment)
     if otter is not None and not otter.is_file():
         raise UserError(f"there is no {otter}")
     benches.run(console_of(), assignment, students, plain, growth or [], picture, otter)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder import lms
 from autograder.cli.shared import (
     GradebookUrl,
     Grading,
@@ -28,12 +29,12 @@ from autograder.cli.shared import (
     say_doubts,
     shown,
 )
-from autograder.desk import lms
-from autograder.house import UserError, known
+from autograder.errors import UserError
+from autograder.paths import require_assignment
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:
-    from autograder.desk.collect import Collected
+    from autograder.transfer.collect import Collected
 
 MOST = 200  # lines of a table
 MOST_ASKED = 40
@@ -79,22 +80,22 @@ def collect(
     grading: Grading = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    from autograder.desk import collect as collecting
-    from autograder.desk.policy import Policy
+    from autograder.gradebook.policy import Policy
+    from autograder.transfer import collect as collecting
 
-    school, console = class_of(grading, db_url), console_of()
-    zone = _zone(timezone) or Policy.of(school).clock
+    class_folder, console = class_of(grading, db_url), console_of()
+    zone = _zone(timezone) or Policy.of(class_folder).clock
     if dry_run:
-        found = collecting.collect(school, source, roster or (), assignment, True, zone, match_names)
+        found = collecting.collect(class_folder, source, roster or (), assignment, True, zone, match_names)
     else:
-        with alone(school), bar(console) as progress:
+        with alone(class_folder), bar(console) as progress:
             task = progress.add_task(source.name, total=None, rate="")
 
             def tell(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
 
             try:
-                found = collecting.collect(school, source, roster or (), assignment, False, zone, match_names, tell)
+                found = collecting.collect(class_folder, source, roster or (), assignment, False, zone, match_names, tell)
             except KeyboardInterrupt:
                 progress.stop()
                 sys.stderr.write("autograder: interrupted; nothing is lost. The same command goes on from there.\n")
@@ -130,9 +131,9 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
         console.print(f"… and {len(found.rows) - MOST:,} more files", style="dim")
     _lines(console, [one.line(MOST_ASKED) for one in found.missing], "bold")
     _lines(console, found.doubts, "bold red", MOST_ASKED)
-    known = f", {found.known:,} here already" if found.known else ""
+    require_assignment = f", {found.known:,} here already" if found.known else ""
     placed = "" if dry_run else f", {found.placed:,} put into submitted/"
-    console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{known}."), soft_wrap=True)
+    console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{require_assignment}."), soft_wrap=True)
     if found.open:
         number = len(found.open)
         _lines(console, [f"{count:,} × {why}" for why, count in _often(found)], "bold red")
@@ -196,25 +197,25 @@ def give_back(
     grading: Grading = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    from autograder.desk import give_back as giving
-    from autograder.desk import missing
-    from autograder.desk.classroom import not_yet_graded
-    from autograder.desk.policy import Policy
+    from autograder.gradebook import missing
+    from autograder.gradebook.policy import Policy
+    from autograder.grading.grade_class import not_yet_graded
+    from autograder.transfer import give_back as giving
 
-    school, console = class_of(grading, db_url), console_of()
-    with nullcontext() if dry_run else alone(school):
-        with book_of(school) as book:
-            policy = Policy.of(school)
+    class_folder, console = class_of(grading, db_url), console_of()
+    with nullcontext() if dry_run else alone(class_folder):
+        with book_of(class_folder) as book:
+            policy = Policy.of(class_folder)
             unclear = say_doubts(console, policy, book)
-            if waits := not_yet_graded(school, known(assignment), policy, book):
+            if waits := not_yet_graded(class_folder, require_assignment(assignment), policy, book):
                 raise UserError(waits)
             counted = policy.read_book(book, assignment)
         worth = {student: one.grade.points for student, one in counted.items()}
         done = giving.give_back(
-            school, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, counted
+            class_folder, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, counted
         )
         late = policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})
-        done.doubts += filter(None, [late, missing.ungraded_line(school, policy, assignment, counted)])
+        done.doubts += filter(None, [late, missing.ungraded_line(class_folder, policy, assignment, counted)])
     table = Table(title=f"{done.title}: {done.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for title in ("student", "name", "from", "to", ""):
         table.add_column(title, overflow="fold")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from autograder.cli.shared import Grading, app, class_of, console_of, shown
-from autograder.house import known
+from autograder.paths import require_assignment
 
 
 @app.command()
@@ -24,20 +24,20 @@ def gradescope(
     grading: Grading = None,
 ) -> None:
     """Make an autograder for Gradescope: the zip that a programming assignment there asks for. It holds answers; what counts is what course.toml says."""
-    from autograder.authoring import gradescope as zips
-    from autograder.desk.policy import Policy
+    from autograder.gradebook.policy import Policy
+    from autograder.gradescope import build_zip as zips
 
-    known(assignment)
-    school = class_of(grading, None)
+    require_assignment(assignment)
+    class_folder = class_of(grading, None)
     target = to or Path("dist") / f"gradescope-{assignment}.zip"
     with console_of().status("") as status:
-        made = zips.make(assignment, target, school, visibility, output_format, status.update)
+        made = zips.make(assignment, target, class_folder, visibility, output_format, status.update)
     size = target.stat().st_size / 2**20
     typer.echo(f"{shown(target)}, {size:.1f} MiB: it holds answers, so it is for Gradescope alone")
     typer.echo(f"Autograder points, for the form there: {made.max_points:g}")
     if made.by_hand:
         parts = ", ".join(f"{name} ({points:g} points)" for name, points in made.by_hand.items())
         typer.echo(f"To be graded by hand there: {parts}")
-    if Policy.of(school).due(assignment):
+    if Policy.of(class_folder).due(assignment):
         typer.echo("Due dates, and what being late costs, are not in it: they are set there")
     typer.echo("docs/gradescope.md says how to go on")

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import (
     GradebookUrl,
     Grading,
@@ -31,13 +32,15 @@ from autograder.cli.shared import (
     source_of,
     student_of,
 )
-from autograder.house import Class, UserError, importing, known, root
+from autograder.errors import UserError
 from autograder.jail.limits import Limits
+from autograder.paths import require_assignment, root
+from autograder.startup import gc_paused
 from ffnlab import exercises
 
 if TYPE_CHECKING:
-    from autograder.desk import classroom
-    from autograder.desk.shards import Reader
+    from autograder.grading import grade_class
+    from autograder.grading.shards import Reader
     from autograder.jail.sandbox import Mode
 
 FINISHING = "finishing what is under way; Ctrl-C once more breaks it off"
@@ -107,94 +110,95 @@ def grade(
         raise UserError("--shard, --from, --prepare and --scheduler are four ways: give one of them")
     if not (scheduler or from_ or prepare):
         forkserver.start()
-    with importing():
+    with gc_paused():
+        from autograder.class_folder import submitted_files
         from autograder.cli import sharding
-        from autograder.desk import class_folder, classroom
         from autograder.engine import pool
+        from autograder.grading import grade_class
         from autograder.jail import resources
         from autograder.jail.sandbox import Mode
 
     console = console_of()
     for name in assignment or []:
-        known(name)
+        require_assignment(name)
     limits = _limits(limit or [])
     mode = _mode(jail)
     if mode is not Mode.BUBBLEWRAP:
         console.print(
             f"--jail={jail}: student code is not kept in by this program; every grade says so.", style="bold red"
         )
-    school = class_of(grading, db_url)
-    if school.is_empty() and grading is None:
-        school = Class(root() / "grading" / "sample", db_url)
-        if school.is_empty():
+    class_folder = class_of(grading, db_url)
+    if class_folder.is_empty() and grading is None:
+        class_folder = ClassFolder(root() / "grading" / "sample", db_url)
+        if class_folder.is_empty():
             from autograder.authoring import sample
 
-            with alone(school):
-                sample.make(school, students)
+            with alone(class_folder):
+                sample.make(class_folder, students)
             console.print(
                 "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
                 style="dim",
             )
         else:
             console.print(
-                f"grading/submitted/ is empty: grading the sample class in grading/sample/, {class_folder.students(school):,} students "
+                f"grading/submitted/ is empty: grading the sample class in grading/sample/, {submitted_files.students(class_folder):,} students "
                 "(`autograder sample NUMBER` makes a new one).",
                 style="dim",
             )
     if student:
-        student = student_of(school, student)
-    names = assignment or class_folder.submitted_assignments(school)
+        student = student_of(class_folder, student)
+    names = assignment or submitted_files.submitted_assignments(class_folder)
     if exercise:
         names = [notebook_of(exercise)]
         if assignment and assignment != names:
             raise UserError(f"{exercise} is an exercise of {names[0]}, not of {', '.join(assignment)}")
     elif student and not assignment:
-        names = [name for name in names if (school.submitted / student / name).is_dir()]
+        names = [name for name in names if (class_folder.submitted / student / name).is_dir()]
         if not names:
-            raise UserError(f"no submission by {student} in {school.submitted}")
+            raise UserError(f"no submission by {student} in {class_folder.submitted}")
     if not names:
-        raise UserError(f"nothing to grade: {school.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
+        raise UserError(f"nothing to grade: {class_folder.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
     if prepare:
-        sharding.prepare(console, school, names)
+        sharding.prepare(console, class_folder, names)
         return
     whole = True
-    with nullcontext() if shard else alone(school):
+    with nullcontext() if shard else alone(class_folder):
         reader: Reader | None = None
-        opened: AbstractContextManager[classroom.Grader]
+        opened: AbstractContextManager[grade_class.Grader]
         late = [module for name in names for module in exercises.LATE.get(name, ())]
         if scheduler:
             from autograder.engine import cluster
 
             say = partial(console.print, style="dim", soft_wrap=True, markup=False)
-            opened = cluster.on_cluster(scheduler, limits, mode, (school.folder,), late, say, dry_run)
+            opened = cluster.on_cluster(scheduler, limits, mode, (class_folder.path,), late, say, dry_run)
         elif from_:
-            from autograder.desk.shards import Reader
+            from autograder.grading.shards import Reader
 
             reader = Reader(from_, limits)
             opened = nullcontext(reader)
         else:
-            most = 1 if student else max(1, class_folder.students(school))
+            most = 1 if student else max(1, submitted_files.students(class_folder))
             side_by_side = min(workers or os.cpu_count() or 1, most)
             if advice := resources.advice(limits, side_by_side):
                 console.print(Text(advice), style="dim", soft_wrap=True)
-            opened = pool.on_this_machine(side_by_side, limits, mode, (school.folder,), late)
+            opened = pool.on_this_machine(side_by_side, limits, mode, (class_folder.path,), late)
         with opened as team:
             if shard and to:
-                sharding.grade_shard(console, school, names, shard, to, team)
+                sharding.grade_shard(console, class_folder, names, shard, to, team)
                 return
             for name in names:
-                asked = classroom.Asked(student, exercise, force or dry_run, start_anew, dry_run)
-                whole = _grade(console, school, name, team, asked, forget_manual) and whole
+                asked = grade_class.Asked(student, exercise, force or dry_run, start_anew, dry_run)
+                whole = _grade(console, class_folder, name, team, asked, forget_manual) and whole
                 if reader and sharding.say_what_is_missing(console, name, reader):
                     whole = False
-    from autograder.desk.gradebook import Book
-    from autograder.desk.policy import Policy
+    from autograder.gradebook.gradebook import Book
+    from autograder.gradebook.policy import Policy
 
-    with Book(school) as book:
-        whole = not say_doubts(console, Policy.of(school), book) and whole
-    for stray in () if student or exercise else class_folder.strays(school):
-        console.print(Text(f"Not looked at in {shown(school.submitted)}: {stray}", style="bold red"), soft_wrap=True)
-    if not whole or (not (student or exercise) and class_folder.has_stray_work(school)):
+    with Book(class_folder) as book:
+        whole = not say_doubts(console, Policy.of(class_folder), book) and whole
+    for stray in () if student or exercise else submitted_files.strays(class_folder):
+        console.print(Text(f"Not looked at in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True)
+    if not whole or (not (student or exercise) and submitted_files.has_stray_work(class_folder)):
         raise typer.Exit(2)
 
 
@@ -234,74 +238,77 @@ def _limits(given: list[str]) -> Limits:
 
 def _grade(
     console: Console,
-    school: Class,
+    class_folder: ClassFolder,
     assignment: str,
-    team: classroom.Grader,
-    asked: classroom.Asked,
+    team: grade_class.Grader,
+    asked: grade_class.Asked,
     forget_manual: bool,
 ) -> bool:
     """Whether all of it could be graded."""
-    from autograder.desk import classroom
+    from autograder.grading import grade_class
 
-    changes: list[classroom.Change] = []
+    changes: list[grade_class.Change] = []
     with bar(console) as progress:
         task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
 
-        def tell(done: classroom.Done, total: int) -> None:
+        def tell(done: grade_class.Done, total: int) -> None:
             speed = progress.tasks[task].speed or 0
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
             if asked.dry and (change := done.change()):
                 changes.append(change)
 
         try:
-            summary = classroom.grade(school, assignment, team, asked, tell, stopping=partial(console.print, FINISHING))
+            summary = grade_class.grade(class_folder, assignment, team, asked, tell, stopping=partial(console.print, FINISHING))
         except KeyboardInterrupt:
             progress.stop()
             again = "begins anew" if asked.force else "grades the rest"
             interrupted("nothing was written" if asked.dry else "what was graded is saved", again)
-    from autograder.desk import feedback, gradebook, log, missing, report
-    from autograder.desk.policy import Policy
+    from autograder.class_folder import log
+    from autograder.gradebook import gradebook, missing
+    from autograder.gradebook.policy import Policy
+    from autograder.grading import feedback
+    from autograder.reports import terminal
 
-    policy = Policy.of(school)
+    policy = Policy.of(class_folder)
     if summary.note:
         console.print(Text(summary.note, style="bold"), soft_wrap=True)
     if asked.dry:
-        report.of_changes(console, assignment, changes, partial(policy.counts, assignment))
+        terminal.of_changes(console, assignment, changes, partial(policy.counts, assignment))
         console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
         _say_what_is_missing(console, assignment, summary)
         return not summary.needs_somebody
-    with gradebook.Book(school, writing=True) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         if forget_manual:
             count = book.forget_manual(assignment, asked.student)
             console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
         policy.enter_dates(book, assignment)
         counted = policy.read_book(book, assignment, asked.student)
         if forget_manual:
-            feedback.write_again(school, assignment, book, asked.student and [asked.student], counted=counted)
+            feedback.write_again(class_folder, assignment, book, asked.student and [asked.student], counted=counted)
         counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
         attempts = (replace(one.attempt, student=who) for who, one in counted.items())
         marks = {who: one.marks for who, one in counted.items()}
-        report.of_class(console, assignment, attempts, marks, grades={who: one.grade for who, one in counted.items()})
+        terminal.of_class(console, assignment, attempts, marks, grades={who: one.grade for who, one in counted.items()})
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
     if summary.dated:
         said += f", {summary.dated} of them with another time of submission"
     said += (
-        f".\nFeedback pages: {shown(school.feedback)}/STUDENT/{assignment}/{assignment}.html"
-        f"\nLog: {shown(school.folder / log.FILE)}\n"
+        f".\nFeedback pages: {shown(class_folder.feedback)}/STUDENT/{assignment}/{assignment}.html"
+        f"\nLog: {shown(class_folder.path / log.FILE)}\n"
     )
     console.print(Text(said), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
     doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})]
     if not asked.student:
-        doubts.append(missing.ungraded_line(school, policy, assignment, counted))
+        doubts.append(missing.ungraded_line(class_folder, policy, assignment, counted))
     for doubt in filter(None, doubts):
         console.print(Text(doubt), style="bold red", soft_wrap=True)
     return not (summary.needs_somebody or any(doubts))
 
 
-def _say_what_is_missing(console: Console, assignment: str, summary: classroom.Summary) -> None:
+def _say_what_is_missing(console: Console, assignment: str, summary: grade_class.Summary) -> None:
     for line in summary.problems():
         console.print(Text(f"{assignment}: {line}", style="bold red"), soft_wrap=True)
 
@@ -314,28 +321,28 @@ def feedback(
     db_url: GradebookUrl = None,
 ) -> None:
     """Make the feedback pages again, with what was scored and written by hand in formgrader since."""
-    with importing():
-        from autograder.desk import feedback as pages
-        from autograder.desk import gradebook
-        from autograder.desk.classroom import not_yet_graded
-        from autograder.desk.policy import Policy
+    with gc_paused():
+        from autograder.gradebook import gradebook
+        from autograder.gradebook.policy import Policy
+        from autograder.grading import feedback as pages
+        from autograder.grading.grade_class import not_yet_graded
 
-    school, console = class_or_sample(grading, db_url), console_of()
-    policy = Policy.of(school)
-    with alone(school), gradebook.Book(school) as book:
+    class_folder, console = class_or_sample(grading, db_url), console_of()
+    policy = Policy.of(class_folder)
+    with alone(class_folder), gradebook.Book(class_folder) as book:
         unclear = say_doubts(console, policy, book)
-        student = student and student_of(school, student, book.students())
-        names = [known(name) for name in assignment or []] or book.assignments()
+        student = student and student_of(class_folder, student, book.students())
+        names = [require_assignment(name) for name in assignment or []] or book.assignments()
         if not names:
-            raise UserError(f"nothing has been graded in {school.folder}")
+            raise UserError(f"nothing has been graded in {class_folder.path}")
         for name in names:
-            if missing := not_yet_graded(school, name, policy, book):
+            if missing := not_yet_graded(class_folder, name, policy, book):
                 console.print(Text(missing), style="bold red", soft_wrap=True)
             with bar(console) as progress:
                 task = progress.add_task(name, total=None, rate="")
                 counted = policy.read_book(book, name, student)
                 students = student and [student]
-                done = pages.write_again(school, name, book, students, partial(progress.advance, task), counted)
+                done = pages.write_again(class_folder, name, book, students, partial(progress.advance, task), counted)
             console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
             if done.left:
                 console.print(
@@ -364,7 +371,7 @@ def answer(
     secret: Secret = None,
 ) -> None:
     """Grade one answer to one exercise, in the jail."""
-    from autograder.engine.grade import grade_answer
+    from autograder.engine.grade_submission import grade_answer
 
     result = grade_answer(exercise, source_of(file), secret=secret)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _line(result))
@@ -383,7 +390,7 @@ def answers(
     workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
 ) -> None:
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
-    from autograder.engine.grade import grade_answer
+    from autograder.engine.grade_submission import grade_answer
     from autograder.jail.sandbox import Jail
     from ffnlab import exercises
 

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import (
     GradebookUrl,
     Grading,
@@ -22,16 +23,18 @@ from autograder.cli.shared import (
     shown,
     student_of,
 )
+from autograder.errors import UserError
 from autograder.files import keep
-from autograder.house import Class, UserError, importing, known
+from autograder.paths import require_assignment
+from autograder.startup import gc_paused
 from ffnlab.cleaning import clean, in_a_line
 
 if TYPE_CHECKING:
-    from autograder.desk import class_report
-    from autograder.desk.gradebook import Book
-    from autograder.desk.policy import Policy
-    from autograder.desk.why import Grading as OneGrading
-    from autograder.desk.why import Why
+    from autograder.gradebook.gradebook import Book
+    from autograder.gradebook.policy import Policy
+    from autograder.reports import class_report
+    from autograder.reports.explain import Grading as OneGrading
+    from autograder.reports.explain import Why
 
 MOST_MISSING = 12  # in a line
 
@@ -63,26 +66,26 @@ def report(
 
     Exit status 2 where something waits for you: what could not be graded, or a name in course.toml that nobody has.
     """
-    with importing():
-        from autograder.desk import class_report, report_page, tables
-        from autograder.desk.classroom import not_yet_graded
-        from autograder.desk.policy import Policy
+    with gc_paused():
+        from autograder.gradebook.policy import Policy
+        from autograder.grading.grade_class import not_yet_graded
+        from autograder.reports import class_report, report_page, tables
 
-    school, console = class_or_sample(grading, db_url), console_of()
-    policy = Policy.of(school)
-    to = to or school.folder / "report.html"
+    class_folder, console = class_or_sample(grading, db_url), console_of()
+    policy = Policy.of(class_folder)
+    to = to or class_folder.path / "report.html"
     if notebook and not csv:
         csv = notebook.with_suffix(".csv")
     for file in filter(None, (to, csv, notebook)):
         if file.is_dir():
             raise UserError(f"{file} is a folder; the name of a file was expected")
-    with book_of(school) as book:
-        names = _assignments(book, policy, assignment or [], school)
-        for missing in filter(None, (not_yet_graded(school, name, policy, book) for name in names)):
+    with book_of(class_folder) as book:
+        names = _assignments(book, policy, assignment or [], class_folder)
+        for missing in filter(None, (not_yet_graded(class_folder, name, policy, book) for name in names)):
             console.print(Text(missing), style="bold red", soft_wrap=True)
         with console.status("") as status:
             found = class_report.of_class(
-                school, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
+                class_folder, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
             )
             status.update("drawing the page")
             page = report_page.page(found)
@@ -117,18 +120,18 @@ def report(
         raise typer.Exit(2)
 
 
-def _assignments(book: Book, policy: Policy, wanted: list[str], school: Class) -> list[str]:
+def _assignments(book: Book, policy: Policy, wanted: list[str], class_folder: ClassFolder) -> list[str]:
     if wanted:
-        return list(dict.fromkeys(known(name) for name in wanted))
+        return list(dict.fromkeys(require_assignment(name) for name in wanted))
     there = set(book.assignments())
     names = [name for name in policy.notebooks if name in there]
     if not names:
-        raise UserError(f"nothing has been graded in {school.folder}: run `autograder grade` first")
+        raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade` first")
     return names
 
 
 def _in_short(found: class_report.Report) -> str:
-    from autograder.desk.report_page import of
+    from autograder.reports.report_page import of
 
     students = {student.label for one in found.assignments for student in one.students}
     parts = [of(len(students), "student"), of(sum(len(one.mistakes) for one in found.assignments), "known mistake")]
@@ -160,19 +163,19 @@ def why(
     db_url: GradebookUrl = None,
 ) -> None:
     """Say why an answer has its points: every attempt, the code, what was seen. Exit status 2 where it still waits for a person."""
-    with importing():
-        from autograder.desk import why as whys
-        from autograder.desk.policy import Policy
+    with gc_paused():
+        from autograder.gradebook.policy import Policy
+        from autograder.reports import explain as whys
 
-    school, console = class_or_sample(grading, db_url), console_of()
-    policy = Policy.of(school)
-    with book_of(school) as book:
+    class_folder, console = class_or_sample(grading, db_url), console_of()
+    policy = Policy.of(class_folder)
+    with book_of(class_folder) as book:
         unclear = say_doubts(console, policy, book)
         names = dict.fromkeys(policy.in_groups(), "") | book.students()
-        found = whys.find(book, policy, student_of(school, student, names), exercise)
+        found = whys.find(book, policy, student_of(class_folder, student, names), exercise)
     chosen = [found.last_of(attempt)] if attempt else found.gradings
     if script:
-        keep(script, whys.script(school, found, attempt))
+        keep(script, whys.script(class_folder, found, attempt))
     console.print(Text(f"{found.student}, {found.exercise} of {found.assignment}", style="bold"), soft_wrap=True)
     for one in chosen:
         _show_grading(console, found, one, policy)
@@ -185,8 +188,8 @@ def why(
 
 
 def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy) -> None:
-    from autograder.desk.policy import moment
-    from autograder.desk.why import told
+    from autograder.gradebook.policy import moment
+    from autograder.reports.explain import told
 
     counts = one.attempt.number == found.counted.attempt.number
     said = [f"Attempt {one.hand_in} of {found.hand_ins}" + (", graded again" if one.again else "")]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from autograder.cli.shared import GradebookUrl, Grading, app, class_or_sample
-from autograder.house import importing
+from autograder.startup import gc_paused
 
 
 @app.command()
@@ -24,8 +24,8 @@ def desk(
     from autograder.engine import forkserver
 
     forkserver.start()  # while there is one thread
-    with importing():
-        from autograder.desk.web import app as pages
+    with gc_paused():
+        from autograder.web import app as pages
 
     def tell(address: str) -> None:
         sys.stdout.write(f"Your desk, until Ctrl-C: {address}\n")

@@ -13,49 +13,51 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.text import Text
 
+from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import alone, bar, shown
-from autograder.house import Class
 
 if TYPE_CHECKING:
-    from autograder.desk.classroom import Grader
-    from autograder.desk.shards import Reader
+    from autograder.grading.grade_class import Grader
+    from autograder.grading.shards import Reader
 
 MOST = 20  # students of a shard that are named
 
 
-def prepare(console: Console, school: Class, names: Sequence[str]) -> None:
+def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -> None:
     """Draw hidden inputs, compute their reference outputs, and grade nothing."""
-    from autograder.desk import secrets, shards
-    from autograder.desk.gradebook import Book
-    from autograder.marking import draws, markings
+    from autograder.gradebook import draw_secrets
+    from autograder.gradebook.gradebook import Book
+    from autograder.grading import shards
+    from autograder.marking import draws, reference_cache
 
-    with alone(school), Book(school, writing=True) as book, console.status("") as status:
+    with alone(class_folder), Book(class_folder, writing=True) as book, console.status("") as status:
         for name in names:
             status.update(f"{name}: drawing hidden inputs")
-            secrets.look(school, name)
-            shards.prepare(school, name)
-            book.keep_secret(name, draws.entries(school.draws)[name])
+            draw_secrets.look(class_folder, name)
+            shards.prepare(class_folder, name)
+            book.keep_secret(name, draws.entries(class_folder.draws)[name])
     console.print(
         Text(
-            f"The hidden inputs of {', '.join(names)} are in {shown(school.draws)}, their reference outputs in {shown(school.folder / markings.FOLDER)}/. "
+            f"The hidden inputs of {', '.join(names)} are in {shown(class_folder.draws)}, "
+            f"their reference outputs in {shown(class_folder.path / reference_cache.FOLDER)}/. "
             "A machine that grades a shard needs both, and submitted/."
         ),
         soft_wrap=True,
     )
 
 
-def grade_shard(console: Console, school: Class, names: Sequence[str], text: str, to: Path, team: Grader) -> None:
+def grade_shard(console: Console, class_folder: ClassFolder, names: Sequence[str], text: str, to: Path, team: Grader) -> None:
     """Grade one shard into files. Ends with status 2 where something could not be graded."""
     from autograder.cli.grading import FINISHING, interrupted
-    from autograder.desk import shards
-    from autograder.desk.classroom import ctrl_c_sets
+    from autograder.grading import shards
+    from autograder.grading.grade_class import ctrl_c_sets
 
     shard, stop, whole = shards.Shard.of(text), threading.Event(), True
     for name in names:
         with bar(console) as progress, ctrl_c_sets(stop, lambda: console.print(FINISHING)):
             task = progress.add_task(f"{name}, shard {shard}", total=None, rate="")
             try:
-                summary = shards.grade(school, name, shard, to, team, partial(_advance, progress, task), stop)
+                summary = shards.grade(class_folder, name, shard, to, team, partial(_advance, progress, task), stop)
             except KeyboardInterrupt:
                 progress.stop()
                 interrupted("what was graded is saved", "grades the rest")

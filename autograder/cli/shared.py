@@ -23,12 +23,13 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from autograder import house
-from autograder.house import Class, UserError, root
+from autograder.class_folder.folder import ClassFolder, class_lock
+from autograder.errors import UserError
+from autograder.paths import root
 
 if TYPE_CHECKING:
-    from autograder.desk.gradebook import Book
-    from autograder.desk.policy import Policy
+    from autograder.gradebook.gradebook import Book
+    from autograder.gradebook.policy import Policy
 
 app = typer.Typer(
     help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
@@ -60,9 +61,9 @@ def console_of() -> Console:
 
 
 @contextlib.contextmanager
-def alone(school: Class) -> Iterator[None]:
-    """Work on a class while no other command does. Raises as `house.alone` does."""
-    with house.alone(school, _tell_once):
+def alone(class_folder: ClassFolder) -> Iterator[None]:
+    """As `class_lock` does, which tells whoever started the command what it has to tell."""
+    with class_lock(class_folder, _tell_once):
         yield
 
 
@@ -71,38 +72,38 @@ def _tell_once(text: str) -> None:
     console_of().print(Text(text, style="dim"), soft_wrap=True)
 
 
-def class_of(folder: Path | None, db_url: str | None) -> Class:
+def class_of(folder: Path | None, db_url: str | None) -> ClassFolder:
     if folder is not None and not folder.exists():
         raise UserError(
             f"there is no folder {folder}: for a new class, make it with `mkdir {shlex.quote(str(folder))}` first"
         )
     if folder is not None and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
-    return Class(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"), db_url)
+    return ClassFolder(folder or Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading"), db_url)
 
 
-def class_or_sample(folder: Path | None, db_url: str | None) -> Class:
+def class_or_sample(folder: Path | None, db_url: str | None) -> ClassFolder:
     """The class of that folder; without one the usual class, or the sample class while nobody has submitted anything."""
-    school = class_of(folder, db_url)
-    sample = Class(root() / "grading" / "sample", db_url)
-    return sample if folder is None and school.is_empty() and not sample.is_empty() else school
+    class_folder = class_of(folder, db_url)
+    sample = ClassFolder(root() / "grading" / "sample", db_url)
+    return sample if folder is None and class_folder.is_empty() and not sample.is_empty() else class_folder
 
 
-def book_of(school: Class) -> Book:
+def book_of(class_folder: ClassFolder) -> Book:
     """The gradebook of a class that was graded; one that is not there is not made.
 
     Raises:
         UserError: there is none.
     """
-    from autograder.desk import ledger
+    from autograder.gradebook import preflight
 
-    ledger.look(school)
-    path = school.db_url.removeprefix("sqlite:///")
-    if path != school.db_url and not Path(path).exists():
-        raise UserError(f"nothing has been graded in {school.folder}: run `autograder grade` first")
-    from autograder.desk import gradebook
+    preflight.look(class_folder)
+    path = class_folder.db_url.removeprefix("sqlite:///")
+    if path != class_folder.db_url and not Path(path).exists():
+        raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade` first")
+    from autograder.gradebook import gradebook
 
-    return gradebook.Book(school)
+    return gradebook.Book(class_folder)
 
 
 def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
@@ -113,14 +114,14 @@ def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
     return bool(doubts)
 
 
-def student_of(school: Class, text: str, names: Mapping[str, str] | None = None) -> str:
+def student_of(class_folder: ClassFolder, text: str, names: Mapping[str, str] | None = None) -> str:
     """The folder of a student whom a person called by it, by an id, a login, an e-mail address or a name.
 
     names: of those who may be meant beside the roster's and those in submitted/, by folder. Raises UserError: it is not clear who that is.
     """
-    from autograder.desk.directory import Directory
+    from autograder.class_folder.student_lookup import Directory
 
-    return Directory.of(school, names).find(text)
+    return Directory.of(class_folder, names).find(text)
 
 
 def source_of(file: Path) -> str:

@@ -27,8 +27,9 @@ from urllib.parse import urlsplit
 from autograder.engine import cluster_worker, fingerprint
 from autograder.engine.cluster_worker import Reply, Report, Setup
 from autograder.engine.graded import Graded
-from autograder.engine.pool import TRIES, Job, Team, WorkerDied
-from autograder.house import UserError
+from autograder.engine.job import TRIES, Job
+from autograder.engine.pool import Team, WorkerDied
+from autograder.errors import UserError
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.keys.problem import KeyProblem

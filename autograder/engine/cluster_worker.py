@@ -14,9 +14,9 @@ from dask.distributed import get_worker
 from autograder.engine import fingerprint, pool
 from autograder.engine.fingerprint import Build
 from autograder.engine.graded import Graded
-from autograder.engine.pool import Job
+from autograder.engine.job import Job
+from autograder.errors import UserError
 from autograder.files import replace as write_whole
-from autograder.house import UserError
 from autograder.jail.errors import JailBroken, JailWontStart, Overrun
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
@@ -64,13 +64,13 @@ class Reply:
 
 def prepare(setup: Setup) -> Report:
     """Take in what submissions need, and try all that grading rests on; a jail and a judge are warm afterwards."""
-    from autograder.engine import work  # brings torch, which the machine of the command needs not import
+    from autograder.engine import worker_process  # brings torch, which the machine of the command needs not import
 
     host = socket.gethostname()
     try:
         problem = fingerprint.difference(setup.build) or _notebook_problem(setup)
         if not problem:
-            work.warm_up(setup.limits, setup.mode, setup.private, setup.also)
+            worker_process.warm_up(setup.limits, setup.mode, setup.private, setup.also)
             if setup.file:
                 write_whole(_file(setup.file), setup.markings, mode=0o600)
             problem = fingerprint.difference(setup.build)  # of what the jail and the judge have been started from

@@ -15,11 +15,12 @@ from jupyter_core.paths import jupyter_config_path
 from traitlets.config.loader import Config, PyFileConfigLoader
 
 from autograder.engine import permissions
-from autograder.house import UserError, assignments, release, root
+from autograder.errors import UserError
 from autograder.jail import cgroups, proofs, users
 from autograder.jail.errors import JailBroken, JailWontStart
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
+from autograder.paths import assignments, release, root
 from ffnlab import answers, exercises
 
 CONFIGURATION = "nbgrader_config.py"

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import metadata
 
 from autograder.engine import rebuild
-from autograder.house import release
-from autograder.marking.depends import HOMES
+from autograder.marking.source_hash import HOMES
+from autograder.paths import release
 
 
 def code_on_disk() -> str:

@@ -6,7 +6,7 @@ import multiprocessing
 import multiprocessing.forkserver
 from multiprocessing.context import ForkServerContext
 
-from autograder.house import UserError
+from autograder.errors import UserError
 from autograder.jail import resources
 
 

@@ -40,7 +40,7 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import KILLS
 from autograder.jail.watch import PATIENCE
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, judge, markings
+from autograder.marking import draws, reference, reference_cache
 from ffnlab import comparing, exercises, plain, verdict
 from ffnlab.cleaning import clean
 from ffnlab.comparing import Inputs
@@ -427,13 +427,13 @@ def _prepared(request: dict[str, Any]) -> tuple[comparing.Marking, list[Inputs]]
     name, seeds = request["exercise"], tuple(request["seeds"])
     if "marked" in request:
         file, listed = request["marked"]
-        markings.use(Path(file), tuple((known, tuple(drawn)) for known, drawn in listed))
-    return judge.marking(name, seeds), _inputs(name, seeds)
+        reference_cache.use(Path(file), tuple((known, tuple(drawn)) for known, drawn in listed))
+    return reference.marking(name, seeds), _inputs(name, seeds)
 
 
 @cache
 def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
-    return judge.inputs(exercises.find(name), seeds)
+    return reference.inputs(exercises.find(name), seeds)
 
 
 def _looked_at(

@@ -22,40 +22,17 @@ from typing import Generic, TypeVar
 
 from autograder.engine import forkserver
 from autograder.engine.graded import Graded
-from autograder.house import UserError
+from autograder.engine.job import TRIES, Job, ungraded
+from autograder.errors import UserError
 from autograder.jail import resources
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, outline
-from ffnlab.verdict import not_graded
 
 Name = TypeVar("Name")
-TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 ALIKE = 3  # so many submissions that fail in the same way before any is graded: it is not their doing
 POLL_SECONDS = 0.2
 SHARING = 4  # workers that share a jail: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
-
-
-@dataclass(frozen=True)
-class Job:
-    """One submission to grade, whole: a worker reads nothing else of the class."""
-
-    assignment: str
-    data: bytes
-    seeds: draws.Seeds
-    limits: Limits
-    key: str  # the key's version: a worker that has another one refuses
-    markings: Path  # a file of this machine; a worker elsewhere computes what is in it
-    only: tuple[str, ...] = ()  # exercises; empty: all
-    mode: Mode = Mode.BUBBLEWRAP
-
-
-def ungraded(job: Job, reason: str) -> Graded:
-    """Our fault: every exercise waits for a person."""
-    listed = [e for e in outline.of_notebook(job.assignment) if not job.only or e.name in job.only]
-    verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
-    return Graded(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
 
 
 class Team(ABC):
@@ -157,22 +134,22 @@ def on_this_machine(
             raise
 
 
-# What a worker process does is in engine/work.py, which brings torch: it is imported there alone.
+# What a worker process does is in engine/worker_process.py, which brings torch: it is imported there alone.
 
 
 def grade(job: Job) -> Graded:
     """Grade one submission in this process, and note where that was."""
-    from autograder.engine import fingerprint, work
+    from autograder.engine import fingerprint, worker_process
 
-    graded = work.work(job)
+    graded = worker_process.work(job)
     graded.host, graded.build = socket.gethostname(), fingerprint.described()
     return graded
 
 
 def _start(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
-    from autograder.engine import work
+    from autograder.engine import worker_process
 
-    work.start(gates, started, end, private)
+    worker_process.start(gates, started, end, private)
 
 
 def graded(

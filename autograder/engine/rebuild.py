@@ -20,7 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.house import UserError, release
+from autograder.errors import UserError
+from autograder.paths import release
 from ffnlab import exercises
 from ffnlab.cleaning import SIGN, in_a_line
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from autograder.house import importing
 from autograder.jail import isolate
+from autograder.startup import gc_paused
 
 isolate.go_sooner()
-with importing():
-    from autograder.engine import fingerprint, work  # noqa: F401
+with gc_paused():
+    from autograder.engine import fingerprint, worker_process  # noqa: F401

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import ffnlab
+from autograder.errors import UserError
 from autograder.files import keep
-from autograder.house import UserError
-from autograder.marking import depends, outline
+from autograder.marking import outline, source_hash
 from ffnlab import exercises
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ DEVELOPMENT = b"draws for building and validating, where no class is graded"
 def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
     module = exercises.source(assignment)
-    return depends.version(KEYS / module.name, module, Path(ffnlab.__file__).with_name("comparing.py"))[:12]
+    return source_hash.version(KEYS / module.name, module, Path(ffnlab.__file__).with_name("comparing.py"))[:12]
 
 
 class Drawn(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from autograder.keys.key import Answer, Key
-from autograder.marking import judge
+from autograder.marking import reference
 from ffnlab.comparing import judge as verdict_on
 from ffnlab.verdict import Outcome, Verdict
 
@@ -39,12 +39,12 @@ def untouched(key: Key) -> Answer:
 def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[Row]:
     """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
     extra = [solution] if solution else []
-    kept = [untouched(key), *extra, *judge.kept_answers(key)]
+    kept = [untouched(key), *extra, *reference.kept_answers(key)]
     return [
         Row(answer, label, verdict, problem(answer, verdict))
         for label, seeds in draws.items()
         for answer in kept
-        for verdict in [judge.judge_here(key, answer.answer, seeds)]
+        for verdict in [reference.judge_here(key, answer.answer, seeds)]
     ]
 
 
@@ -68,11 +68,11 @@ def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
     Raises:
         KeyProblem: the truth itself raises.
     """
-    marking, mistakes = judge.marked(key, seeds)
-    judge.know(key.exercise.name, seeds, marking)
+    marking, mistakes = reference.marked(key, seeds)
+    reference.know(key.exercise.name, seeds, marking)
     others = [untouched(key), *key.rights]
-    seen = [judge.observe(key.exercise, answer.answer, seeds) for answer in others]
-    given = judge.inputs(key.exercise, seeds)
+    seen = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
+    given = reference.inputs(key.exercise, seeds)
     pairs = zip([*others, *key.mistakes], [*seen, *mistakes], strict=True)
     return [(answer, verdict_on(key.exercise, marking, observed, given)) for answer, observed in pairs]
 

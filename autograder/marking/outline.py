@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.files import replace
-from autograder.marking import depends
+from autograder.marking import source_hash
 from ffnlab import exercises
 
 FILE = Path(__file__).with_suffix(".json")
@@ -72,7 +72,7 @@ def notebook_of(name: str) -> str:
 
 def version(notebook: str) -> str:
     """A hash of a notebook's exercises and of all that they are made of."""
-    return depends.version(exercises.source(notebook))[:16]
+    return source_hash.version(exercises.source(notebook))[:16]
 
 
 def made(notebook: str) -> str:

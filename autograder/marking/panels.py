@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from autograder.marking import outline
-from autograder.marking.withheld import withheld
+from autograder.marking.redact import withheld
 from ffnlab import panel
 from ffnlab.verdict import Outcome, Verdict
 

@@ -9,8 +9,8 @@ import os
 
 from IPython.display import display
 
-from autograder.marking import draws, judge, markings, quotations
-from autograder.marking.withheld import withheld
+from autograder.marking import draws, quotations, reference, reference_cache
+from autograder.marking.redact import withheld
 from ffnlab import exercises, panel
 from ffnlab.checks import NotEarned, Points, examine
 from ffnlab.verdict import Outcome
@@ -23,9 +23,9 @@ def recheck(name: str, answer: object) -> Points:
         NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
     """
     exercise = exercises.find(name)
-    markings.use_those_here(exercises.notebook_of(name))
+    reference_cache.use_those_here(exercises.notebook_of(name))
     seeds = draws.for_recheck(name)
-    verdict, _ = examine(exercise, judge.marking(name, seeds), answer, list(seeds))
+    verdict, _ = examine(exercise, reference.marking(name, seeds), answer, list(seeds))
     verdict = withheld(quotations.looked_up(verdict, ()))
     display(panel.of_verdict(verdict, exercise.understood, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:

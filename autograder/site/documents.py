@@ -9,7 +9,8 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.house import UserError, root
+from autograder.errors import UserError
+from autograder.paths import root
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
 FOR_AUTHORS = ("lms",)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Any
 
-from autograder.house import UserError
+from autograder.errors import UserError
 from ffnlab.controls import Control, Figure
 
 MOST = 400  # pictures of a figure

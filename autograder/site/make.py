@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
+from autograder.errors import UserError
 from autograder.files import replace
-from autograder.house import UserError, root, source
-from autograder.marking import depends
+from autograder.marking import source_hash
+from autograder.paths import root, source
 from autograder.site import documents
 from ffnlab import answers, exercises, predictions
 
@@ -94,7 +95,7 @@ def build(
 
 def stamp(assignment: str) -> str:
     """A hash of all that a notebook's page is made of: source, imports, exercises, predictions, shipped answers, what makes it, and torch."""
-    code = depends.version(source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY)
+    code = source_hash.version(source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY)
     others = [path.read_bytes() for path in (answers.path(assignment), root() / "nbgrader_config.py") if path.is_file()]
     return hashlib.sha256(b"\0".join([code.encode(), metadata.version("torch").encode(), *others])).hexdigest()[:16]
 

@@ -15,7 +15,7 @@ import nbformat
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
 from autograder.authoring import build
-from autograder.house import UserError
+from autograder.errors import UserError
 from autograder.site.frames import Drawn
 from autograder.site.running import FIGURE, PREDICTION, Output, Ran, cell_name, is_check
 from ffnlab import answers, checks, exercises, guessing, panel, predictions

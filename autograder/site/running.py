@@ -21,7 +21,7 @@ from IPython.display import display
 from traitlets.config import Config
 
 from autograder.authoring import build
-from autograder.house import UserError
+from autograder.errors import UserError
 from autograder.site import frames
 from ffnlab import controls, doctor, exercises, guessing, panel, predictions, record
 

@@ -1,0 +1,73 @@
+"""The log of a class, `grading.log` in its folder: one line a submission, for a person to read and for `grep`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine.graded import Graded
+from autograder.files import appending, errors_of
+from ffnlab.cleaning import in_a_line
+from ffnlab.verdict import Outcome
+
+FILE = "grading.log"
+SPACE = "  "  # between the parts of a line
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a submission's line tells. at: when it was graded, in ISO 8601."""
+
+    at: str
+    student: str
+    graded: Graded
+
+    def __str__(self) -> str:
+        """When, who, what, points, seconds, how the exercises ended, the named mistakes, remarks; nothing of the student's unescaped."""
+        graded = self.graded
+        counts = Counter(verdict.outcome for verdict in graded.verdicts.values())
+        ended = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+        named = ", ".join(f"{name}: {verdict.mistake}" for name, verdict in graded.verdicts.items() if verdict.mistake)
+        parts = [
+            self.at, self.student, graded.assignment, f"{graded.points:g}/{graded.max_points:g}", f"{graded.seconds:.2f} s", ended, named,
+            "; ".join(graded.remarks),
+        ]  # fmt: skip
+        return SPACE.join(in_a_line(part, 1000) for part in parts if part)
+
+
+@contextlib.contextmanager
+def of(class_folder: ClassFolder) -> Iterator[Callable[[Iterable[Line]], None]]:
+    """A function that appends lines to the class's log; they are on the disk afterwards."""
+    path = class_folder.path / FILE
+    with appending(path) as file:
+
+        def write(lines: Iterable[Line]) -> None:
+            with errors_of(path):
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+
+        yield write
+
+
+def last(class_folder: ClassFolder, assignment: str) -> tuple[str, set[tuple[str, str]]]:
+    """When the submission in the last line of an assignment was graded, or ""; and when whose were, of all its lines."""
+    try:
+        lines = (class_folder.path / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    parts = [parts for line in lines if (parts := line.split(SPACE))[2:3] == [assignment]]
+    return (parts[-1][0] if parts else ""), {(at, student) for at, student, *_ in parts}
+
+
+def mentions(class_folder: ClassFolder, assignment: str) -> bool:
+    """Whether a submission of an assignment was ever logged."""
+    try:
+        with open(class_folder.path / FILE, encoding="utf-8") as lines:
+            return any(line.split(SPACE)[2:3] == [assignment] for line in lines)
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,227 @@
+"""What was handed in for an assignment, `collected/ASSIGNMENT/` in a class's folder: every file byte for byte, and a manifest with all that the way back needs.
+
+Called by collect, which writes it, and by give_back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
+from autograder.files import keep
+from autograder.lms import SYSTEMS
+from autograder.lms.archive import same
+from autograder.lms.records import moment
+from autograder.untrusted_files import is_file
+
+FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
+BY_HAND = "submitted"  # the system of what somebody had put into submitted/ themselves
+NOTHING = 0  # no record's number: what is to be placed where a student's only attempt was another's
+EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A file that a student handed in.
+
+    number: among the student's files, from 1, in the order of collecting. attempt: which of this student's attempts it is, from 1; 0: a file beside it.
+    entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. kept: where it lies, below collected/ASSIGNMENT/.
+    back: what else the way back needs: attachment, submission, folder, secret. withdrawn: it was put to this student, and a person has settled since that it
+    is another's.
+    """
+
+    student: str
+    number: int
+    attempt: int
+    system: str
+    who: str
+    name: str
+    entry: str
+    file: str
+    sha256: str
+    bytes: int
+    kept: str
+    collected: str
+    archive: str = ""
+    archive_sha256: str = ""
+    at: str = ""
+    late: bool = False
+    group: str = ""
+    members: tuple[str, ...] = ()
+    handed_in_for: str = ""
+    token: str = ""
+    back: Mapping[str, str] = field(default_factory=dict)
+    withdrawn: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """What makes it the same file, whenever and in whichever form it is exported again."""
+        return self.system, self.who, self.token, same(self.file), self.sha256
+
+    @property
+    def when(self) -> datetime | None:
+        return moment(self.at) if self.at else None
+
+
+@dataclass
+class Manifest:
+    """The files of an assignment, by student, and what is still to be placed in submitted/ after a run that was broken off: by student, a record's number."""
+
+    assignment: str
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    placing: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, class_folder: ClassFolder, assignment: str) -> Manifest:
+        """An assignment's manifest; an empty one where nothing was collected.
+
+        Raises:
+            UserError: it can't be read.
+        """
+        path, found = _path(class_folder, assignment), cls(assignment)
+        if not path.exists():
+            return found
+        try:
+            data = _STORED.validate_json(path.read_bytes(), strict=True)
+            for record in data.files:
+                found.add(record)
+            found.placing = data.placing
+        except (OSError, ValueError) as error:  # pydantic's ValidationError is one
+            raise UserError(
+                f"{path} can't be read ({type(error).__name__}): put back a copy of it, or remove {path.parent} and collect its exports once more. "
+                "Without it nothing finds its way back to the LMS"
+            ) from None
+        return found
+
+    def save(self, class_folder: ClassFolder) -> None:
+        """Write it whole or not at all, where it has changed."""
+        path = _path(class_folder, self.assignment)
+        listed = [asdict(record) for student in sorted(self.records) for record in self.records[student]]
+        data = {"format": FORMAT, "assignment": self.assignment, "placing": self.placing, "files": listed}
+        text = json.dumps(data, indent=1, ensure_ascii=True)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            keep(path, text)
+
+    def add(self, record: Record) -> None:
+        self.records.setdefault(record.student, []).append(record)
+
+    def date(self, record: Record, at: str) -> None:
+        """Write down when an attempt was handed in, as is known now."""
+        listed = self.records[record.student]
+        listed[listed.index(record)] = replace(record, at=at)
+        if latest := self.latest(record.student):
+            self.placing[record.student] = latest.number
+
+    def withdraw(self, record: Record) -> None:
+        """Take an attempt from a student whose it is not; an earlier one comes in its place in submitted/, or nothing does."""
+        listed = self.records[record.student]
+        listed[listed.index(record)] = replace(record, attempt=0, withdrawn=True)
+        latest = self.latest(record.student)
+        self.placing[record.student] = latest.number if latest else NOTHING
+
+    def withdrawn(self, student: str) -> set[str]:
+        """The SHA-256 of what was taken from a student, and is no attempt of theirs in another way."""
+        records = self.records.get(student, ())
+        own = {record.sha256 for record in records if record.attempt}
+        return {record.sha256 for record in records if record.withdrawn} - own
+
+    def next_number(self, student: str) -> int:
+        return 1 + max((record.number for record in self.records.get(student, ())), default=0)
+
+    def next_attempt(self, student: str) -> int:
+        return 1 + max((record.attempt for record in self.records.get(student, ())), default=0)
+
+    def latest(self, student: str, system: str = "") -> Record | None:
+        """The attempt that counts: the latest by its time, or, where one of two has none, the one that was collected later. system: among those of this one."""
+        best: Record | None = None
+        for record in self.records.get(student, ()):
+            if not record.attempt or system not in ("", record.system):
+                continue
+            if best and record.when and best.when and record.when < best.when:
+                continue
+            best = record
+        return best
+
+    def copy(self, class_folder: ClassFolder, student: str) -> bytes | None:
+        """The attempt of a student that counts, byte for byte, if it is here and whole."""
+        record = self.latest(student)
+        try:
+            data = self.path(class_folder, record).read_bytes() if record else b""
+        except OSError:
+            return None
+        return data if record and hashlib.sha256(data).hexdigest() == record.sha256 else None
+
+    def is_whole(self, class_folder: ClassFolder, record: Record) -> bool:
+        """Whether a file that was collected is here in its length: a power cut empties files."""
+        path = self.path(class_folder, record)
+        return is_file(path) and path.stat().st_size == record.bytes
+
+    def path(self, class_folder: ClassFolder, record: Record) -> Path:
+        """Where a file is kept."""
+        return _path(class_folder, self.assignment).parent / record.kept
+
+
+@dataclass
+class _Stored:
+    """What the file holds."""
+
+    format: Literal[1]
+    assignment: str
+    placing: dict[str, int]
+    files: list[Record]
+
+
+_STORED = TypeAdapter(_Stored)
+
+
+def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], bool]:
+    """Whether the LMS calls an attempt late, by student and SHA-256: of those that have no time, from systems that mark what is late.
+
+    Raises:
+        UserError: the manifest can't be read.
+    """
+    path, marking = _path(class_folder, assignment), [system.name for system in SYSTEMS.values() if system.marks_lateness]
+    content = path.read_bytes() if path.is_file() else b""
+    if not any(f'"{name}"'.encode() in content for name in marking):  # to parse a large manifest takes a second
+        return {}
+    records = (record for those in Manifest.load(class_folder, assignment).records.values() for record in those)
+    return {
+        (record.student, record.sha256): record.late
+        for record in records
+        if record.attempt and record.system in marking and not record.at
+    }
+
+
+def place(student: str, number: int, file: str) -> str:
+    """Where a file of a student's is kept, below the manifest's folder: by its number, with the extension that it had."""
+    extension = Path(file).suffix
+    return f"files/{student}/{number:03d}{extension if EXTENSION.fullmatch(extension) else ''}"
+
+
+def now() -> str:
+    return stamp(datetime.now(UTC))
+
+
+def stamp(at: datetime) -> str:
+    """A time as nbgrader can read it back."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+def assignments(class_folder: ClassFolder) -> list[str]:
+    """The assignments of which something was collected."""
+    folder = class_folder.path / FOLDER
+    return sorted(path.parent.name for path in folder.glob(f"*/{FILE}") if is_file(path))
+
+
+def _path(class_folder: ClassFolder, assignment: str) -> Path:
+    return class_folder.path / FOLDER / assignment / FILE

@@ -1,0 +1,112 @@
+"""What only a person can settle, `collected/settle.csv` in a class's folder: who somebody is, which notebook counts, what may be left. Called by collect.
+
+A line a matter. Somebody fills in one of the last three columns, and the next collecting reads it. Lines that were filled in stay; those that are
+settled otherwise go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.class_folder import manifest
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
+from autograder.files import keep
+from autograder.lms.archive import same
+from autograder.lms.sheets import Sheet, bare, table
+
+FILE = "settle.csv"
+COLUMNS = (
+    "archive", "system", "who", "name", "file", "trouble", "suggestion", "student", "assignment", "leave",
+)  # fmt: skip
+ANSWERS = ("student", "assignment", "leave")
+NO = {"no", "n", "nein", "non", "false", "0", "-"}  # in the column leave, where anything else means yes
+
+
+@dataclass(frozen=True)
+class Matter:
+    """One thing to settle. student: whose it is, or the members of a group; assignment: that this file is the notebook of; leave: that it may stay as it is."""
+
+    archive: str
+    system: str
+    who: str
+    name: str
+    file: str
+    trouble: str
+    suggestion: str = ""
+    student: str = ""
+    assignment: str = ""
+    leave: str = ""
+    line: int = field(default=0, compare=False)  # in the file
+
+    @property
+    def is_filled(self) -> bool:
+        return bool(self.student or self.assignment or self.leave)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.system, self.who, same(self.file)
+
+
+@dataclass
+class Settled:
+    """What people have settled so far. unfilled: matters of earlier runs that nobody has."""
+
+    filled: list[Matter] = field(default_factory=list)
+    unfilled: list[Matter] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, class_folder: ClassFolder) -> Settled:
+        """What stands in the file; nothing where there is none. Raises UserError: it can't be used."""
+        path, found = _path(class_folder), cls()
+        if not path.exists():
+            return found
+        sheet = Sheet.read(path)
+        titles = [title.strip().lower() for title in sheet.header]
+        if missing := [title for title in COLUMNS if title not in titles]:
+            raise UserError(f"{path} lacks the column {missing[0]}: its columns are {sheet.titles}")
+        for row in sheet.rows:
+            cells = {title: bare(row[titles.index(title)]) for title in COLUMNS}
+            cells |= {title: cells[title].strip() for title in ANSWERS}
+            if cells["leave"].casefold() in NO:
+                cells["leave"] = ""
+            matter = Matter(**cells, line=row.line)
+            (found.filled if matter.is_filled else found.unfilled).append(matter)
+        return found
+
+    def save(self, class_folder: ClassFolder, archive: str, open_matters: Sequence[Matter]) -> Path:
+        """Write it anew: what is filled in, what is open in other archives, and what is open in this one. Returns where."""
+        others = [matter for matter in self.unfilled if matter.archive != archive]
+        rows = [
+            [getattr(matter, title) for title in COLUMNS]
+            for matter in dict.fromkeys((*self.filled, *others, *open_matters))
+        ]
+        path, data = _path(class_folder), table(COLUMNS, rows)
+        if (rows or path.exists()) and not (path.is_file() and path.read_bytes() == data):
+            keep(path, data)
+        return path
+
+    @property
+    def files(self) -> set[str]:
+        """The files that somebody called a notebook of an assignment."""
+        return {same(matter.file) for matter in self.filled if matter.assignment}
+
+    def student(self, system: str, who: str) -> Matter | None:
+        """The line in which somebody wrote whose all files of this token are."""
+        named = [m for m in self.filled if (m.system, m.who) == (system, who) and m.student]
+        return named[-1] if named else None
+
+    def assignment(self, system: str, who: str, file: str) -> Matter | None:
+        """The line in which somebody wrote of which assignment this file is the notebook."""
+        said = [m for m in self.filled if m.place == (system, who, same(file)) and m.assignment]
+        return said[-1] if said else None
+
+    def is_left(self, system: str, who: str, file: str) -> bool:
+        """Whether somebody said that this may stay as it is."""
+        return any(m.place == (system, who, same(file)) and m.leave for m in self.filled)
+
+
+def _path(class_folder: ClassFolder) -> Path:
+    return class_folder.path / manifest.FOLDER / FILE

@@ -1,0 +1,366 @@
+"""What may stand in a class's course.toml, and one line on what can't. Called by policy, which computes with it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+
+from autograder.engine.rebuild import Kind, template
+from autograder.errors import UserError
+from autograder.marking import outline
+from autograder.paths import assignments, release
+from autograder.untrusted_files import YEARS
+from ffnlab.cleaning import in_a_line
+
+NOT_COUNTED = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
+DURATION = re.compile(r"(\d{1,4}) ?(minute|hour|day|week)s?")
+LONGEST = timedelta(days=366)
+LONGEST_NUMBER = 1000  # bits; Python writes none with more than 4,300 digits
+MOST = 1_000_000  # with larger numbers sums are no numbers any more
+
+
+def read(text: str, where: str) -> File:
+    """What stands in a text. `where` names it in error messages.
+
+    Raises:
+        UserError: it says something that can't be: which key, what stands there, what was expected.
+    """
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise UserError(f"{where} is nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError is one; a number of very many digits raises another
+        raise UserError(f"{where} is not TOML: {in_a_line(str(error))}") from None
+    try:
+        file = File.model_validate(table)
+    except ValidationError as error:
+        raise UserError(f"{where}: {_told(error.errors()[0])}") from None
+    for trouble in _troubles(file):
+        raise UserError(f"{where}: {trouble}")
+    return file
+
+
+def by_folder(file: File, matches: Callable[[str], Sequence[str]], where: str) -> File:
+    """The rules with each student's folder for what the file calls them. A name that may be several students', or nobody's, stays.
+
+    matches: the folders of those who may be meant.
+
+    Raises:
+        UserError: two tables, or two groups, are about the same student.
+    """
+
+    def folder(name: str) -> str:
+        found = matches(name)
+        return found[0] if len(found) == 1 else name
+
+    extensions: dict[str, Any] = {}
+    for name, granted in file.extensions.items():
+        if folder(name) in extensions:
+            raise UserError(
+                f"{where}: extensions.{quoted(name)} and another table of extensions are both about {folder(name)}"
+            )
+        extensions[folder(name)] = granted
+    groups = tuple(
+        group.model_copy(update={"students": tuple(dict.fromkeys(map(folder, group.students)))})
+        for group in file.groups
+    )
+    found = file.model_copy(update={"extensions": extensions, "groups": groups})
+    for trouble in _of_groups(found, assignments()):
+        raise UserError(f"{where}: {trouble}")
+    return found
+
+
+# Its tables. A field's description is what an error message says was expected.
+
+
+def _duration(value: object) -> timedelta:
+    found = DURATION.fullmatch(value) if isinstance(value, str) else None
+    length = timedelta(**{f"{found[2]}s": int(found[1])}) if found else None
+    if length is None or length > LONGEST:
+        raise ValueError
+    return length
+
+
+def _moment(value: object) -> datetime:
+    """A date is the last moment of that day. Without an offset it is in the class's time zone, filled in later."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time.max)
+    if not isinstance(value, datetime) or value.year not in YEARS:
+        raise ValueError
+    return value
+
+
+@dataclass(frozen=True)
+class Extension:
+    """How much longer a student has. in_days: the same time of day some days later, however long a day in which clocks change is."""
+
+    length: timedelta
+    in_days: bool
+
+
+def _until(value: object) -> datetime | Extension:
+    if isinstance(value, str):
+        return Extension(_duration(value), in_days="day" in value or "week" in value)
+    return _moment(value)
+
+
+def _zone(value: object) -> ZoneInfo:
+    try:
+        return ZoneInfo(str(value))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError from None
+
+
+LENGTH = 'a text such as "15 minutes", "2 hours" or "1 day"'
+UP_TO_MOST = f"a number from 0 to {MOST:,}"
+DATE = "a date such as 2026-11-02, or with a time 2026-11-02T18:00:00"
+Names = tuple[str, ...]
+Duration = Annotated[timedelta, PlainValidator(_duration)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Late(_Table):
+    percent_a_day: float | None = Field(default=None, ge=0, le=100, strict=True, description="a number from 0 to 100")
+    points_a_day: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
+    floor: float = Field(
+        default=0.0, ge=0, le=100, strict=True, description="a number from 0 to 100 (percent of what was earned)"
+    )
+    last_day: int | None = Field(default=None, ge=0, le=MOST, strict=True, description="a whole number of days")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.percent_a_day is not None and self.points_a_day is not None:
+            raise ValueError("percent_a_day or points_a_day was expected, not both")
+        if self.percent_a_day is None and self.points_a_day is None and self.last_day is None:
+            raise ValueError("percent_a_day, points_a_day or last_day was expected")
+        return self
+
+
+class Assignment(_Table):
+    due: Annotated[datetime, PlainValidator(_moment)] | None = Field(default=None, description=DATE)
+    grace: Duration | None = Field(default=None, description=LENGTH)
+    late: Late | None = Field(default=None, description="a table")
+    attempts: Literal["latest", "best"] | None = Field(default=None, description='"latest" or "best"')
+    weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
+
+
+class Group(_Table):
+    students: Names = Field(min_length=1, description="a list of students' names")
+    notebooks: Names = Field(default=(), description="a list of notebooks' names")
+
+    def is_for(self, assignment: str) -> bool:
+        """Whether they hand in this assignment together."""
+        return not self.notebooks or assignment in self.notebooks
+
+
+class File(_Table):
+    time_zone: Annotated[ZoneInfo, PlainValidator(_zone)] | None = Field(
+        default=None, description='a time zone such as "Europe/Berlin"'
+    )
+    notebooks: Names | None = Field(default=None, min_length=1, description="a list of notebooks' names")
+    does_not_count: Names = Field(default=NOT_COUNTED, description='a list of exercises or patterns such as "quiz_*"')
+    extra_credit: Names = Field(default=(), description="a list of exercises or questions")
+    grace: Duration = Field(default=timedelta(0), description=LENGTH)
+    late: Late | None = Field(default=None, description="a table")
+    attempts: Literal["latest", "best"] = Field(default="latest", description='"latest" or "best"')
+    weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
+    assignments: dict[str, Assignment] = Field(default={}, description="a table for each notebook")
+    extensions: dict[str, dict[str, Annotated[datetime | Extension, PlainValidator(_until)]]] = Field(
+        default={}, description=f'{DATE}, or a text such as "3 days"'
+    )
+    groups: tuple[Group, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
+
+    def rules(self, assignment: str) -> Assignment:
+        """What is said of one assignment alone."""
+        return self.assignments.get(assignment) or Assignment()
+
+    def weight_of(self, assignment: str) -> float | None:
+        """Its weight in the term; None where weights are not used."""
+        weight = self.rules(assignment).weight
+        return self.weight if weight is None else weight
+
+
+def parts(assignment: str) -> dict[str, float]:
+    """The exercises and questions of a notebook, with their points."""
+    found = {exercise.name: exercise.points for exercise in outline.of_notebook(assignment)}
+    for cell in template(release(assignment)):
+        if cell.kind is Kind.MANUAL:
+            found[cell.name] = float(cell.metadata["nbgrader"]["points"])
+    return found
+
+
+# What can't be, though each value by itself could: a line each.
+
+
+def _troubles(file: File) -> Iterator[str]:
+    every = assignments()
+    for name in file.notebooks or ():
+        yield from _unknown("notebooks", name, every)
+    for name, rules in file.assignments.items():
+        yield from _unknown("assignments", name, every)
+        if rules.due and _lacks_zone(file, rules.due):
+            yield (
+                f"assignments.{name}.due is {as_written(rules.due)}, without a time zone: "
+                'write time_zone = "Europe/Berlin" (or yours) above everything, or the offset behind the time, as in 2026-11-02T18:00:00+01:00'
+            )
+    for student, granted in file.extensions.items():
+        for name, until in granted.items():
+            yield from _of_extension(file, f"extensions.{quoted(student)}", name, until, every)
+    yield from _of_patterns(file)
+    yield from _of_groups(file, every)
+    yield from _of_weights(file, every)
+
+
+def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
+    if name not in notebooks:
+        meant = near(name, notebooks) or f"; there are {', '.join(notebooks)}"
+        yield f"{key} names {as_written(name)}, and there is no notebook called so{meant}"
+
+
+def _lacks_zone(file: File, at: datetime) -> bool:
+    return at.tzinfo is None and file.time_zone is None
+
+
+def _of_extension(file: File, key: str, name: str, until: datetime | Extension, every: Sequence[str]) -> Iterator[str]:
+    if "*" not in name:
+        yield from _unknown(key, name, every)
+        if file.rules(name).due is None:
+            yield f"{key} extends {name}, which has no due date: set assignments.{name}.due"
+    elif isinstance(until, datetime):
+        yield f'{key} gives "{name}" one date; for several notebooks, a text such as "3 days" was expected'
+    if isinstance(until, datetime) and _lacks_zone(file, until):
+        yield f"{key}.{name} is {as_written(until)}, without a time zone: set time_zone, or write the offset"
+
+
+def _of_patterns(file: File) -> Iterator[str]:
+    given = [("does_not_count", one) for one in file.does_not_count if "does_not_count" in file.model_fields_set]
+    given += [("extra_credit", one) for one in file.extra_credit]
+    if not given:
+        return
+    names = [(notebook, part) for notebook in assignments() for part in parts(notebook)]
+    short, full = [part for _, part in names], [f"{notebook}/{part}" for notebook, part in names]
+    for key, pattern in given:
+        if not any(fnmatchcase(one, pattern) for one in (*short, *full)):
+            meant = near(pattern, full if "/" in pattern else short)
+            yield f"{key} holds {as_written(pattern)}, and no exercise or question is called so{meant}"
+
+
+def _of_groups(file: File, every: Sequence[str]) -> Iterator[str]:
+    seen: dict[tuple[str, str], int] = {}
+    for number, group in enumerate(file.groups, 1):
+        for name in group.notebooks:
+            yield from _unknown(f"groups, number {number}, notebooks", name, every)
+        for student in group.students:
+            for notebook in group.notebooks or every:
+                first = seen.setdefault((student, notebook), number)
+                if first != number:
+                    yield f"{student} is in groups number {first} and {number} for {notebook}: one was expected"
+
+
+def _of_weights(file: File, every: Sequence[str]) -> Iterator[str]:
+    weights = {name: file.weight_of(name) for name in every if file.notebooks is None or name in file.notebooks}
+    weighted = [name for name, weight in weights.items() if weight is not None]
+    missing = [name for name, weight in weights.items() if weight is None]
+    if weighted and missing:
+        yield (
+            f"{weighted[0]} has a weight and {missing[0]} has none: give each notebook one, "
+            "or set `weight` above everything for the rest"
+        )
+    elif weighted and not any(weights.values()):
+        yield "every notebook has the weight 0: give one that counts a larger one"
+
+
+# Errors in words.
+
+
+def _told(error: Any) -> str:
+    """One line on what pydantic found: the key, what stands there, what was expected."""
+    place: tuple[str | int, ...] = tuple(part for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        *above, name = place
+        known = list(_at(above)[0].model_fields)
+        where = f"{_key(above)} has " if above else "there is "
+        return f"{where}no key {as_written(str(name))}{near(str(name), known) or '; there are ' + ', '.join(known)}"
+    if error["type"] == "value_error" and str(error["ctx"]["error"]):
+        return f"{_key(place)}: {error['ctx']['error']}"
+    if error["type"] == "missing":
+        return f"{_key(place)} is missing; {_at(place)[1]} was expected"
+    meant = _near_zone(error["input"]) if place == ("time_zone",) and isinstance(error["input"], str) else ""
+    return f"{_key(place)} is {as_written(error['input'])}; {_at(place)[1]} was expected{meant}"
+
+
+_TABLES: dict[str | int, type[_Table]] = {"late": Late, "assignments": Assignment, "groups": Group}
+
+
+def _at(place: Sequence[str | int]) -> tuple[type[_Table], str]:
+    """The table that a place in the file is in, or is, and what was expected there."""
+    table: type[_Table] = File
+    expected = ""
+    for part in place:
+        if part in table.model_fields:
+            expected = table.model_fields[str(part)].description or ""
+            if part == "extensions":
+                return table, expected if len(place) > 2 else 'a table such as { 02_feed_forward = "3 days" }'
+            table = _TABLES.get(part, table)
+    return table, expected
+
+
+def _key(place: Sequence[str | int]) -> str:
+    said = ""
+    for part in place:
+        if isinstance(part, int):
+            said += f", number {part + 1}"
+        else:
+            said += f"{'.' if said and not said[-1].isspace() else ''}{quoted(part)}"
+    return said
+
+
+def quoted(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else as_written(name)
+
+
+def as_written(value: object) -> str:
+    """A value as it stands in the file, not longer than a line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+        return "a very large number"
+    if isinstance(value, str):
+        return json.dumps(in_a_line(value, 60), ensure_ascii=False)
+    if isinstance(value, datetime) and value.time() == time.max:
+        return value.date().isoformat()
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        return in_a_line(f"[{', '.join(map(as_written, value))}]", 80)
+    return "a table" if isinstance(value, dict) else in_a_line(str(value), 60)
+
+
+def near(name: str, known: Iterable[str], written: Callable[[str], str] = as_written) -> str:
+    """A question for the known names that are nearly this one, all that are equally near; nothing where none is. written: how a name is."""
+    close = difflib.get_close_matches(name, list(known), n=4, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, one, name).ratio() for one in close]
+    nearest = [written(one) for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
+    return f"; did you mean {' or '.join(sorted(nearest))}?" if nearest else ""
+
+
+def _near_zone(value: str) -> str:
+    """A time zone by its city or something near."""
+    cities = {zone.rpartition("/")[2].lower(): zone for zone in sorted(available_timezones()) if "/" in zone}
+    wanted = value.rpartition("/")[2].strip().lower().replace(" ", "_")
+    close = difflib.get_close_matches(wanted, cities, n=1, cutoff=0.6)
+    return f"; did you mean {as_written(cities[close[0]])}?" if close else ""

@@ -1,0 +1,298 @@
+"""Who is in a class, `roster.csv` in its folder: each student's folder, name, and the ids by which the systems know them. Called by collect and give_back.
+
+It is made and extended from what the LMS itself exports (participants, gradebook, worksheet), and may be edited by hand. A name never decides who somebody is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from autograder.class_folder.folder import FOLDER_NAME, RESERVED_NAMES, ClassFolder
+from autograder.errors import UserError
+from autograder.files import keep
+from autograder.lms import SYSTEMS, has_several, numbered
+from autograder.lms.base import Lms, Number
+from autograder.lms.records import Person, letters, words
+from autograder.lms.sheets import Sheet, bare, table
+from ffnlab.cleaning import in_a_line
+
+FILE = "roster.csv"
+NAMES = ("first_name", "last_name", "email")
+WITHOUT_CASE = {"username", "email"}
+LONGEST = 128  # characters, of nbgrader's column
+
+
+def keys() -> list[str]:
+    """The columns of ids: each of these is one student's alone."""
+    return ["sis_id", "username", "email", *(one.name for one in numbered())]
+
+
+def columns() -> list[str]:
+    return ["student", *NAMES, "sis_id", "username", *(one.name for one in numbered()), "groups", "listed"]
+
+
+@dataclass
+class Student:
+    """One student. id: the folder. cells: by column, what the roster says besides."""
+
+    id: str
+    cells: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return " ".join(part for part in (self.cells.get("first_name"), self.cells.get("last_name")) if part)
+
+    @property
+    def sortable(self) -> str:
+        """The name as lists are sorted: "Doe, Jane"."""
+        return ", ".join(part for part in (self.cells.get("last_name"), self.cells.get("first_name")) if part)
+
+    def ids(self, key: str) -> list[str]:
+        """The ids of one kind, as they stand there."""
+        text = self.cells.get(key, "")
+        return text.split() if has_several(key) else [text] if text else []
+
+    @property
+    def groups(self) -> list[str]:
+        return [part.strip() for part in self.cells.get("groups", "").split(";") if part.strip()]
+
+
+class Doubtful(Exception):
+    """Ids that belong to different students; one line says to whom."""
+
+
+@dataclass
+class Roster:
+    """The students of a class, by id; in the order in which they came."""
+
+    students: dict[str, Student] = field(default_factory=dict)
+    titles: list[str] = field(default_factory=columns)
+    _index: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def load(cls, class_folder: ClassFolder) -> Roster:
+        """The class's roster; an empty one where there is none yet.
+
+        Raises:
+            UserError: somebody has edited it into one that can't be used; one line says where.
+        """
+        path, found = class_folder.path / FILE, cls()
+        if not path.exists():
+            return found
+        sheet = Sheet.read(path)
+        titles = [title.strip().lower() for title in sheet.header]
+        if titles[:1] != ["student"]:
+            raise UserError(f"{path} must begin with the column student: its columns are {sheet.titles}")
+        found.titles = list(dict.fromkeys((*columns(), *(title for title in titles if title))))
+        for row in sheet.rows:
+            cells = {title: bare(row[place].strip()) for place, title in enumerate(titles) if row[place].strip()}
+            student = cells.pop("student", "")
+            if not student and not cells:
+                continue
+            if trouble := found.not_free(student):
+                raise UserError(f"{path}, line {row.line}: {trouble}")
+            try:
+                found._add(Student(student, cells))
+            except Doubtful as doubt:
+                raise UserError(f"{path}, line {row.line}: {doubt}") from None
+        return found
+
+    def save(self, class_folder: ClassFolder) -> None:
+        """Write it, for its owner alone, where it has changed."""
+        rows = [
+            [student.id if title == "student" else student.cells.get(title, "") for title in self.titles]
+            for student in self.students.values()
+        ]
+        path, data = class_folder.path / FILE, table(self.titles, rows)
+        if not path.is_file() or path.read_bytes() != data:
+            keep(path, data)
+
+    def not_free(self, student: str) -> str:
+        """Why nobody new can have this id; "" where somebody can."""
+        if student.casefold() in RESERVED_NAMES:
+            return f"{student!r} can't be a student's folder: a file or folder of the autograder has that name"
+        if not FOLDER_NAME.fullmatch(student) or len(student) > LONGEST:
+            return f"{in_a_line(student, 60)!r} can't be a folder: letters a to z, digits and _ . @ + - only, at most {LONGEST}"
+        return f"there are two students {student}" if self.with_id(student) else ""
+
+    def _add(self, student: Student) -> None:
+        self._enter(student)
+        self.students[student.id] = student
+
+    def _enter(self, student: Student) -> None:
+        """Enter a student's ids. Raises Doubtful, and enters none, where one is somebody else's."""
+        wanted = {("student", student.id.casefold()): student.id}
+        wanted |= {(key, _plain(key, text)): student.id for key in keys() for text in student.ids(key)}
+        for (key, text), owner in wanted.items():
+            if self._index.get((key, text), owner) != owner:
+                raise Doubtful(f"{key} {in_a_line(text, 80)} is {self._index[key, text]}'s already, not {owner}'s")
+        self._index |= wanted
+
+    def find(self, ids: Mapping[str, str]) -> Student | None:
+        """The student with these ids; None where nobody has any of them. Raises Doubtful: they are several students'."""
+        found = {key: self._index.get((key, _plain(key, text))) for key, text in ids.items() if text}
+        owners = {owner: key for key, owner in found.items() if owner}
+        if len(owners) > 1:
+            raise Doubtful(
+                " but ".join(f"{key} {in_a_line(ids[key], 80)} is {owner}'s" for owner, key in owners.items())
+            )
+        return self.students[next(iter(owners))] if owners else None
+
+    def with_id(self, student: str) -> Student | None:
+        """The student with this folder, whatever the case of its letters."""
+        found = self._index.get(("student", student.casefold()))
+        return self.students[found] if found else None
+
+    def owner(self, key: str, text: str) -> Student | None:
+        """The student with this id of one kind."""
+        found = self._index.get((key, _plain(key, text)))
+        return self.students[found] if found else None
+
+    def called(self, name: str) -> list[Student]:
+        """The students who are called exactly so, whatever comes first; accents, case and signs apart."""
+        if not letters(name):
+            return []
+        return [student for student in self.students.values() if is_called(student, name)]
+
+    def members(self, group: str) -> list[Student]:
+        """Those of whom a list said that they are in this group."""
+        wanted = " ".join(group.replace("_", " ").split()).casefold()
+        return [
+            student
+            for student in self.students.values()
+            if any(" ".join(one.replace("_", " ").split()).casefold() == wanted for one in student.groups)
+        ]
+
+    def knows(self, key: str) -> bool:
+        """Whether anybody has an id of this kind."""
+        return any(kind == key for kind, _ in self._index)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it comes from a list, and not only from what was handed in."""
+        return any(student.cells.get("listed") for student in self.students.values())
+
+    def take(self, person: Person, listed: bool, student: Student | None = None) -> tuple[Student | None, str]:
+        """Who this is, entered if new, with all that is new about them; or None and the reason why that is in doubt.
+
+        listed: whether a list says it; then names and addresses are taken over too. student: who somebody has said it is.
+        """
+        try:
+            student = student or self.find(person.ids) or Student(self._id_for(person))
+        except Doubtful as doubt:
+            return None, f"{_who(person)}: {doubt}"
+        if not student.id:
+            return None, f"{_who(person)}: there is no id in it of which a folder could be made"
+        changed = Student(student.id, dict(student.cells))
+        for key, text in person.ids.items():
+            there = changed.ids(key)
+            if has_several(key):
+                changed.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
+            elif (key == "sis_id" or key in SYSTEMS) and there and there != [text]:
+                return None, f"{_who(person)}: {student.id} has the {key} {in_a_line(there[0], 80)} already"
+            elif text and (listed or not there):
+                changed.cells[key] = text
+        if listed:
+            changed.cells["listed"] = "yes"
+            _take_names(changed, person)
+        elif not changed.name and person.name:
+            changed.cells["last_name"] = person.name
+        try:
+            self._enter(changed)
+        except Doubtful as doubt:
+            return None, f"{_who(person)}: {doubt}"
+        self.students[changed.id] = changed
+        return changed, ""
+
+    def _id_for(self, person: Person) -> str:
+        """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
+        ids = person.ids
+        own = {one.number: f"{one.name}-{ids[one.name]}" for one in numbered() if one.name in ids}
+        changing = own.pop(Number.ASSIGNMENT, "")
+        wanted = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), changing]
+        return next((one for one in wanted if one and not self.not_free(one)), "")
+
+    def extend(self, sheet: Sheet) -> tuple[Lms, int, list[str]]:
+        """Take over a list that an LMS exported: whose it is, how many people are on it, and a line for each who is in doubt.
+
+        Raises:
+            UserError: it is no list that is known here.
+        """
+        system, people = listing(sheet)
+        doubts, rows = [], dict[str, Person]()
+        for person in people:
+            student, doubt = self._of_two_rows(person, rows), ""
+            if student:
+                doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster: has a spreadsheet program changed it?"
+            else:
+                one, doubt = self.take(person, listed=True)
+                if one:
+                    rows[one.id] = person
+            if doubt:
+                doubts.append(doubt)
+        return system, len(people), [f"{sheet.name}: {doubt}" for doubt in doubts]
+
+    def _of_two_rows(self, person: Person, rows: Mapping[str, Person]) -> str:
+        """The student of an earlier row of a list with whom this one shares an id and not all; "" where there is none.
+
+        An id may be "N/A" in all rows, or 1.2E+11.
+        """
+        for key, text in person.ids.items():
+            owner = self._index.get((key, _plain(key, text)))
+            other = rows.get(owner or "")
+            if (
+                owner
+                and other
+                and any(
+                    _plain(one, other.ids[one]) != _plain(one, person.ids[one]) for one in {*other.ids} & {*person.ids}
+                )
+            ):
+                return owner
+        return ""
+
+
+def listing(sheet: Sheet) -> tuple[Lms, list[Person]]:
+    """Whose list it is, by its header, and who is on it.
+
+    Raises:
+        UserError: it is no list that is known here.
+    """
+    for system in sorted(SYSTEMS.values(), key=lambda one: not one.has_own_headers):
+        people = system.people(sheet)
+        if people is not None:
+            return system, people
+    raise UserError(
+        f"{sheet.name} is no list of participants, worksheet or gradebook that is known here: its columns are {sheet.titles}. "
+        "If the LMS made it in another language, set the LMS to English and download it again"
+    )
+
+
+def is_called(student: Student, name: str) -> bool:
+    """Whether a student's name is this one."""
+    first, last = (letters(student.cells.get(title, "")) for title in ("first_name", "last_name"))
+    return bool(first + last) and (letters(name) in (first + last, last + first) or words(student.name) == words(name))
+
+
+def _take_names(student: Student, person: Person) -> None:
+    if person.first or person.last:
+        student.cells["first_name"], student.cells["last_name"] = person.first, person.last
+    elif person.name and not student.name:
+        student.cells["last_name"] = person.name
+    if person.groups:
+        student.cells["groups"] = "; ".join(dict.fromkeys((*student.groups, *person.groups)))
+
+
+def _plain(key: str, text: str) -> str:
+    return text.strip().casefold() if key in WITHOUT_CASE else text.strip()
+
+
+def _who(person: Person) -> str:
+    ids = ", ".join(f"{key} {text}" for key, text in person.ids.items())
+    return in_a_line(f"{person.shown} ({ids})" if person.shown else ids, 200)
+
+
+def named(students: Iterable[Student]) -> Iterator[str]:
+    """Each student, for a message."""
+    for student in students:
+        yield in_a_line(f"{student.name} ({student.id})" if student.name else student.id, 120)

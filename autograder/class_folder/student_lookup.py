@@ -1,0 +1,90 @@
+"""Students by whatever a person types for them: the folder, an id, a login, an e-mail address, or a name that one student alone has.
+
+Called by policy for course.toml, and by the commands that take a student.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
+from autograder.class_folder.roster import Roster, keys
+from autograder.errors import UserError
+from autograder.lms.records import letters, words
+from ffnlab.cleaning import in_a_line
+
+MOST = 4  # who may be meant, in a line
+
+
+@dataclass(frozen=True)
+class Directory:
+    """The students of a class. names: by folder, of everybody who is in submitted/ or in the gradebook; empty where no name is known."""
+
+    roster: Roster
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, class_folder: ClassFolder, names: Mapping[str, str] | None = None) -> Directory:
+        """Everybody on the class's roster and in submitted/. names: of those in the gradebook. Raises UserError: the roster can't be used."""
+        homes = class_folder.submitted.iterdir() if class_folder.submitted.is_dir() else ()
+        there = {home.name: "" for home in homes if FOLDER_NAME.fullmatch(home.name)}
+        return cls(Roster.load(class_folder), there | dict(names or {}))
+
+    def folders(self) -> set[str]:
+        return {*self.roster.students, *self.names}
+
+    def matches(self, text: str) -> list[str]:
+        """The folders of those who may be meant, an exact match before all others: one if it is clear who is, none if it is nobody."""
+        if text in self.names or text in self.roster.students:
+            return [text]
+        if student := self.roster.with_id(text.strip()):
+            return [student.id]
+        by_id = {found.id: found for key in keys() if (found := self.roster.owner(key, text))}
+        if by_id or not letters(text):
+            return list(by_id)
+        called = [student.id for student in self.roster.called(text)]
+        return list(dict.fromkeys([*called, *(who for who, name in self.names.items() if _is_called(name, text))]))
+
+    def find(self, text: str) -> str:
+        """The folder of the student who is meant.
+
+        Raises:
+            UserError: it is nobody, or several could be meant; the line says who.
+        """
+        found = self.matches(text)
+        if len(found) == 1:
+            return found[0]
+        what = f"{len(found)} students are" if found else "there is no student"
+        raise UserError(f"{what} called {in_a_line(text, 60)!r}{self.near(text)}")
+
+    def near(self, text: str) -> str:
+        """A question for those who may be meant; empty where nobody is near."""
+        close = self.matches(text)
+        if not close and (typed_words := words(text)):
+            close = [who for who in self.folders() if typed_words <= words(self._name(who))][:MOST]
+        if not close:
+            typed: dict[str, str] = {}
+            for who in sorted(self.folders()):
+                student, name = self.roster.students.get(who), self._name(who)
+                ids = [one for key in ("username", "email", "sis_id") for one in student.ids(key)] if student else []
+                typed |= {one.casefold(): who for one in (who, name, *ids) if one}
+            wanted = text.casefold()
+            matches = difflib.get_close_matches(wanted, typed, n=4, cutoff=0.6)
+            ratios = [difflib.SequenceMatcher(None, one, wanted).ratio() for one in matches]
+            close = [typed[one] for one, ratio in zip(matches, ratios, strict=True) if ratio > ratios[0] - 1e-9]
+            close = list(dict.fromkeys(close))
+        return f"; did you mean {' or '.join(map(self._shown, sorted(close)))}?" if close else ""
+
+    def _name(self, who: str) -> str:
+        student = self.roster.students.get(who)
+        return (student.name if student else "") or self.names.get(who, "")
+
+    def _shown(self, who: str) -> str:
+        name = self._name(who)
+        return in_a_line(f"{name} ({who})" if name else who, 120)
+
+
+def _is_called(name: str, text: str) -> bool:
+    return bool(name) and (letters(name) == letters(text) or words(name) == words(text))

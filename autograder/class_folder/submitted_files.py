@@ -1,0 +1,191 @@
+"""The submissions in a class's folder, `submitted/STUDENT/ASSIGNMENT/`: whose they are, when they were handed in, what is in them, and what can be nobody's."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder import untrusted_files
+from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
+from autograder.class_folder.policy_file import near
+from autograder.errors import UserError
+from autograder.paths import assignments, require_assignment
+from ffnlab.cleaning import in_a_line
+
+
+class Empty(OSError):
+    """A notebook of 0 bytes."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's submission of one assignment: where it is. `path` is None where there is no notebook.
+
+    earlier: not the one in submitted/, but an attempt before it. at: when it was handed in; None until it is read, and where that is not known.
+    unreadable: why the machine can't read the folder now.
+    """
+
+    student: str
+    assignment: str
+    folder: Path
+    path: Path | None
+    remark: str = ""
+    earlier: bool = False
+    at: datetime | None = None
+    unreadable: str = ""
+
+    @property
+    def submitted(self) -> datetime | None:
+        """When it was handed in, in UTC without a zone, as nbgrader's gradebook wants it."""
+        return self.at.astimezone(UTC).replace(tzinfo=None) if self.at else None
+
+
+def find(class_folder: ClassFolder, assignment: str, student: str | None = None) -> list[Submission]:
+    """The submissions of an assignment, by student; folders that can be nobody's are left out, and `passed_over` lists them.
+
+    Raises:
+        UserError: nothing is there, or that student has not submitted.
+    """
+    require_assignment(assignment)
+    if not class_folder.submitted.is_dir():
+        raise UserError(f"there is no folder {class_folder.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/")
+    found = []
+    for home in sorted(home for home in class_folder.submitted.iterdir() if FOLDER_NAME.fullmatch(home.name)):
+        if student not in (None, home.name):
+            continue
+        try:
+            if untrusted_files.is_folder(home) and untrusted_files.is_folder(home / assignment):
+                found.append(_submission(home.name, assignment, home / assignment))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            found.append(Submission(home.name, assignment, home / assignment, None, unreadable=reason))
+    if not found:
+        who = f"by {student} " if student else ""
+        also = "; ".join(("", *passed_over(class_folder, assignment)))
+        raise UserError(f"no submission {who}of {assignment} in {class_folder.submitted}{also}")
+    return found
+
+
+def passed_over(class_folder: ClassFolder, assignment: str) -> tuple[str, ...]:
+    """What lies in submitted/ and can be nobody's submission of an assignment, all of it, each with the reason."""
+    named: list[str] = []
+    linked: list[str] = []
+    for home in sorted(class_folder.submitted.iterdir()):
+        if home.is_symlink() or (untrusted_files.is_folder(home) and (home / assignment).is_symlink()):
+            linked.append(home.name)
+        elif not FOLDER_NAME.fullmatch(home.name) and untrusted_files.is_folder(home / assignment):
+            named.append(home.name)
+    why = (("a name with other than the letters a to z, digits and _ . @ + -", named), ("a link", linked))
+    return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
+
+
+MOST_STRAYS = 40
+
+
+def strays(class_folder: ClassFolder) -> tuple[str, ...]:
+    """What lies in submitted/ and belongs to no assignment at all, so that no command would ever speak of it: one line each, and how many more there are."""
+    notebooks = assignments()
+    found = list(_strays(class_folder, notebooks))
+    lines = []
+    for *path, reason in found[:MOST_STRAYS]:
+        meant = near(path[1], notebooks, str) if len(path) > 1 else ""
+        lines.append(f"{'/'.join(in_a_line(name, 80) for name in path)}: {reason}{meant}")
+    if len(found) > MOST_STRAYS:
+        lines.append(f"{len(found) - MOST_STRAYS:,} more")
+    return tuple(lines)
+
+
+def has_stray_work(class_folder: ClassFolder) -> bool:
+    """Whether a notebook is among what belongs to no assignment, so that somebody's grade may hang on it."""
+    places = (class_folder.submitted.joinpath(*path) for *path, _ in _strays(class_folder, assignments()))
+    return any(place.suffix == ".ipynb" or any(place.rglob("*.ipynb")) for place in places)
+
+
+def _strays(class_folder: ClassFolder, notebooks: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A name, or a student's and one in their folder, and behind it the reason."""
+    for home in sorted(class_folder.submitted.iterdir()) if class_folder.submitted.is_dir() else ():
+        if not untrusted_files.is_folder(home):
+            yield home.name, "not a student's folder"
+            continue
+        try:
+            inside = sorted(path.name for path in home.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            yield home.name, f"can't be read ({error.strerror})"
+            continue
+        if not inside:
+            yield home.name, "empty"
+        for name in inside:
+            if name not in notebooks:
+                yield home.name, name, "no notebook of the course is called so"
+
+
+def students(class_folder: ClassFolder) -> int:
+    """How many have a folder in submitted/."""
+    return sum(1 for _ in class_folder.submitted.iterdir()) if class_folder.submitted.is_dir() else 0
+
+
+def submitted_assignments(class_folder: ClassFolder) -> list[str]:
+    """The assignments that somebody has submitted."""
+    if not class_folder.submitted.is_dir():
+        return []
+    return [name for name in assignments() if any(class_folder.submitted.glob(f"*/{name}"))]
+
+
+def _submission(student: str, assignment: str, folder: Path) -> Submission:
+    expected, notebooks = folder / f"{assignment}.ipynb", sorted(folder.glob("*.ipynb"))
+    others = [path for path in notebooks if path != expected and untrusted_files.is_file(path)]
+    if untrusted_files.is_file(expected):
+        beside = in_a_line(", ".join(path.name for path in others), 200)
+        return Submission(
+            student, assignment, folder, expected, f"not looked at: {beside}, beside it" if beside else ""
+        )
+    if len(others) == 1:
+        return Submission(
+            student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"
+        )
+    if expected in notebooks:
+        found = f"a {expected.name} that is not a regular file"
+    else:
+        found = "no notebook" if not others else f"{len(others)} notebooks, none called {expected.name}"
+    return Submission(student, assignment, folder, None, found)
+
+
+def digest(data: bytes) -> str:
+    """The identity of a submission."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def with_time(submission: Submission) -> Submission:
+    """The submission with the time that its folder tells.
+
+    Raises:
+        OSError: the machine can't read it now.
+    """
+    at = None if submission.earlier or submission.unreadable else untrusted_files.time_of(submission.folder)
+    return replace(submission, at=at.replace(tzinfo=UTC)) if at else submission
+
+
+def read(submission: Submission, most: int) -> tuple[bytes, str]:
+    """Its bytes, of a longer one one byte more than `most`; or why there are none, by the student's own doing.
+
+    Raises:
+        OSError: the machine can't read it now.
+        Empty: no LMS exports such a file.
+    """
+    if submission.unreadable:
+        raise OSError(errno.EIO, submission.unreadable, str(submission.folder))
+    if submission.path is None:
+        return b"", submission.remark
+    try:
+        data = untrusted_files.read(submission.path, most)
+    except OSError as error:
+        if untrusted_files.is_students_own(error):
+            return b"", f"a file that can't be read ({error.strerror})"
+        raise
+    if not data:
+        raise Empty(errno.EIO, untrusted_files.EMPTY, str(submission.path))
+    return data, ""

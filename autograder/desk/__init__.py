@@ -1,1 +1,0 @@
-"""What instructors use: a class's folders, gradebook, feedback, report and log."""

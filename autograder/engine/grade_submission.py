@@ -1,0 +1,239 @@
+"""One submission: rebuilt, run in the jail cell by cell, and judged outside at each check. The conductor."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from autograder.engine import judging, outputs, rebuild
+from autograder.engine.graded import Graded, Outputs
+from autograder.engine.rebuild import Cell, Kind
+from autograder.errors import UserError
+from autograder.jail.limits import MIB, Limits
+from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
+from autograder.marking import draws, quotations, reference
+from autograder.paths import release
+from ffnlab import differences, exercises
+from ffnlab.comparing import Inputs
+from ffnlab.exercise import Exercise, asked
+from ffnlab.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
+
+
+def grade_submission(
+    assignment: str,
+    data: bytes,
+    jail: Gate,
+    seeds: draws.Seeds,
+    only: tuple[str, ...] = (),
+    markings: Path | None = None,
+    own_kills: bool = False,
+) -> Graded:
+    """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
+
+    only: the exercises to judge; empty for all. The whole notebook runs either way. markings: the file with what answers are compared
+    with there; the judge computes what it does not find. own_kills: whether SIGKILL from nobody here costs the exercise in which it came.
+
+    Raises:
+        JailBroken: our fault; nothing can be graded.
+    """
+    start = time.monotonic()
+    listed = [e for e in exercises.of_notebook(assignment) if not only or e.name in only]
+    names = {exercise.name for exercise in listed}
+    try:
+        rebuilt = rebuild.rebuild(assignment, data, jail.limits.notebook)
+    except rebuild.Unreadable as error:
+        reason = f"The submission could not be read: {error}."
+        return Graded(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
+    graded = Graded(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
+    marked = judging.Marked(markings, seeds) if markings else None
+    with judging.one(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
+        for cell in rebuilt.cells:
+            if cell.kind is Kind.CHECK:
+                if cell.name not in names:
+                    continue
+                verdict, printed = session.judge(exercises.find(cell.name), seeds[cell.name])
+                graded.verdicts[cell.name] = verdict
+                graded.printed[cell.name] = printed
+            elif cell.kind in (Kind.OURS, Kind.EXTRA) or (cell.kind is Kind.SOLUTION and not cell.missing):
+                graded.outputs[cell.id] = session.run(cell)
+    for exercise in listed:
+        graded.verdicts.setdefault(exercise.name, not_graded(exercise, "Its check is not in our notebook."))
+    graded.seconds = time.monotonic() - start
+    return graded
+
+
+class _Session:
+    """The worker of one submission. When a cell or a probe overruns, a fresh worker replays what ran before, without the culprit."""
+
+    def __init__(
+        self, jail: Gate, judge: judging.Judge, marked: judging.Marked | None = None, own_kills: bool = False
+    ) -> None:
+        self._jail = jail
+        self._judge = judge
+        self._marked = marked
+        self._room = jail.limits.outputs  # bytes of outputs that there is room for
+        self._budget = Budget(jail.limits, own_kills)
+        self._worker = jail.fork(self._budget)
+        self._history: list[str] = []
+        self._trouble: dict[str, str] = {}  # by exercise: why its cell did not run to its end
+        self._untouched: set[str] = set()
+        self._sources: dict[str, str] = {}  # of the cells that are the student's, by name
+
+    def __enter__(self) -> _Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.kill()
+
+    def run(self, cell: Cell) -> Outputs:
+        """Run a cell; returns its outputs, an error among them."""
+        if cell.untouched:
+            self._untouched.add(cell.name)
+        if cell.kind is not Kind.OURS:
+            self._sources[cell.name] = cell.source
+        try:
+            ran = self._judge.outputs(self._worker.run_unread(cell.source), self._most())
+        except (Overrun, judging.NotJudged) as overrun:
+            self._trouble[cell.name] = str(overrun)
+            self._start_again()
+            return [_error("Stopped", str(overrun))]
+        self._history.append(cell.source)
+        self._room -= outputs.room(ran.outputs)
+        if ran.error:
+            raised = differences.raised(ran.error)
+            self._trouble[cell.name] = f"Its cell ended in {raised}. {self._limit_met(raised)}".rstrip()
+            ran.outputs.append(_error(ran.error.type, ran.error.message))
+        return ran.outputs
+
+    def judge(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
+        """Probe the answer to an exercise and have judged what it does. Returns the verdict and what its code printed."""
+        verdict, printed = self._judge_unread(exercise, seeds)
+        own = self._sources.get(exercise.name, "")
+        return quotations.looked_up(verdict, [own, *self._sources.values()]), printed
+
+    def _judge_unread(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
+        """The same, with marks around the student's own words."""
+        try:
+            frame = self._worker.probe_unread(_question(exercise.name, seeds))
+        except Overrun as overrun:
+            self._start_again()
+            return not_earned(exercise, str(overrun)), ""
+        try:
+            judged = self._judge.verdict(exercise.name, seeds, frame, self._marked)
+        except judging.NotJudged as why:
+            self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
+            return not_earned(exercise, f"What it returned could not be judged: {why}."), ""
+        self._budget.left -= (
+            judged.seconds
+        )  # so that no submission keeps the judges busy for longer than its cells may take
+        printed = outputs.shortened(judged.printed, self._most())
+        self._room -= outputs.cost(printed)
+        if judged.verdict:
+            limit = self._limit_met(*(aspect.seen for aspect in judged.verdict.aspects))
+            return replace(judged.verdict, cause=judged.verdict.cause or limit), printed
+        if judged.broken:
+            return not_earned(exercise, f"Looking at it raised {differences.raised(judged.broken)}."), printed
+        if judged.unreadable:
+            return not_earned(exercise, f"What it sent back can't be read: {judged.unreadable}."), printed
+        trouble = self._trouble.get(exercise.name)
+        if trouble:
+            return not_earned(exercise, f"{trouble} So `{exercise.name}` was never defined."), printed
+        return not_attempted(exercise), printed
+
+    def _limit_met(self, *said: str) -> str:
+        """The limit behind an exception that looks like the machine's fault, in a student's words; empty where there is none."""
+        limits = self._jail.limits
+        if any("MemoryError" in text for text in said):
+            return f"A submission may use {limits.memory // MIB:,} MiB of memory."
+        if any("Resource temporarily unavailable" in text for text in said):
+            return f"A submission may have {limits.processes} processes and threads."
+        return ""
+
+    def _most(self) -> int:
+        return max(0, min(self._jail.limits.output, self._room))
+
+    def _start_again(self) -> None:
+        self._worker.kill()
+        self._worker = self._jail.fork(self._budget)
+        kept: list[str] = []
+        for source in self._history:
+            try:
+                self._worker.run_unread(source)
+                kept.append(source)
+            except Overrun:
+                self._worker.kill()
+                self._worker = self._jail.fork(self._budget)
+        self._history = kept
+
+
+@cache
+def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
+    return reference.inputs(exercises.find(name), seeds)
+
+
+@cache
+def _question(name: str, seeds: tuple[int, ...]) -> bytes:
+    return question(name, [asked(case) for case in _inputs(name, seeds)])
+
+
+def _error(name: str, message: str) -> dict[str, Any]:
+    return {"output_type": "error", "ename": name, "evalue": message, "traceback": [f"{name}: {message}"]}
+
+
+def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: str | None = None) -> dict[str, Any]:
+    """Grade one answer to one exercise in the jail.
+
+    source: what a student would type in the exercise's cell; the notebook's import cell is run before it.
+    secret: the draws are those of a class with this secret, any text, in place of those on which the notebooks are validated.
+    Returns {"exercise", "outcome", "points", "max_points", "mistake", "message", "cause", "where", "aspects"}: `mistake` is the name of the mistake or None,
+    `message` all that a student is told, and `aspects` a dict for each with its "name", "points", "max_points", and what was "seen" in it.
+
+    Raises:
+        UserError: there is no such exercise, or the course is not built. JailBroken: the jail can't be started, or
+        what runs in it was ended from outside.
+    """
+    try:
+        found = exercises.find(exercise)
+    except LookupError as error:
+        raise UserError(str(error.args[0])) from None
+    notebook = exercises.notebook_of(exercise)
+    imports = next(cell for cell in rebuild.template(release(notebook)) if cell.name == "imports")
+    untouched = any(
+        rebuild.squeezed(cell.source) == rebuild.squeezed(source)
+        for cell in rebuild.template(release(notebook))
+        if cell.kind is Kind.SOLUTION and cell.name == exercise
+    )
+    cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched)
+    jail = jail or _shared_jail()
+    with judging.one(jail.limits) as free, _Session(jail, free) as session:
+        session.run(imports)
+        session.run(cell)
+        verdict, _ = session.judge(found, draws.trial(found, secret))
+    told = verdict.as_dict()
+    return {
+        name: told[name]
+        for name in ("exercise", "outcome", "points", "max_points", "mistake", "message", "cause", "where", "aspects")
+    }
+
+
+_starting = threading.Lock()
+
+
+@cache
+def _one_jail() -> Jail:
+    jail = Jail(Limits())
+    atexit.register(jail.close)
+    return jail
+
+
+def _shared_jail() -> Jail:
+    with _starting:
+        return _one_jail()
+
+
+__all__ = ["Graded", "JailBroken", "Outcome", "Worker", "grade_answer", "grade_submission"]

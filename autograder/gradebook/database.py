@@ -1,0 +1,81 @@
+"""The database behind a gradebook: how it is opened, how a new one is made in one step, and that it has one writer. Called by gradebook."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import nbgrader.api
+import sqlalchemy as sa
+
+from autograder.errors import UserError
+from autograder.files import GOES_ON
+from autograder.gradebook import preflight
+
+LOCK = 7_305_221_973  # of PostgreSQL's advisory locks in this database, the one of its writer
+WAIT_SECONDS = 60  # for somebody else's transaction in SQLite: formgrader's takes milliseconds
+
+
+def engine(url: str | sa.URL, **how: Any) -> sa.Engine:
+    """SQLAlchemy's engine for a gradebook. A commit is on the disk, SQLite's journal too; a connection that the server has ended is opened again."""
+    made = sa.create_engine(url, pool_pre_ping=True, **how)
+    if made.dialect.name == "sqlite":
+        sa.event.listen(made, "connect", _set_up_sqlite)
+    return made
+
+
+def _set_up_sqlite(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA synchronous=EXTRA")
+    connection.execute(f"PRAGMA busy_timeout={1000 * WAIT_SECONDS}")
+
+
+def explain(error: sa.exc.DBAPIError) -> str:
+    """Why the database refuses to go on, in one line without what was to be written."""
+    return f"the gradebook can't be written: {str(error.orig).splitlines()[0]}; {GOES_ON} once it can"
+
+
+def make(opened: sa.Engine, *more: sa.MetaData) -> None:
+    """Make nbgrader's tables and `more` where there are none, marked with the schema's version, in one transaction: a kill leaves all of them or none."""
+    with opened.begin() as connection:
+        if opened.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")  # Python's sqlite3 begins none before a CREATE TABLE
+        for metadata in (nbgrader.api.Base.metadata, *more):
+            metadata.create_all(connection)
+        connection.execute(sa.text("CREATE TABLE IF NOT EXISTS alembic_version (version_num VARCHAR(32) NOT NULL)"))
+        if connection.execute(sa.text("SELECT 1 FROM alembic_version")).first() is None:
+            connection.execute(sa.text("INSERT INTO alembic_version VALUES (:version)"), {"version": preflight.head()})
+
+
+@contextlib.contextmanager
+def one_writer(opened: sa.Engine) -> Iterator[None]:
+    """No other command writes into a PostgreSQL gradebook meanwhile, whatever its folder and machine. SQLite's file is in the folder that a command locks.
+
+    The server lets go when the command ends, however it ends.
+
+    Raises:
+        UserError: another command is writing, on whatever machine.
+    """
+    if opened.dialect.name != "postgresql":
+        yield
+        return
+    with opened.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        name = f"autograder, process {os.getpid()} on {socket.gethostname()}"
+        connection.execute(sa.text("SELECT set_config('application_name', :name, false)"), {"name": name[:63]})
+        if not connection.scalar(sa.text(f"SELECT pg_try_advisory_lock({LOCK})")):
+            holder = connection.scalar(
+                sa.text(
+                    "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid) "
+                    "WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32 | objid::bigint) = :lock"
+                ),
+                {"lock": LOCK},
+            )
+            raise UserError(
+                f"the gradebook {preflight.named(str(opened.url))} is being written already, by {holder or 'another command'}: "
+                "wait until it has ended, or stop it"
+            )
+        yield
+        # The server needs a moment to see that a connection has ended, and the next command may be quicker.
+        connection.execute(sa.text(f"SELECT pg_advisory_unlock({LOCK})"))

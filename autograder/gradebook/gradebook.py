@@ -1,0 +1,617 @@
+"""The one writer: verdicts into nbgrader's own gradebook, and every attempt's history into a table of ours in the same database.
+
+What a person gave in formgrader (a score, extra credit, a comment) stays whatever is graded again, until somebody asks for it to be forgotten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import nbgrader.api
+import sqlalchemy as sa
+from nbgrader import utils as nbutils
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    MissingEntry,
+    SolutionCell,
+    SourceCell,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
+from sqlalchemy.orm import Session
+
+import autograder
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine.graded import Graded
+from autograder.engine.rebuild import Cell, Kind
+from autograder.errors import UserError
+from autograder.files import make_folder
+from autograder.gradebook import database, draw_secrets, preflight
+from autograder.gradebook.nbgrader_tables import Cells, Entry, Time, enter, set_times
+from autograder.gradebook.scores import Mark
+from autograder.marking.draws import key_version
+from autograder.paths import solution
+from ffnlab.cleaning import clean, in_a_line
+from ffnlab.verdict import Outcome, Verdict, from_dict
+
+_metadata = sa.MetaData()
+ATTEMPTS = sa.Table(
+    "autograder_attempt",
+    _metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("assignment", sa.String(200), nullable=False, index=True),
+    sa.Column("student", sa.String(200), nullable=False, index=True),
+    sa.Column("submission", sa.String(64), nullable=False),  # hash of the submitted bytes
+    sa.Column("version", sa.String(64), nullable=False),  # of key and engine
+    sa.Column("graded_at", sa.String(40), nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("points", sa.Float, nullable=False),
+    sa.Column("max_points", sa.Float, nullable=False),
+    sa.Column("record", sa.Text, nullable=False),  # JSON: verdicts, remarks
+    sa.Column("code", sa.LargeBinary),  # what the student wrote, packed; none in attempts of the first edition
+    sa.Column("submitted_at", sa.String(40)),  # where it is known; none in attempts of the first edition
+    sa.Column(
+        "host", sa.String(200)
+    ),  # the machine that graded it, and by what; none in attempts of the second edition
+    sa.Column("build", sa.String(400)),
+)
+WITHOUT_CODE = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
+LONGEST_NAME = 128  # characters, of nbgrader's columns
+
+
+def _make_private(url: sa.URL) -> None:
+    """A new SQLite file, for its owner alone: SQLite takes its mode for the files that it makes beside it."""
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
+        Path(url.database).touch(mode=0o600)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A cell as a student handed it in. kind: of rebuild.Kind, its value; what was not there, or is as it was handed out, is said to be."""
+
+    kind: str
+    name: str
+    source: str
+    missing: bool = False
+    untouched: bool = False
+
+
+def packed(cells: Sequence[Cell]) -> bytes:
+    """What a student wrote in a notebook, as it is kept."""
+    theirs = (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
+    written = [
+        (cell.kind.value, cell.name, clean(cell.source, len(cell.source)), cell.missing, cell.untouched)
+        for cell in cells
+        if cell.kind in theirs
+    ]
+    return zlib.compress(json.dumps(written).encode())
+
+
+def unpacked(data: bytes | None) -> tuple[Written, ...] | None:
+    """The other way round; None where nothing was kept."""
+    return tuple(Written(*cell) for cell in json.loads(zlib.decompress(data))) if data else None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The grading of one submission, as kept. graded_at: in ISO 8601. submitted_at: in UTC, where it is known. host, build: the machine, and by what."""
+
+    number: int
+    student: str
+    submission: str
+    version: str
+    graded_at: str
+    seconds: float
+    points: float
+    max_points: float
+    verdicts: dict[str, dict[str, Any]]
+    remarks: Sequence[str]
+    submitted_at: datetime | None = None
+    host: str = ""
+    build: str = ""
+
+    def verdict(self, exercise: str) -> Verdict:
+        """The verdict on one exercise, as it was. Raises KeyError where there was none."""
+        return from_dict(self.verdicts[exercise])
+
+
+def version(assignment: str) -> str:
+    """By what a grade was made: the key's version and the engine's."""
+    return f"{key_version(assignment)}/{autograder.__version__}"
+
+
+class Book:
+    """The gradebook of one class, open for one writer. Use as a context manager.
+
+    anew: make it where one is gone. writing: as its one writer, which reports are not.
+
+    Raises:
+        UserError: it can't be opened, or is none that can be written into, or somebody else is writing.
+    """
+
+    def __init__(self, class_folder: ClassFolder, anew: bool = False, writing: bool = False) -> None:
+        self._class_folder = class_folder
+        self._cells: dict[str, Cells] = {}
+        self._opened = contextlib.ExitStack()
+        preflight.look(class_folder, anew)
+        if writing:
+            preflight.look_whether_it_can_be_written(class_folder)
+        make_folder(class_folder.path)
+        nbgrader.api.create_engine = database.engine
+        # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
+        warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")
+        try:
+            _make_private(sa.make_url(class_folder.db_url))
+            engine = database.engine(class_folder.db_url)
+            self._opened.callback(engine.dispose)
+            if writing:
+                self._opened.enter_context(database.one_writer(engine))
+            database.make(engine, _metadata, draw_secrets.metadata)
+            _complete(engine)
+            self._gradebook = Gradebook(class_folder.db_url)
+            self._opened.callback(self._gradebook.close)
+        except (sa.exc.SQLAlchemyError, OSError) as error:
+            self._opened.close()
+            raise preflight.refused(class_folder, error) from None
+        except BaseException:
+            self._opened.close()
+            raise
+
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    @property
+    def class_folder(self) -> ClassFolder:
+        """The class whose gradebook it is."""
+        return self._class_folder
+
+    def introduce(self, students: Mapping[str, Mapping[str, str]]) -> None:
+        """Enter students, or what is new about them: by id, their first_name, last_name, email and lms_user_id. What is empty changes nothing."""
+        with self._one_transaction() as session:
+            known = {student.id: student for student in self._gradebook.students}
+            for name, told in students.items():
+                student = known.get(name) or Student(id=name)
+                session.add(student)
+                for title, text in told.items():
+                    if text:
+                        setattr(student, title, in_a_line(text, LONGEST_NAME))
+
+    def know(self, assignment: str) -> None:
+        """Enter the assignment's cells, as `nbgrader generate_assignment` does, if they are not there or have changed."""
+        path = solution(assignment)
+        if not path.is_file():
+            raise UserError(f"{path} is missing: run `make build` first")
+        self._cells.pop(assignment, None)
+        notebook = nbformat.read(path, as_version=4)
+        with self._one_transaction() as session:
+            self._gradebook.update_or_create_assignment(assignment)
+            self._fit(session, assignment, notebook)
+            resources: dict[str, Any] = {"nbgrader": {"assignment": assignment, "notebook": assignment}}
+            for preprocessor in (CheckCellMetadata(), ComputeChecksums(), _SaveCells(self._gradebook)):
+                notebook, resources = preprocessor.preprocess(notebook, resources)
+        self._gradebook.db.expire_all()
+
+    def _fit(self, session: Session, assignment: str, source: Any) -> None:
+        """Where exercises came or went since somebody was graded, change the cells that the gradebook knows: nbgrader would refuse to.
+
+        A cell that is gone takes with it what was scored and written for it. A new one waits until the submission is graded again.
+        """
+        try:
+            notebook = self._gradebook.find_notebook(assignment, assignment)
+        except nbgrader.api.MissingEntry:
+            return
+        if not notebook.submissions:
+            return
+        graded = [cell for cell in source.cells if cell.metadata.get("nbgrader")]
+        wanted: dict[type[Any], dict[str, Any]] = {
+            GradeCell: {cell.metadata.nbgrader.grade_id: cell for cell in graded if nbutils.is_grade(cell)},
+            SolutionCell: {cell.metadata.nbgrader.grade_id: cell for cell in graded if nbutils.is_solution(cell)},
+            SourceCell: {
+                cell.metadata.nbgrader.grade_id: cell
+                for cell in graded
+                if nbutils.is_grade(cell) or nbutils.is_solution(cell) or nbutils.is_locked(cell)
+            },
+        }
+        known = {
+            GradeCell: notebook.grade_cells,
+            SolutionCell: notebook.solution_cells,
+            SourceCell: notebook.source_cells,
+        }
+        for kind, cells in known.items():
+            for cell in [cell for cell in cells if cell.name not in wanted[kind]]:
+                for given in (*(getattr(cell, "grades", None) or ()), *(getattr(cell, "comments", None) or ())):
+                    session.delete(given)
+                session.flush()
+                session.delete(cell)
+            for name in wanted[kind].keys() - {cell.name for cell in cells}:
+                self._add(session, kind, name, wanted[kind][name], notebook)
+        session.flush()
+        session.expire_all()
+
+    @staticmethod
+    def _add(session: Session, kind: type[Any], name: str, source: Any, notebook: Any) -> None:
+        if kind is SourceCell:
+            session.add(SourceCell(name=name, notebook=notebook, cell_type=source.cell_type))
+            return
+        if kind is GradeCell:
+            points = float(source.metadata.nbgrader.points)
+            cell = GradeCell(name=name, notebook=notebook, cell_type=source.cell_type, max_score=points)
+        else:
+            cell = SolutionCell(name=name, notebook=notebook)
+        session.add(cell)
+        for submission in notebook.submissions:
+            session.add((Grade if kind is GradeCell else Comment)(cell=cell, notebook=submission))
+
+    def settled(self, assignment: str) -> dict[str, tuple[str, str]]:
+        """By student: the hash and the version of the latest attempt. What was not graded, by our fault, is not settled: it is tried again."""
+        query = (
+            sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.version)
+            .where(ATTEMPTS.c.id.in_(_newest(assignment)))
+            .where(ATTEMPTS.c.record.not_like(f'%"outcome": "{Outcome.NOT_GRADED.value}"%'))
+        )
+        return {row["student"]: (row["submission"], row["version"]) for row in self._rows(query)}
+
+    def latest(self, assignment: str, students: Collection[str] | None = None) -> Iterator[Attempt]:
+        """The latest attempt of each student, or of these, by student, one after the other: a class may be large."""
+        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.id.in_(_newest(assignment, students)))
+        yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.student)))
+
+    def history(self, assignment: str, student: str | None = None) -> Iterator[Attempt]:
+        """Every attempt of a student, or of all by student, oldest first, one after the other."""
+        yield from map(_attempt, self._rows(_every_attempt(assignment, student, WITHOUT_CODE)))
+
+    def graded_since(self, assignment: str, at: str) -> Iterator[Attempt]:
+        """The attempts that were graded at a time, in ISO 8601, or later, in their order."""
+        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.graded_at >= at)
+        yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.id)))
+
+    def attempts(
+        self, assignment: str, student: str | None = None
+    ) -> Iterator[tuple[Attempt, tuple[Written, ...] | None]]:
+        """As `history`, each with what they wrote."""
+        for row in self._rows(_every_attempt(assignment, student, ATTEMPTS.columns)):
+            yield _attempt(row), unpacked(row["code"])
+
+    def _rows(self, query: sa.Select[Any]) -> Iterator[sa.RowMapping]:
+        """What a query finds, a few at a time: a class may be large."""
+        with self._gradebook.engine.connect() as connection:
+            yield from connection.execution_options(yield_per=100).execute(query).mappings()
+
+    def written(self, number: int) -> tuple[Written, ...] | None:
+        """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
+        with self._gradebook.engine.connect() as connection:
+            return unpacked(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
+
+    def assignments(self) -> list[str]:
+        """The assignments of which something was graded."""
+        with self._gradebook.engine.connect() as connection:
+            found = connection.execute(sa.select(ATTEMPTS.c.assignment).distinct().order_by(ATTEMPTS.c.assignment))
+            return list(found.scalars())
+
+    def students(self) -> dict[str, str]:
+        """Everybody whom the gradebook knows, with or without a submission: by id, the name in full; empty where it is not known."""
+        query = sa.select(Student.id, Student.first_name, Student.last_name).order_by(Student.id)
+        with self._gradebook.engine.connect() as connection:
+            return {who: " ".join(filter(None, names)) for who, *names in connection.execute(query)}
+
+    def submitted(self, assignment: str) -> dict[str, datetime]:
+        """When each student's latest submission was handed in, by student, in UTC; those of whom it is known."""
+        query = (
+            sa.select(SubmittedAssignment.student_id, SubmittedAssignment.timestamp)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .where(Assignment.name == assignment, SubmittedAssignment.timestamp.is_not(None))
+        )
+        with self._gradebook.engine.connect() as connection:
+            return {who: at.replace(tzinfo=UTC) for who, at in connection.execute(query)}
+
+    def set_dates(self, assignment: str, due: datetime, extensions: Mapping[str, timedelta]) -> None:
+        """Write an assignment's due date and the extensions of those who have handed in, by student, where nbgrader has them; others have none."""
+        with self._one_transaction():
+            self._gradebook.find_assignment(assignment).duedate = due.astimezone(UTC).replace(tzinfo=None)
+            for submission in self._gradebook.assignment_submissions(assignment):
+                submission.extension = extensions.get(submission.student.id)
+
+    def marks(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Mark]]:
+        """What stands in the gradebook of each student, or of these: by student, for each cell with points, by its name; a check's is its exercise's."""
+        given: dict[tuple[str, str], str] = {
+            (who, name): text or ""
+            for who, name, text in self._of_cells(Comment, assignment, students, Comment.manual_comment)
+        }
+        found: dict[str, dict[str, Mark]] = {}
+        columns = (
+            Grade.auto_score,
+            Grade.manual_score,
+            Grade.extra_credit,
+            Grade.needs_manual_grade,
+            GradeCell.__table__.c.max_score,
+        )
+        for who, cell, auto, manual, extra, waits, most in self._of_cells(Grade, assignment, students, *columns):
+            name = cell.removeprefix("check-")
+            by_hand = manual is not None
+            score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
+            found.setdefault(who, {})[name] = Mark(
+                name, round(score, 6), most, extra or 0.0, given.get((who, name), ""), by_hand, bool(waits)
+            )
+        return found
+
+    def _of_cells(self, kind: Any, assignment: str, students: Collection[str] | None, *columns: Any) -> Iterator[Any]:
+        """Of each cell's grade or comment: the student, the cell's name, and these columns."""
+        query = (
+            sa.select(SubmittedAssignment.student_id, BaseCell.__table__.c.name, *columns)
+            .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(BaseCell.__table__, BaseCell.__table__.c.id == kind.cell_id)
+            .where(Assignment.name == assignment)
+        )
+        if kind is Grade:
+            query = query.join(GradeCell.__table__, GradeCell.__table__.c.id == kind.cell_id)
+        if students is not None:
+            query = query.where(SubmittedAssignment.student_id.in_(students))
+        with self._gradebook.engine.connect() as connection:
+            yield from connection.execute(query)
+
+    def forget_manual(self, assignment: str, student: str | None = None) -> int:
+        """Take back all that a person gave (scores, extra credit, comments) for an assignment, of one student or of all. Returns for how many cells."""
+        count = 0
+        with self._one_transaction():
+            for submission in self._gradebook.assignment_submissions(assignment):
+                if student not in (None, submission.student.id):
+                    continue
+                for notebook in submission.notebooks:
+                    for grade in notebook.grades:
+                        given = grade.manual_score is not None or bool(grade.extra_credit)
+                        count += given
+                        grade.manual_score, grade.extra_credit = None, None
+                        grade.needs_manual_grade = grade.auto_score is None
+                    for comment in notebook.comments:
+                        comment.manual_comment = None
+        return count
+
+    def withdraw(self, assignment: str, student: str, submissions: Collection[str]) -> bool:
+        """Take out a student's attempts at an assignment by the hashes of their bytes. The latest that is left is graded again.
+
+        Returns whether none is left: then nbgrader has no submission of theirs either, and what a person gave for it is gone too.
+        """
+        theirs = sa.and_(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
+        with self._gradebook.engine.begin() as connection:
+            gone = connection.execute(sa.delete(ATTEMPTS).where(theirs, ATTEMPTS.c.submission.in_(submissions)))
+            if not gone.rowcount:
+                return False
+            connection.execute(sa.update(ATTEMPTS).where(theirs).values(version=""))
+            left = connection.execute(sa.select(sa.func.count()).where(theirs)).scalar_one()
+        self._gradebook.db.expire_all()
+        if not left:
+            with contextlib.suppress(MissingEntry):
+                self._gradebook.remove_submission(assignment, student)
+        return not left
+
+    def enter(
+        self, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool = False
+    ) -> None:
+        """One submission's scores, comments and history. Raises as `enter_all` does."""
+        self.enter_all([Entry(student, graded, submission, timestamp, history_only)])
+
+    def enter_all(self, entries: Sequence[Entry]) -> None:
+        """The scores, comments and history of submissions of one assignment, all in one transaction: each of them whole, or none.
+
+        Raises:
+            UserError: the gradebook knows other cells than the notebook has.
+        """
+        if not entries:
+            return
+        assignment = entries[0].graded.assignment
+        cells, code = self._cells_of(assignment), [packed(entry.graded.cells) for entry in entries]
+        latest = [entry for entry in entries if not entry.history_only]
+        written = {
+            entry.student: {cell.name: cell.source for cell in unpacked(its) or ()}
+            for entry, its in zip(entries, code, strict=True)
+            if not entry.history_only
+        }
+        answers = self._answers(assignment, [entry.student for entry in latest])
+        with self._gradebook.engine.begin() as connection:
+            enter(connection, cells, latest, answers, written)
+            rows = [_row(entry, its) for entry, its in zip(entries, code, strict=True)]
+            connection.execute(ATTEMPTS.insert(), rows)
+        self._gradebook.db.expire_all()  # nbgrader's objects were read before
+
+    def _answers(self, assignment: str, students: Sequence[str]) -> dict[str, dict[str, str]]:
+        """What a person may have read and scored: by student and cell, what is in the last attempt that could be read and whose scores stand here."""
+        query = (
+            sa.select(ATTEMPTS.c.student, ATTEMPTS.c.record, ATTEMPTS.c.code)
+            .where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student.in_(students))
+            .order_by(ATTEMPTS.c.id.desc())
+        )
+        found: dict[str, dict[str, str]] = {}
+        for row in self._rows(query):
+            if row["student"] in found or json.loads(row["record"]).get("history_only"):
+                continue
+            if cells := unpacked(row["code"]):
+                found[row["student"]] = {cell.name: cell.source for cell in cells}
+        return found
+
+    def times(self, assignment: str) -> dict[tuple[str, str], set[datetime | None]]:
+        """When submissions were handed in, as is known of their attempts: by student and the hash of the submission, in UTC without a zone."""
+        query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.submitted_at)
+        found: dict[tuple[str, str], set[datetime | None]] = {}
+        for row in self._rows(query.where(ATTEMPTS.c.assignment == assignment)):
+            at = row["submitted_at"]
+            moment = datetime.fromisoformat(at).replace(tzinfo=None) if at else None
+            found.setdefault((row["student"], row["submission"]), set()).add(moment)
+        return found
+
+    def keep_secret(self, assignment: str, entry: dict[str, Any]) -> None:
+        """Keep the secret of an assignment's hidden draws, as the class's file holds it."""
+        with self._gradebook.engine.begin() as connection:
+            draw_secrets.keep(connection, assignment, entry)
+
+    def set_times(self, assignment: str, times: Sequence[Time]) -> None:
+        """Write when submissions that have been entered were handed in, all in one transaction."""
+        with self._gradebook.engine.begin() as connection:
+            set_times(
+                connection, self._cells_of(assignment), {one.student: one.at for one in times if not one.history_only}
+            )
+            for one in times:
+                same = (
+                    ATTEMPTS.c.assignment == assignment,
+                    ATTEMPTS.c.student == one.student,
+                    ATTEMPTS.c.submission == one.submission,
+                )
+                at = ATTEMPTS.c.submitted_at
+                unknown = sa.or_(at.is_(None), at.not_in([_iso(other) for other in one.others]))
+                connection.execute(ATTEMPTS.update().where(*same, unknown).values(submitted_at=_iso(one.at)))
+        self._gradebook.db.expire_all()
+
+    def digests(self, assignment: str, version: str | None = None) -> set[tuple[str, str]]:
+        """Whose submissions have been graded, by a version or by any: each student with the hash of a submission."""
+        query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission).where(ATTEMPTS.c.assignment == assignment)
+        if version is not None:
+            query = query.where(ATTEMPTS.c.version == version)
+        with self._gradebook.engine.connect() as connection:
+            return {(who, submission) for who, submission in connection.execute(query)}
+
+    def _cells_of(self, assignment: str) -> Cells:
+        if assignment not in self._cells:
+            self._cells[assignment] = Cells.of(self._gradebook.find_assignment(assignment))
+        return self._cells[assignment]
+
+    @contextlib.contextmanager
+    def _one_transaction(self) -> Iterator[Session]:
+        """nbgrader's methods commit one by one; here all is written and committed at the end, or not at all. What a query needs is flushed before it."""
+        session = self._gradebook.db()
+        commit = session.commit
+        session.commit, session.expire_on_commit = (lambda: None), False
+        try:
+            yield session
+            commit()
+        except BaseException:
+            session.rollback()
+            raise
+        finally:
+            del session.commit
+            session.expire_on_commit = True
+
+    def scores(self, assignment: str) -> dict[str, dict[str, float | None]]:
+        """Every student's automatic scores as nbgrader holds them, by the grade cell's name."""
+        return {
+            submission.student.id: {
+                grade.name: grade.auto_score for notebook in submission.notebooks for grade in notebook.grades
+            }
+            for submission in self._gradebook.assignment_submissions(assignment)
+        }
+
+
+def _complete(engine: sa.Engine) -> None:
+    """Add to the table of an earlier version the columns that it lacks."""
+    there = {column["name"] for column in sa.inspect(engine).get_columns(ATTEMPTS.name)}
+    for column in ATTEMPTS.columns:
+        if column.name not in there:
+            kind = column.type.compile(engine.dialect)
+            with engine.begin() as connection:
+                connection.execute(sa.text(f"ALTER TABLE {ATTEMPTS.name} ADD COLUMN {column.name} {kind}"))
+
+
+class _SaveCells(SaveCells):  # type: ignore[misc]
+    """nbgrader's, writing into a gradebook that is open, in its transaction."""
+
+    def __init__(self, gradebook: Gradebook) -> None:
+        super().__init__()
+        self.gradebook = gradebook
+
+    def preprocess(self, notebook: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """As nbgrader's does, which would open the gradebook once more, and commit for each cell."""
+        self.notebook_id = self.assignment_id = resources["nbgrader"]["assignment"]
+        self.new_grade_cells: dict[str, Any] = {}
+        self.new_solution_cells: dict[str, Any] = {}
+        self.new_task_cells: dict[str, Any] = {}
+        self.new_source_cells: dict[str, Any] = {}
+        notebook, resources = super(SaveCells, self).preprocess(notebook, resources)
+        self._create_notebook(notebook)
+        return notebook, resources
+
+
+def is_of_one_submission(error: Exception) -> bool:
+    """Whether saving failed over what one submission holds; else it would fail over the next one too: the disk, the folder, the database."""
+    if isinstance(error, sa.exc.DBAPIError):
+        return isinstance(error, sa.exc.DataError)
+    ours = (UserError, OSError, MemoryError, sa.exc.SQLAlchemyError)
+    return isinstance(error, sa.exc.StatementError) or not isinstance(error, ours)
+
+
+def _row(entry: Entry, code: bytes) -> dict[str, Any]:
+    """An attempt, as a row of its table."""
+    graded = entry.graded
+    verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}
+    return {
+        "assignment": graded.assignment,
+        "student": entry.student,
+        "submission": entry.submission,
+        "version": version(graded.assignment),
+        "graded_at": entry.graded_at,
+        "seconds": graded.seconds,
+        "points": graded.points,
+        "max_points": graded.max_points,
+        "record": json.dumps({"verdicts": verdicts, "remarks": graded.remarks, "history_only": entry.history_only}),
+        "code": code,
+        "submitted_at": None if entry.submitted_at is None else _iso(entry.submitted_at),
+        "host": in_a_line(graded.host, 200) or None,
+        "build": in_a_line(graded.build, 400) or None,
+    }
+
+
+def _iso(at: datetime) -> str:
+    """A time in UTC without a zone, as it is kept with an attempt."""
+    return at.replace(tzinfo=UTC).isoformat()
+
+
+def _newest(assignment: str, students: Collection[str] | None = None) -> sa.Select[Any]:
+    """The ids of each student's latest attempt."""
+    query = sa.select(sa.func.max(ATTEMPTS.c.id)).where(ATTEMPTS.c.assignment == assignment)
+    if students is not None:
+        query = query.where(ATTEMPTS.c.student.in_(students))
+    return query.group_by(ATTEMPTS.c.student)
+
+
+def _every_attempt(assignment: str, student: str | None, columns: Iterable[sa.Column[Any]]) -> sa.Select[Any]:
+    query = sa.select(*columns).where(ATTEMPTS.c.assignment == assignment)
+    if student is not None:
+        query = query.where(ATTEMPTS.c.student == student)
+    return query.order_by(ATTEMPTS.c.student, ATTEMPTS.c.id)
+
+
+def _attempt(row: sa.RowMapping) -> Attempt:
+    record = json.loads(row["record"])
+    return Attempt(
+        row["id"],
+        row["student"],
+        row["submission"],
+        row["version"],
+        row["graded_at"],
+        row["seconds"],
+        row["points"],
+        row["max_points"],
+        record["verdicts"],
+        record["remarks"],
+        datetime.fromisoformat(at) if (at := row["submitted_at"]) else None,
+        row["host"] or "",
+        row["build"] or "",
+    )

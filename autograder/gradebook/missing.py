@@ -1,0 +1,107 @@
+"""Who has not handed in an assignment, by the lists of the class that the LMS exported. Called by collect, class_report and the desk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from autograder import untrusted_files
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.manifest import FILE, FOLDER, Manifest
+from autograder.class_folder.open_questions import FILE as SETTLE
+from autograder.class_folder.roster import Roster, Student
+from autograder.gradebook.policy import Policy, in_short, moment
+from autograder.lms import SYSTEMS
+from ffnlab.cleaning import in_a_line
+
+SPECIAL = re.compile(r'[()<>@,:;."\[\]\\]')  # what a name beside an address has to be quoted for, RFC 5322
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Who has not handed in an assignment, of so many students on the class's lists. due: when it will be due, empty where it is already or never."""
+
+    assignment: str
+    expected: int
+    students: tuple[Student, ...]
+    due: str = ""
+
+    def line(self, most: int) -> str:
+        """How many have handed in, and the addresses of so many of those who have not, as a mail program takes them."""
+        if not self.students:
+            return f"{self.assignment}: all {self.expected:,} students have handed in."
+        said = (
+            f"{self.assignment}: {self.expected - len(self.students):,} of {self.expected:,} students have handed in."
+        )
+        if self.due:
+            return f"{said} It is due on {self.due}."
+        more = f" and {len(self.students) - most:,} more" if len(self.students) > most else ""
+        return f"{said} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else said
+
+
+def find(roster: Roster, policy: Policy, assignment: str, students: Collection[str]) -> Missing | None:
+    """Who of the class has not handed in; None where no list of the class was given.
+
+    students: who has. What one of a group hands in is all the group's.
+    """
+    if not roster.is_listed:
+        return None
+    there = {member for student in students for member in policy.group(assignment, student)}
+    expected = listed(roster)
+    due = policy.due(assignment)
+    later = moment(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
+    return Missing(assignment, len(expected), tuple(one for one in expected if one.id not in there), later)
+
+
+def listed(roster: Roster) -> list[Student]:
+    """Everybody on the lists of the class that the LMS exported."""
+    return [one for one in roster.students.values() if one.cells.get("listed") and not _is_test_student(one)]
+
+
+def submitters(class_folder: ClassFolder, assignment: str) -> set[str]:
+    """Everybody of whom there is anything for an assignment, in submitted/ or in collected/."""
+    homes = class_folder.submitted.iterdir() if class_folder.submitted.is_dir() else ()
+    found = {home.name for home in homes if untrusted_files.is_folder(home / assignment)}
+    manifest = class_folder.path / FOLDER / assignment / FILE
+    return found | _collected(class_folder, assignment, manifest.stat().st_mtime_ns) if manifest.is_file() else found
+
+
+def ungraded(class_folder: ClassFolder, policy: Policy, assignment: str, graded: Collection[str]) -> list[str]:
+    """Who has handed in something for an assignment, and has no grade. graded: who has one."""
+    there = {member for student in graded for member in policy.group(assignment, student)}
+    return sorted(submitters(class_folder, assignment) - there)
+
+
+def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, graded: Collection[str]) -> str:
+    """A line on those who have handed in something and have no grade, and where it waits; empty where there is nobody."""
+    students = ungraded(class_folder, policy, assignment, graded)
+    if not students:
+        return ""
+    return (
+        f"{assignment}: {len(students):,} student{'s' * (len(students) > 1)} handed in something and {'have' if len(students) > 1 else 'has'} no grade "
+        f"({in_short(students)}). What could not be used, or is not clear, waits in {class_folder.path.name}/{FOLDER}/{SETTLE}; then collect and grade again"
+    )
+
+
+@lru_cache(maxsize=32)
+def _collected(class_folder: ClassFolder, assignment: str, changed: int) -> frozenset[str]:
+    """Of whom a manifest has anything; a large one takes a second to read, and a page of the desk asks for each. changed: when it last was."""
+    return frozenset(Manifest.load(class_folder, assignment).records)
+
+
+def address(student: Student) -> str:
+    """A student as a mail program takes them, `Ana Ruiz <ana@uni.example>`; the name and the folder where no address is known."""
+    name, email = in_a_line(student.name, 80), in_a_line(student.cells.get("email", ""), 120)
+    if not email:
+        return f"{name} ({student.id})" if name else student.id
+    shown = '"' + name.replace("\\", "").replace('"', "'") + '"' if SPECIAL.search(name) else name
+    return f"{shown} <{email}>" if name else email
+
+
+def _is_test_student(student: Student) -> bool:
+    """Whether a system lists this one as its own, as Canvas does in each course."""
+    names = student.cells.get("first_name"), student.cells.get("last_name")
+    return any(names == one.test_student and student.cells.get(one.name) for one in SYSTEMS.values())

@@ -1,0 +1,586 @@
+"""What a class has agreed on, in `course.toml` of its folder: due dates, lateness, attempts, what counts and how much. Called by whoever shows a score.
+
+A policy is applied when scores are read. The gradebook keeps what was earned, so changing course.toml regrades nothing. Without the file: all notebooks,
+no due dates, the latest attempt, and quizzes that do not count. docs/course.toml explains every line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from autograder.class_folder import manifest, policy_file
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.policy_file import Extension, File, Late, Names, as_written, parts, quoted
+from autograder.class_folder.roster import Roster
+from autograder.class_folder.student_lookup import Directory
+from autograder.errors import UserError
+from autograder.gradebook.scores import Mark, Marks
+from autograder.paths import assignments
+from ffnlab.cleaning import in_a_line
+from ffnlab.verdict import Outcome
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.gradebook import Attempt, Book
+
+FILE = "course.toml"
+MOST_NAMES = 12  # in a line
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What a submission is worth by the class's rules.
+
+    points: that count, after `penalty` has been taken off `earned`, which has `extra` in it, the points of extra credit. max_points: of what has been
+    looked at. waiting: points of answers that a person still has to read. whole: the maximum when all has been read. All in points.
+    days_late: days that have begun since the due date. percent: of what was earned that is taken off, None where points are. beyond: it is too late to
+    count. marked_late: whether the LMS, which gives no time, calls it late, so that nothing was taken off; None: it does not say.
+    not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
+    latest, or by another's of the group.
+    """
+
+    assignment: str
+    points: float
+    max_points: float
+    waiting: float
+    whole: float
+    earned: float
+    extra: float = 0.0
+    penalty: float = 0.0
+    percent: float | None = None
+    days_late: int = 0
+    beyond: bool = False
+    marked_late: bool | None = None
+    due: datetime | None = None  # in the class's time zone, with the extension
+    extended: bool = False
+    submitted_at: datetime | None = None
+    not_counted: Names = ()
+    on_top: Names = ()
+    note: str = ""
+
+    @property
+    def late(self) -> str:
+        """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time, as far as is known."""
+        if not self.days_late:
+            return "marked late by the LMS, which gives no time: nothing was taken off" if self.marked_late else ""
+        days = f"late by {self.days_late} day{'s' * (self.days_late > 1)}"
+        if self.beyond:
+            how = "too late to count, "
+        elif self.penalty:
+            how = "" if self.percent is None else f"−{self.percent:g}\N{NO-BREAK SPACE}%, "
+        else:
+            return f"{days}: no penalty"
+        return f"{days}: {how}−{self.penalty:g} point{'s' * (self.penalty != 1)}"
+
+    def __str__(self) -> str:
+        """In a table: "13.6/20 (−3.4 late) + 3 to read"."""
+        off = f" (−{self.penalty:g} late)" if self.penalty else ""
+        return f"{self.points:g}/{self.max_points:g}{off}" + (f" + {self.waiting:g} to read" if self.waiting else "")
+
+    def lines(self) -> list[str]:
+        """What a feedback page says besides the points, a sentence each: lateness, what does not count, what is extra credit."""
+        found = [self.note] if self.note else []
+        if self.late and self.due and self.submitted_at:
+            found.append(
+                f"{self.late[0].upper()}{self.late[1:]}. It was due {moment(self.due)} and came in {moment(self.submitted_at)}."
+            )
+        elif self.extended and self.due:
+            found.append(f"The due date was extended to {moment(self.due)}.")
+        if self.not_counted:
+            found.append(f"For practice, not for points: {', '.join(self.not_counted)}.")
+        if self.on_top:
+            found.append(f"Extra credit, on top of the maximum: {', '.join(self.on_top)}.")
+        return found
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The attempt that counts for a student, with its marks and its grade. `by`: who handed it in, of a group."""
+
+    attempt: Attempt
+    marks: Marks
+    grade: Grade
+    by: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """A student's result over several notebooks. share: from 0 to 1, or a little more with extra credit; None where nothing counts yet."""
+
+    points: float
+    max_points: float
+    share: float | None
+
+
+def marked_late(assignment: str, students: Sequence[str]) -> str:
+    """What is to be said of those whom the LMS calls late without saying when they handed in."""
+    are = "students are" if len(students) > 1 else "student is"
+    return f"{assignment}: {len(students):,} {are} marked late ({in_short(students)}), and the LMS exports no times, so nothing is taken off for it."
+
+
+def without_time(assignment: str, students: Sequence[str]) -> str:
+    """What is to be said of those of whom nobody knows when they handed in."""
+    have = "students have" if len(students) > 1 else "student has"
+    return f"{assignment}: {len(students):,} {have} no time of submission ({in_short(students)}), so nothing is taken off should it have been late."
+
+
+def in_short(students: Sequence[str]) -> str:
+    """The first of these students, and how many more there are."""
+    first = ", ".join(in_a_line(one, 80) for one in students[:MOST_NAMES])
+    return first + (f" and {len(students) - MOST_NAMES:,} more" if len(students) > MOST_NAMES else "")
+
+
+def moment(at: datetime) -> str:
+    """A moment for people: "2 Nov 2026, 23:59 CET"."""
+    return f"{at.day} {at:%b %Y, %H:%M} {at.tzname() or ''}".strip()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules of one class. `where`: the file they come from, empty where there is none."""
+
+    _file: File = field(default_factory=File)
+    where: str = ""
+    _directory: Directory | None = None
+
+    @classmethod
+    def of(cls, class_folder: ClassFolder) -> Policy:
+        """The rules in course.toml of the class's folder; where there is none, the usual ones.
+
+        Raises:
+            UserError: the file can't be read, or says something that can't be: which key, what stands there, what was expected.
+        """
+        path = class_folder.path / FILE
+        if not path.is_file():
+            if path.exists():
+                raise UserError(f"{path} is not a regular file")
+            return cls()
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise UserError(f"{path} is not UTF-8 text") from None
+        except OSError as error:
+            raise UserError(f"{path} can't be read: {error.strerror}") from None
+        policy = cls.read(text, str(path))
+        if not (policy._file.extensions or policy._file.groups):
+            return policy
+        directory = Directory.of(class_folder)
+        return cls(policy_file.by_folder(policy._file, directory.matches, str(path)), str(path), directory)
+
+    @classmethod
+    def read(cls, text: str, where: str = FILE) -> Policy:
+        """The rules in a text. `where` names it in error messages. Raises as `of` does."""
+        return cls(policy_file.read(text, where), where)
+
+    def doubts(self, students: Iterable[str]) -> list[str]:
+        """What should be looked at, a line each: names in extensions and groups that none of these `students` has, extensions that end before the due date.
+
+        They are no errors: somebody may have an extension who has handed in nothing yet.
+        """
+        known, found = set(students), []
+        directory = self._directory or Directory(Roster(), dict.fromkeys(known, ""))
+        known |= directory.folders()
+        who = "nobody in the class is" if directory.roster.is_listed else "nobody who has handed in anything yet is"
+        named = [(f"extensions.{quoted(student)}", student) for student in self._file.extensions]
+        named += [
+            (f"groups, number {n}", one) for n, group in enumerate(self._file.groups, 1) for one in group.students
+        ]
+        for key, student in named:
+            if student not in known:
+                found.append(
+                    f"{self.where}: {key} names {as_written(student)}, and {who} called so, so it has no effect"
+                    f"{directory.near(student)}"
+                )
+        for student, granted in self._file.extensions.items():
+            for name, until in granted.items():
+                due = self._due(name)
+                if isinstance(until, datetime) and due and self._here(until) < due:
+                    found.append(
+                        f"{self.where}: extensions.{quoted(student)}.{name} is {as_written(until)}, before the due date, which stands"
+                    )
+        return found
+
+    # What the rules are.
+
+    @cached_property
+    def notebooks(self) -> Names:
+        """The notebooks that this class works on, in the course's order."""
+        chosen = self._file.notebooks
+        return tuple(name for name in assignments() if chosen is None or name in chosen)
+
+    @property
+    def clock(self) -> tzinfo | None:
+        """The class's time zone; None where it says none."""
+        return self._file.time_zone
+
+    @property
+    def zone(self) -> tzinfo:
+        """The class's time zone; UTC where it says none."""
+        return self.clock or UTC
+
+    def here(self, at: datetime) -> datetime:
+        """A moment in the class's time zone; one without an offset is taken for UTC, as nbgrader keeps them."""
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(self.zone)
+
+    def due(self, assignment: str, student: str | None = None) -> datetime | None:
+        """Until when an assignment is to be handed in, by a student with their extension or their group's; None: no due date."""
+        due = self._due(assignment)
+        if due is None or student is None:
+            return due
+        ends = [due]
+        for one in self.group(assignment, student):
+            for name, until in self._file.extensions.get(one, {}).items():
+                if fnmatchcase(assignment, name):
+                    ends.append(self._here(until) if isinstance(until, datetime) else _extend(due, until))
+        return max(ends, key=lambda end: end.astimezone(UTC))
+
+    def group(self, assignment: str, student: str) -> Names:
+        """Who hands in together with a student, themselves among them."""
+        for group in self._file.groups:
+            if student in group.students and group.is_for(assignment):
+                return group.students
+        return (student,)
+
+    def in_groups(self) -> list[str]:
+        """All who are named in a group."""
+        return [student for group in self._file.groups for student in group.students]
+
+    def attempts(self, assignment: str) -> str:
+        """Which attempt counts: "latest" or "best"."""
+        return self._file.rules(assignment).attempts or self._file.attempts
+
+    def counts(self, assignment: str, name: str) -> bool:
+        """Whether the points of an exercise or question count at all."""
+        return not self._matches(self._file.does_not_count, assignment, name)
+
+    def is_extra(self, assignment: str, name: str) -> bool:
+        """Whether the points of an exercise or question are on top of the maximum."""
+        return self._matches(self._file.extra_credit, assignment, name)
+
+    @staticmethod
+    def _matches(patterns: Names, assignment: str, name: str) -> bool:
+        return any(fnmatchcase(one, pattern) for pattern in patterns for one in (name, f"{assignment}/{name}"))
+
+    def _here(self, at: datetime) -> datetime:
+        """A moment of the file: without an offset it is a time of the class's zone."""
+        if at.tzinfo is None:
+            return _later(at.replace(tzinfo=self.zone))
+        return at.astimezone(self._file.time_zone or at.tzinfo)
+
+    def _due(self, assignment: str) -> datetime | None:
+        due = self._file.rules(assignment).due
+        return None if due is None else self._here(due)
+
+    def in_words(self, assignment: str) -> list[str]:
+        """The rules of an assignment, a sentence each, as a report says them."""
+        due, late, rules = self._due(assignment), self._late(assignment), self._file.rules(assignment)
+        grace = self._file.grace if rules.grace is None else rules.grace
+        said = (
+            [f"Due {moment(due)}" + (f", with {_length(grace)} of grace." if grace else ".")]
+            if due
+            else ["No due date."]
+        )
+        if due and late:
+            said.append(_lateness(late))
+        said.append(
+            "Of several attempts the best counts."
+            if self.attempts(assignment) == "best"
+            else "Of several attempts the latest counts."
+        )
+        names = [name for name, points in parts(assignment).items() if points]
+        left_out = [name for name in names if not self.counts(assignment, name)]
+        extra = [name for name in names if self.counts(assignment, name) and self.is_extra(assignment, name)]
+        if left_out:
+            said.append(f"For practice, not for points: {', '.join(left_out)}.")
+        if extra:
+            said.append(f"Extra credit: {', '.join(extra)}.")
+        return said
+
+    def _late(self, assignment: str) -> Late | None:
+        return self._file.rules(assignment).late or self._file.late
+
+    def deducts(self, assignment: str) -> bool:
+        """Whether being late costs anything."""
+        rules = self._late(assignment)
+        costs = rules and (rules.percent_a_day or rules.points_a_day or rules.last_day is not None)
+        return self._due(assignment) is not None and bool(costs)
+
+    def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
+        """A line on those whom the LMS calls late without a time, and those of whom nothing is known, where being late costs something; else empty.
+
+        It says what was not done, and what to do.
+        """
+        if not self.deducts(assignment):
+            return ""
+        untimed = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
+        late = [student for student, grade in untimed.items() if grade.marked_late]
+        unknown = [student for student, grade in untimed.items() if grade.marked_late is None]
+        if len(unknown) == len(grades):  # a system that exports no times at all
+            unknown = []
+        said = [marked_late(assignment, late)] * bool(late) + [without_time(assignment, unknown)] * bool(unknown)
+        lms = (
+            f"Either let the LMS take points off and set no penalty for {assignment} in {FILE}, or write"
+            if late
+            else "Write"
+        )
+        return (said or "") and (
+            f"{' '.join(said)} {lms} when it came in into submitted/STUDENT/{assignment}/timestamp.txt, "
+            f"such as 2026-11-21 18:30:00 UTC, and run `autograder grade {assignment}`"
+        )
+
+    # What a submission is worth.
+
+    def grade(
+        self,
+        assignment: str,
+        marks: Marks,
+        submitted_at: datetime | None,
+        student: str,
+        marked_late: bool | None = None,
+    ) -> Grade:
+        """What a submission is worth.
+
+        marks: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
+        marked_late: whether the LMS calls it late; None: it does not say.
+        """
+        counted = {name: mark for name, mark in marks.items() if self.counts(assignment, name)}
+        on_top = {name for name in counted if self.is_extra(assignment, name)}
+        settled = [mark for mark in counted.values() if not mark.waits]
+        earned = math.fsum(mark.score for mark in settled)
+        extra = math.fsum(mark.score if mark.name in on_top else mark.extra for mark in settled)
+        due = self.due(assignment, student)
+        at = self.here(submitted_at) if submitted_at else None
+        days = self._days_late(assignment, at, due) if due and at else 0
+        penalty, percent, beyond = self._penalty(assignment, earned, days)
+        return Grade(
+            assignment,
+            points=round(earned - penalty, 6),
+            max_points=round(math.fsum(mark.max_score for mark in settled if mark.name not in on_top), 6),
+            waiting=round(math.fsum(mark.max_score for mark in counted.values() if mark.waits), 6),
+            whole=round(math.fsum(mark.max_score for name, mark in counted.items() if name not in on_top), 6),
+            earned=round(earned, 6),
+            extra=round(extra, 6),
+            penalty=round(penalty, 6),
+            percent=percent,
+            days_late=days,
+            beyond=beyond,
+            marked_late=marked_late if due is not None and at is None else None,
+            due=due,
+            extended=due != self._due(assignment),
+            submitted_at=at,
+            not_counted=tuple(name for name in marks if name not in counted),
+            on_top=tuple(name for name in counted if name in on_top),
+        )
+
+    def _days_late(self, assignment: str, submitted: datetime, due: datetime) -> int:
+        """How many days have begun since it was due, by the clock on the wall: a day that is an hour longer is one day. Within the grace period: 0."""
+        grace = self._file.rules(assignment).grace
+        end = due.astimezone(UTC) + (self._file.grace if grace is None else grace)
+        at = submitted.astimezone(UTC)
+        if at <= end:
+            return 0
+        days = max(1, (at - due.astimezone(UTC)).days)
+        while _later(due + timedelta(days=days)).astimezone(UTC) < at:
+            days += 1
+        while days > 1 and _later(due + timedelta(days=days - 1)).astimezone(UTC) >= at:
+            days -= 1
+        return days
+
+    def _penalty(self, assignment: str, earned: float, days: int) -> tuple[float, float | None, bool]:
+        """The points that so many days cost, the percentage where it is one, and whether it is too late to count at all."""
+        rules = self._late(assignment)
+        base = max(earned, 0.0)
+        if not days or rules is None:
+            return 0.0, None, False
+        if rules.last_day is not None and days > rules.last_day:
+            return base, None, True
+        most = 100.0 - rules.floor
+        if rules.points_a_day is not None:
+            return min(days * rules.points_a_day, base * most / 100), None, False
+        percent = min(days * (rules.percent_a_day or 0.0), most)
+        return base * percent / 100, percent, False
+
+    def counting(
+        self,
+        assignment: str,
+        attempts: Sequence[Attempt],
+        marks: Marks,
+        student: str,
+        submitted_at: datetime | None = None,
+        lateness: Mapping[tuple[str, str], bool] | None = None,
+    ) -> Counted:
+        """Which of a student's attempts counts, and what it is worth.
+
+        attempts: oldest first, at least one. marks: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
+        submitted_at: when the latest was handed in, where the attempt itself does not know. lateness: as manifest.lateness.
+        """
+        attempts = hand_ins(attempts)
+
+        def counted(attempt: Attempt) -> Counted:
+            newest = attempt is attempts[-1]
+            its = marks if newest and marks else of_attempt(attempt, marks)
+            at = attempt.submitted_at or (submitted_at if newest else None)
+            is_late = (lateness or {}).get((student, attempt.submission))
+            return Counted(attempt, its, self.grade(assignment, its, at, student, is_late), student)
+
+        if self.attempts(assignment) == "latest":
+            return counted(attempts[-1])
+        best = max(map(counted, attempts), key=lambda one: (one.grade.points, one.attempt.number))
+        if best.attempt is attempts[-1]:
+            return best
+        at = best.grade.submitted_at
+        note = f"Of {len(attempts)} attempts the best counts" + (
+            f", handed in {moment(at)}." if at else ", an earlier one."
+        )
+        return replace(best, grade=replace(best.grade, note=note))
+
+    def shared(self, assignment: str, found: Mapping[str, Counted]) -> dict[str, Counted]:
+        """What counts for each student, by student: in a group, what one of them handed in counts for all, by the same rule as among attempts."""
+        best = self.attempts(assignment) == "best"
+        everybody = dict(found)
+        for group in self._file.groups:
+            handed_in = [found[one] for one in group.students if one in found]
+            if handed_in and group.is_for(assignment):
+                chosen = max(handed_in, key=lambda one: _preferred(one, best))
+                note = f"Handed in together: what {chosen.by} handed in counts."
+                theirs = replace(chosen, grade=replace(chosen.grade, note=note))
+                everybody |= {one: chosen if one == chosen.by else theirs for one in group.students}
+        return everybody
+
+    def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, Counted]:
+        """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
+        times, found = book.submitted(assignment), {}
+        late = manifest.lateness(book.class_folder, assignment)
+        for one in (None,) if student is None else self.group(assignment, student):
+            marks = book.marks(assignment, one and [one])
+            for who, attempts in groupby(book.history(assignment, one), key=lambda attempt: attempt.student):
+                found[who] = self.counting(assignment, list(attempts), marks.get(who, {}), who, times.get(who), late)
+        return self.shared(assignment, found)
+
+    def grades(self, book: Book, assignment: str) -> dict[str, Grade]:
+        """What the work of each student is worth, by student."""
+        return {student: counted.grade for student, counted in self.read_book(book, assignment).items()}
+
+    def term(self, grades: Mapping[str, Grade | None], student: str, now: datetime | None = None) -> Term:
+        """A student's result over the notebooks of `grades`; None stands for what was not handed in, which counts as 0 once it is due.
+
+        Points are added up; where notebooks have weights, the shares of their points are averaged by weight.
+        now: for tests.
+        """
+        now = now or datetime.now(UTC)
+        counted: list[tuple[float, Grade]] = []
+        for assignment, grade in grades.items():
+            if assignment not in self.notebooks:
+                continue
+            due = self.due(assignment, student)
+            if grade is None and due and due > now:
+                continue
+            one = grade or Grade(assignment, 0.0, self.maximum(assignment), 0.0, 0.0, 0.0)
+            weight = self._file.weight_of(assignment)
+            counted.append((1.0 if weight is None else weight, one))
+        points = round(math.fsum(grade.points for _, grade in counted), 6)
+        most = round(math.fsum(grade.max_points for _, grade in counted), 6)
+        if not any(self._file.weight_of(name) is not None for name in self.notebooks):
+            return Term(points, most, points / most if most else None)
+        shares = [(weight, grade.points / grade.max_points) for weight, grade in counted if grade.max_points]
+        whole = math.fsum(weight for weight, _ in shares)
+        return Term(points, most, math.fsum(weight * share for weight, share in shares) / whole if whole else None)
+
+    def maximum(self, assignment: str) -> float:
+        return math.fsum(
+            points
+            for name, points in parts(assignment).items()
+            if self.counts(assignment, name) and not self.is_extra(assignment, name)
+        )
+
+    def enter_dates(self, book: Book, assignment: str) -> None:
+        """Write an assignment's due date and extensions, where it has one here, into nbgrader's gradebook, which formgrader shows. It changes no score."""
+        due = self.due(assignment)
+        if due is None:
+            return
+        lengths = {}
+        for student in {*self._file.extensions, *self.in_groups()}:
+            end = self.due(assignment, student)
+            length = end.astimezone(UTC) - due.astimezone(UTC) if end else timedelta(0)
+            if length:
+                lengths[student] = length
+        book.set_dates(assignment, due, lengths)
+
+
+def _later(at: datetime) -> datetime:
+    """A time of day as the later of the moments that it can mean: one that is there twice, or not at all, when clocks change."""
+    return max(at.replace(fold=0), at.replace(fold=1), key=lambda one: one.astimezone(UTC))
+
+
+def _extend(due: datetime, extension: Extension) -> datetime:
+    """The end of an extension."""
+    if extension.in_days:
+        return _later(due + extension.length)
+    return (due.astimezone(UTC) + extension.length).astimezone(due.tzinfo)
+
+
+def _preferred(one: Counted, best: bool) -> tuple[float, datetime, int]:
+    """What to prefer of a group's: the most points, or what came in last."""
+    at = one.grade.submitted_at or datetime.min.replace(tzinfo=UTC)
+    return (one.grade.points if best else 0.0, at, one.attempt.number)
+
+
+def by_hand_in(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+    """The gradings of each time that something was handed in. What was graded again, unchanged, is the same hand-in.
+
+    In the order in which they were graded last: what was handed in last is always graded after those before it.
+    """
+    found: dict[tuple[str, datetime | None], list[Attempt]] = {}
+    for attempt in attempts:
+        own = (attempt.submission, attempt.submitted_at)
+        same = [key for key in found if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
+        before = found.pop(same[-1]) if same else []
+        found[same[-1] if same and own[1] is None else own] = [*before, attempt]
+    return list(found.values())
+
+
+def hand_ins(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """One attempt for each time that something was handed in, oldest first: as it was graded last."""
+    return [gradings[-1] for gradings in by_hand_in(attempts)]
+
+
+def of_attempt(attempt: Attempt, marks: Marks) -> dict[str, Mark]:
+    """The marks that a submission had with an attempt's verdicts; what a person gave stands."""
+    found = dict(marks)
+    for name, verdict in attempt.verdicts.items():
+        given = marks.get(name, Mark(name, 0.0, float(verdict["max_points"])))
+        if not given.by_hand:
+            waits = verdict["outcome"] == Outcome.NOT_GRADED.value
+            found[name] = replace(given, score=round(float(verdict["points"]) + given.extra, 6), waits=waits)
+    return found
+
+
+def _lateness(late: Late) -> str:
+    """The penalty for lateness as a rule."""
+    floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned stays" if late.floor else ""
+    if late.points_a_day is not None:
+        taken = f"Each day late takes {late.points_a_day:g} point{'s' * (late.points_a_day != 1)} off{floor}"
+    elif late.percent_a_day:
+        taken = f"Each day late takes {late.percent_a_day:g}\N{NO-BREAK SPACE}% of what was earned off{floor}"
+    else:
+        taken = "Being late costs nothing"
+    if late.last_day is None:
+        return taken + "."
+    if not late.last_day:
+        return "What is late does not count."
+    return f"{taken}; after {late.last_day} day{'s' * (late.last_day > 1)} nothing counts."
+
+
+def _length(length: timedelta) -> str:
+    minutes = int(length.total_seconds() // 60)
+    for unit, size in (("day", 1440), ("hour", 60), ("minute", 1)):
+        if minutes % size == 0:
+            count = minutes // size
+            return f"{count} {unit}{'s' * (count != 1)}"
+    raise AssertionError("a number of minutes is one of minutes")

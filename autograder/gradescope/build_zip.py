@@ -1,0 +1,178 @@
+"""The zip that Gradescope wants for an assignment: this engine, its key and hidden draws of its own. Called by `autograder gradescope`; docs/gradescope.md.
+
+What runs there is in_container.py. Of the project goes in what that imports, of the course all but the shipped answers.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from importlib import metadata, resources
+from pathlib import Path
+
+import ffnlab
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine.rebuild import Kind, template
+from autograder.errors import UserError
+from autograder.files import replace
+from autograder.gradebook.policy import Policy
+from autograder.gradescope import in_container
+from autograder.marking import draws, outline, reference_cache, source_hash
+from autograder.paths import release, root
+from ffnlab import exercises
+
+VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
+FORMATS = ("text", "html")
+# What the files in the zip import, beside Python's own; constraints.txt says in which versions. A test compares the two.
+NEEDED = (
+    "torch",
+    "numpy",
+    "matplotlib",
+    "matplotlib-inline",
+    "cycler",
+    "ipywidgets",
+    "anywidget",
+    "mistune",
+    "ipython",
+    "safetensors",
+    "packaging",
+    "psutil",
+    "traitlets",
+)
+# Gradescope ends a run after ten minutes, unless told otherwise, and half a core takes twice as long for what a submission computes.
+LIMITS = {"submission_seconds": 240.0}
+PACKAGE = Path(in_container.__file__).resolve().parents[1]  # autograder/
+LAB = Path(ffnlab.__file__).resolve().parent
+
+
+def make(
+    assignment: str,
+    target: Path,
+    class_folder: ClassFolder,
+    visibility: str = "visible",
+    output_format: str = "text",
+    tell: Callable[[str], None] = lambda text: None,
+) -> in_container.Settings:
+    """Write an assignment's zip for Gradescope, and return what it grades with. It holds answers: it is for its owner alone.
+
+    class_folder: whose course.toml says what counts. visibility: when students see results; output_format: of the panels, text or html.
+
+    Raises:
+        UserError: the assignment has not been built, or is none of the class's, or one of the words is none of Gradescope's.
+    """
+    for given, known in ((visibility, VISIBILITIES), (output_format, FORMATS)):
+        if given not in known:
+            raise UserError(f"{given!r} is none of {', '.join(known)}")
+    policy = Policy.of(class_folder)
+    if assignment not in policy.notebooks:
+        raise UserError(f"{policy.where} names the class's notebooks, and {assignment} is none of them")
+    seeds, marked = _drawn(assignment, tell)
+    settings = settings_of(assignment, policy, seeds, visibility, output_format)
+    tell("packing")
+    content = dict(files(assignment))
+    content[f"project/class/{in_container.SETTINGS}"] = json.dumps(asdict(settings), indent=1).encode()
+    content[f"project/class/{in_container.MARKINGS}"] = marked
+    replace(target, _zipped(content), mode=0o600)
+    return settings
+
+
+def _drawn(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, bytes]:
+    """Hidden draws that no class has, and the markings on them."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = ClassFolder(Path(folder))
+        tell("drawing hidden inputs")
+        seeds = draws.hidden(assignment, own.draws)
+        tell("computing what answers do on them")
+        return seeds, reference_cache.made(own.path, assignment, seeds).read_bytes()
+
+
+def settings_of(
+    assignment: str, policy: Policy, seeds: draws.Seeds, visibility: str = "visible", output_format: str = "text"
+) -> in_container.Settings:
+    """What the zip grades with, by the class's rules. Raises UserError where torch is not the one that will be installed there."""
+    listed = [one.name for one in outline.of_notebook(assignment)]
+    practice = [name for name in listed if not policy.counts(assignment, name)]
+    by_hand = [cell for cell in template(release(assignment)) if cell.kind is Kind.MANUAL]
+    return in_container.Settings(
+        assignment,
+        seeds,
+        draws.key_version(assignment),
+        _torch(),
+        practice=practice,
+        extra=[name for name in listed if name not in practice and policy.is_extra(assignment, name)],
+        by_hand={
+            cell.name: float(cell.metadata["nbgrader"]["points"])
+            for cell in by_hand
+            if policy.counts(assignment, cell.name)
+        },
+        visibility=visibility,
+        output_format=output_format,
+        limits=LIMITS,
+    )
+
+
+def _torch() -> str:
+    """The version of torch here, which is the one that constraints.txt has installed there: some markings are its errors.
+
+    Raises:
+        UserError: it is another one.
+    """
+    here = metadata.version("torch").split("+")[0]
+    if f"torch=={here}" not in (root() / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        raise UserError(f"torch {here} is installed here, and constraints.txt names another version: run `make setup`")
+    return here
+
+
+def _zipped(content: Mapping[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("setup.sh", "run_autograder"):
+            _add(archive, name, _template(name), 0o755)
+        for name in sorted(content):
+            _add(archive, name, content[name], 0o600)
+        archive.mkdir("project/solutions", mode=0o700)  # by which the project's folder is known
+    return data.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)
+
+
+def _template(name: str) -> bytes:
+    return resources.files("autograder.gradescope").joinpath("templates", name).read_bytes()
+
+
+def files(assignment: str) -> Iterator[tuple[str, bytes]]:
+    """What grading an assignment needs of the project, by its place in the zip.
+
+    Raises:
+        UserError: a notebook has not been built.
+    """
+    here = Path(in_container.__file__)
+    module = exercises.source(assignment)
+    ours = source_hash.files(here, draws.KEYS / module.name) | set((PACKAGE / "jail").glob("*.py"))
+    inits = {folder / "__init__.py" for file in ours for folder in file.parents}
+    for path in ours | {init for init in inits if init.is_file()}:
+        if PACKAGE in path.parents:
+            yield f"project/autograder/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
+    for path in LAB.rglob("*"):
+        read = path.suffix in (".py", ".json", ".js", ".css") or path.match("experiments/*.safetensors")
+        if read:  # but not the answers to public inputs
+            yield f"project/course/ffnlab/{path.relative_to(LAB).as_posix()}", path.read_bytes()
+    for name in exercises.NOTEBOOKS:  # all of them, by which a wrong one is known
+        yield f"project/course/{name}/{name}.ipynb", _released(name)
+    yield "project/constraints.txt", (root() / "constraints.txt").read_bytes()
+    yield "project/requirements.txt", "".join(f"{name}\n" for name in NEEDED).encode()
+
+
+def _released(assignment: str) -> bytes:
+    try:
+        return release(assignment).read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"course/{assignment} has not been built: run `make build` first") from None

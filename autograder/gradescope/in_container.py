@@ -1,0 +1,343 @@
+"""What runs in Gradescope's container, from the zip that `autograder gradescope` makes: one submission in, results.json out. run_autograder calls `main`.
+
+Gradescope's contract: gradescope-autograders.readthedocs.io, "specs". A grade is written last and at once; what is our fault writes none, so that
+Gradescope calls the run failed, and ends with status 1 and a line that says why.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import autograder
+from autograder import untrusted_files
+from autograder.engine import pool, rebuild
+from autograder.engine.graded import Graded
+from autograder.engine.job import Job
+from autograder.errors import UserError
+from autograder.jail.errors import JailBroken
+from autograder.jail.limits import MIB, Limits
+from autograder.jail.sandbox import Mode
+from autograder.keys.problem import KeyProblem
+from autograder.marking import draws, outline, panels
+from autograder.paths import release
+from ffnlab.cleaning import in_a_line
+from ffnlab.verdict import Outcome
+
+SETTINGS, MARKINGS = "settings.json", "markings.safetensors"
+OURS = 520 * MIB  # what the processes that grade take, beside a submission's own
+LEAST = 96 * MIB  # of memory for a submission
+MOST_FILES = 50  # notebooks in one submission
+MOST_METADATA = 64 * MIB  # it holds all earlier results
+CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the zip was made with.
+
+    seeds: of the hidden draws. key: its version. practice: exercises without points. extra: those whose points come on top. by_hand: questions that a
+    person reads, with their points. visibility, output_format: in Gradescope's words. limits: those that are not the usual ones, by name.
+    """
+
+    assignment: str
+    seeds: draws.Seeds
+    key: str
+    torch: str
+    practice: Sequence[str] = ()
+    extra: Sequence[str] = ()
+    by_hand: Mapping[str, float] = field(default_factory=dict)
+    visibility: str = "visible"
+    output_format: str = "text"
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, file: Path) -> Settings:
+        told = json.loads(file.read_text(encoding="utf-8"))
+        return cls(**{**told, "seeds": {name: tuple(drawn) for name, drawn in told["seeds"].items()}})
+
+    @property
+    def max_points(self) -> float:
+        """Of the exercises that are graded here; extra credit comes on top."""
+        return math.fsum(map(self.max_score, outline.of_notebook(self.assignment)))
+
+    def max_score(self, exercise: outline.Outline) -> float:
+        """The maximum of one exercise."""
+        return 0.0 if exercise.name in (*self.practice, *self.extra) else round(exercise.points, 6)
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What is graded of a submission's files: a notebook's bytes, or the reason why there is none; with what its student should know."""
+
+    name: str = ""
+    data: bytes = b""
+    trouble: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class NotGraded(Exception):
+    """Our fault: nobody gets a grade from this run."""
+
+
+def main() -> None:
+    """Grade what lies in the folder that is given, and write its results; with `--check` beside it, try with the notebook as it was handed out."""
+    home, *options = sys.argv[1:]
+    try:
+        run(Path(home), checking="--check" in options)
+    except (NotGraded, UserError, JailBroken, KeyProblem) as error:
+        _fail(str(error))
+    except Exception as error:
+        traceback.print_exc()
+        _fail(f"{type(error).__name__}: {error}")
+
+
+def _fail(why: str) -> None:
+    print(f"autograder: NOT GRADED, by no fault of the student's: {in_a_line(why, 1_000)}")
+    print("autograder: no results.json was written, so this is no grade: mend it, and run the autograder again.")
+    sys.exit(1)
+
+
+def run(home: Path, checking: bool = False) -> None:
+    """Grade one submission. home: Gradescope's /autograder. Raises NotGraded, and as `pool.graded` does."""
+    start = time.monotonic()
+    target, about = home / "results" / "results.json", home / "submission_metadata.json"
+    target.unlink(missing_ok=True)
+    private = Path(__file__).resolve().parents[2] / "class"
+    settings = Settings.read(private / SETTINGS)
+    installed = metadata.version("torch").split("+")[0]
+    if installed != settings.torch:
+        raise NotGraded(f"torch {installed} is installed here, and {settings.torch} was where this was made")
+    if checking:
+        grade(settings, release(settings.assignment).read_bytes(), private)
+        print(f"autograder: {settings.assignment} can be graded here, in {time.monotonic() - start:.0f} s")
+        return
+    _keep_others_out(home, target.parent, about)
+    found = find(settings.assignment, home / "submission")
+    graded = None if found.trouble else grade(settings, found.data, private, about)
+    told = results(settings, found, graded)
+    told["execution_time"] = round(time.monotonic() - start, 1)
+    write(target, told)
+    print(f"autograder: {told['score']:g} points, in {told['execution_time']:g} s")
+    for line in _doubts(settings, about):
+        print(f"autograder: {line}")
+
+
+def _keep_others_out(home: Path, folder: Path, about: Path) -> None:
+    """A submission runs as another user: it may neither write results nor read the earlier ones, which may be hidden from its student."""
+    folder.mkdir(exist_ok=True)
+    home.chmod(0o755)
+    folder.chmod(0o755)
+    if about.exists():
+        about.chmod(0o600)
+
+
+def write(target: Path, told: Mapping[str, Any]) -> None:
+    """Write the results whole or not at all."""
+    number, draft = tempfile.mkstemp(dir=target.parent)
+    with open(number, "w", encoding="ascii") as file:
+        json.dump(told, file, indent=1, allow_nan=False)
+        file.flush()
+        os.fsync(number)
+    os.chmod(draft, 0o644)
+    os.replace(draft, target)
+
+
+def _doubts(settings: Settings, about: Path) -> Iterator[str]:
+    """What the instructor should look at: an assignment there that has another maximum than this one."""
+    try:
+        total = float(json.loads(untrusted_files.read(about, MOST_METADATA))["assignment"]["total_points"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return
+    ours, by_hand = settings.max_points, math.fsum(settings.by_hand.values())
+    if total not in (ours, ours + by_hand):
+        yield (
+            f"the assignment has {total:g} points on Gradescope, and {ours:g} here"
+            + (f", {ours + by_hand:g} with what a person reads" if by_hand else "")
+            + ": set it there"
+        )
+
+
+# What was handed in
+
+
+def find(assignment: str, folder: Path) -> HandedIn:
+    """The notebook of an assignment among what was handed in, whatever it is called: known by its cells, as in a class."""
+    expected, paths = f"{assignment}.ipynb", _notebooks(folder)
+    if not paths:
+        return HandedIn(trouble=f"There is no notebook in what you handed in. Hand in {expected}.")
+    if len(paths) > MOST_FILES:
+        return HandedIn(
+            trouble=f"There are more than {MOST_FILES} notebooks in what you handed in. Hand in {expected}."
+        )
+    seen = {path: _looked_at(path) for path in paths}
+    chosen = [path for path, (whose, _) in seen.items() if whose == assignment]
+    chosen = chosen or [path for path, (whose, trouble) in seen.items() if not whose and not trouble]
+    if len(chosen) > 1:
+        chosen = [path for path in chosen if path.name == expected] or chosen
+    if len(chosen) > 1:
+        names = ", ".join(_shown(path, folder) for path in chosen)
+        return HandedIn(trouble=f"Several files may be your {assignment}: {names}. Hand in one, without the others.")
+    if not chosen:
+        said = [
+            f"{_shown(path, folder)} {trouble or f'is the notebook {whose}'}."
+            for path, (whose, trouble) in seen.items()
+        ]
+        return HandedIn(trouble=" ".join([*said[:5], f"Hand in {expected}."]))
+    return _one(chosen[0], [path for path in paths if path != chosen[0]], folder, expected, bool(seen[chosen[0]][0]))
+
+
+def _one(path: Path, others: Sequence[Path], folder: Path, expected: str, known: bool) -> HandedIn:
+    """The notebook that is graded, with what its student should know of it."""
+    name, notices = _shown(path, folder), []
+    if name != expected:
+        notices.append(f"Graded: {name}.")
+    if not known:
+        notices.append(f"Hardly a cell of {expected} is in it: is this the file that you meant?")
+    if others:
+        notices.append(f"Not looked at: {', '.join(_shown(other, folder) for other in others)}.")
+    return HandedIn(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
+
+
+def _notebooks(folder: Path) -> list[Path]:
+    """Notebooks below the folder; what systems put beside files is none, and no link is followed."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name != "__MACOSX")
+        found += [Path(place, name) for name in sorted(names) if name[0] != "." and name.casefold().endswith(".ipynb")]
+        if len(found) > MOST_FILES:
+            break
+    return found
+
+
+def _looked_at(path: Path) -> tuple[str, str]:
+    """Which notebook of the course a file is, empty where it is none; and why it can't be read, where it can't."""
+    most = Limits().notebook
+    try:
+        return rebuild.which(rebuild.parse(untrusted_files.read(path, most), most)), ""
+    except OSError as error:
+        return "", f"can't be read: {error.strerror}"
+    except rebuild.Unreadable as error:
+        return "", f"can't be read: {error}"
+
+
+def _shown(path: Path, folder: Path) -> str:
+    return in_a_line(str(path.relative_to(folder)), 80)
+
+
+# Its grade
+
+
+def limits(settings: Settings) -> Limits:
+    """What a submission may use in this container."""
+    usual = replace(Limits(), **settings.limits)
+    return replace(usual, memory=max(LEAST, min(usual.memory, _memory() - OURS)))
+
+
+def _memory() -> int:
+    """Bytes of memory that there are here."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for place in CGROUPS:
+        try:
+            found.append(int(Path(place).read_text(encoding="ascii")))
+        except (OSError, ValueError):
+            continue
+    return min(found)
+
+
+def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded:
+    """The engine's grade of a notebook's bytes. private, more: what no submission may read. Raises NotGraded, and as `pool.graded` does."""
+    job = Job(
+        settings.assignment,
+        data,
+        settings.seeds,
+        limits(settings),
+        settings.key,
+        private / MARKINGS,
+        mode=Mode.CONTAINER,
+    )
+    with pool.on_this_machine(1, job.limits, job.mode, (private, *more)) as team:
+        graded = next((found for _, found in pool.graded([("it", job)], team)), None)
+    if graded is None:
+        raise NotGraded("the engine has ended without a grade")
+    if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
+        raise NotGraded("; ".join(graded.remarks) or "an exercise could not be judged")
+    return graded
+
+
+# What Gradescope reads
+
+
+def results(settings: Settings, found: HandedIn, graded: Graded | None) -> dict[str, Any]:
+    """All of results.json but the time that it took."""
+    tests = [
+        _test(settings, number, one, graded) for number, one in enumerate(outline.of_notebook(settings.assignment), 1)
+    ]
+    score = round(math.fsum(test.get("score", 0.0) for test in tests), 6)
+    return {
+        "score": score,
+        "output": "\n".join(_lines(settings, found, graded, score)),
+        "output_format": "text",
+        "test_output_format": settings.output_format,
+        "visibility": settings.visibility,
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "extra_data": {
+            "assignment": settings.assignment,
+            "notebook": found.name,
+            "sha256": sha256(found.data).hexdigest() if found.name else "",
+            "autograder": autograder.__version__,
+            "key": settings.key,
+            "torch": metadata.version("torch"),
+            "python": sys.version.split()[0],
+            "jail": Mode.CONTAINER.value,
+        },
+    }
+
+
+def _test(settings: Settings, number: int, exercise: outline.Outline, graded: Graded | None) -> dict[str, Any]:
+    """An exercise as one of Gradescope's tests. Where nothing could be read, its output is empty: the reason is said once, above."""
+    verdict = graded.verdicts[exercise.name] if graded else None
+    test: dict[str, Any] = {
+        "name": exercise.name,
+        "number": str(number),
+        "status": "passed" if verdict and verdict.outcome is Outcome.EARNED else "failed",
+        "visibility": settings.visibility,
+        "output_format": settings.output_format,
+        "output": "",
+    }
+    if exercise.name not in settings.practice:
+        test["score"] = verdict.points if verdict else 0.0
+        test["max_score"] = settings.max_score(exercise)
+    if verdict:
+        shown = panels.of(settings.assignment, verdict)
+        test["output"] = shown.html if settings.output_format == "html" else shown.text
+        test["extra_data"] = {"outcome": verdict.outcome.value, "mistake": verdict.mistake}
+    return test
+
+
+def _lines(settings: Settings, found: HandedIn, graded: Graded | None, score: float) -> Iterator[str]:
+    """What stands above the tests."""
+    if found.trouble:
+        yield found.trouble
+    yield f"{settings.assignment}: {score:g} of {settings.max_points:g} points."
+    if graded:
+        yield from (in_a_line(one) for one in graded.remarks if not one.startswith("graded with --jail"))
+    yield from found.notices
+    if settings.practice:
+        yield f"For practice, without points: {', '.join(settings.practice)}."
+    if settings.extra:
+        yield f"Extra credit, on top of the maximum: {', '.join(settings.extra)}."
+    if settings.by_hand:
+        yield f"Not in this score, as your instructor reads it: {', '.join(settings.by_hand)}."

@@ -1,0 +1,252 @@
+"""What a student gets back: the graded notebook for formgrader, and one page that says, exercise by exercise, what was seen, why, and where to look."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from autograder import untrusted_files
+from autograder.gradebook import sanitize
+from autograder.gradebook.scores import Mark, Marks, total
+from autograder.engine.graded import Graded
+from autograder.engine.rebuild import Cell, Kind, template
+from autograder.files import Batch
+from autograder.class_folder.folder import ClassFolder
+from autograder.paths import release
+from autograder.marking import outline, panels
+from autograder.marking.redact import withheld
+from ffnlab import panel
+from ffnlab.cleaning import clean, in_a_line
+from ffnlab.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.gradebook import Book, Written
+    from autograder.gradebook.policy import Counted, Grade
+
+NO_MARKS: Marks = {}
+MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
+NOTHING_COUNTED: Mapping[str, Counted] = {}
+TOGETHER = 50  # pages that are written at a time
+
+
+def write(
+    files: Batch,
+    class_folder: ClassFolder,
+    student: str,
+    graded: Graded,
+    submitted: datetime | None = None,
+    marks: Marks = NO_MARKS,
+    grade: Grade | None = None,
+    submission: str = "",
+) -> None:
+    """Write the graded notebook and the feedback page, where nbgrader expects them, in a batch with others.
+
+    submitted: when, in UTC. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
+    submission: the SHA-256 of what was graded, by which the page finds its way back in nbgrader's exchange.
+    """
+    # Without an indent: with one, json takes its slow encoder.
+    files.write(_notebook(class_folder, student, graded.assignment), json.dumps(graded_notebook(graded), ensure_ascii=False))
+    files.write(_page(class_folder, student, graded.assignment), feedback_page(student, graded, marks, grade, submission))
+    if submitted:
+        write_time(files, class_folder, student, graded.assignment, submitted)
+    else:
+        files.remove(_notebook(class_folder, student, graded.assignment).with_name(untrusted_files.TIMESTAMP))
+
+
+def write_time(files: Batch, class_folder: ClassFolder, student: str, assignment: str, at: datetime) -> None:
+    """Write when a graded notebook was handed in, in UTC, where nbgrader expects it."""
+    files.write(_notebook(class_folder, student, assignment).with_name(untrusted_files.TIMESTAMP), f"{at:%Y-%m-%d %H:%M:%S.%f} UTC")
+
+
+def are_whole(class_folder: ClassFolder, student: str, assignment: str) -> bool:
+    """Whether a student's graded notebook and page are there, and not empty as a power cut may leave them."""
+    return all(
+        path.is_file() and path.stat().st_size
+        for path in (_notebook(class_folder, student, assignment), _page(class_folder, student, assignment))
+    )
+
+
+def _notebook(class_folder: ClassFolder, student: str, assignment: str) -> Path:
+    return class_folder.autograded / student / assignment / f"{assignment}.ipynb"
+
+
+def _page(class_folder: ClassFolder, student: str, assignment: str) -> Path:
+    return class_folder.feedback / student / assignment / f"{assignment}.html"
+
+
+def graded_notebook(graded: Graded) -> dict[str, Any]:
+    """The rebuilt notebook with the outputs that its cells had in the jail, and the verdicts at the checks, as nbformat 4.5's JSON.
+
+    nbformat's own constructors validate every cell, which takes longer than grading it.
+    """
+    spent: sanitize.Spent = {}
+    cells = [_cell(cell, graded, spent) for cell in graded.cells]
+    if not cells:  # formgrader has a page for it all the same, with a place for each score
+        said = [in_a_line(remark) for remark in graded.remarks]
+        title = {"cell_type": "markdown", "id": "remarks", "metadata": {}, "source": sanitize.markdown("\n\n".join(said))}
+        cells = [
+            title,
+            *(_cell(cell, Graded(graded.assignment, {}), spent) for cell in template(release(graded.assignment))),
+        ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def _cell(cell: Cell, graded: Graded, spent: sanitize.Spent) -> dict[str, Any]:
+    ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
+    source = cell.source if ours else clean(cell.source, len(cell.source))
+    common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
+    if cell.cell_type != "code":
+        return common | {"cell_type": "markdown", "source": source if ours else sanitize.markdown(source)}
+    outputs = [sanitize.output(output, spent) for output in graded.outputs.get(cell.id, [])]
+    if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
+        bundle = panels.of(graded.assignment, graded.verdicts[cell.name])._repr_mimebundle_()
+        outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
+    return common | {"execution_count": None, "outputs": outputs}
+
+
+@cache
+def _template() -> jinja2.Template:
+    text = resources.files("autograder.grading").joinpath("templates/feedback.html").read_text(encoding="utf-8")
+    return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
+
+
+@dataclass
+class Again:
+    """How many pages were written again, and whose were not: what they wrote was not kept when it was graded."""
+
+    written: int = 0
+    left: list[str] = field(default_factory=list)
+
+
+def write_again(
+    class_folder: ClassFolder,
+    assignment: str,
+    book: Book,
+    students: Collection[str] | None = None,
+    tell: Callable[[], None] = lambda: None,
+    counted: Mapping[str, Counted] = NOTHING_COUNTED,
+) -> Again:
+    """Write the pages of an assignment again, with what a person has given since; all, or these students'. `tell` is called after each.
+
+    counted: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others, and by default, the
+    latest is shown.
+    """
+    marks, done = book.marks(assignment, students), Again()
+    there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
+    with Batch(TOGETHER) as files:
+        for latest in book.latest(assignment, students):
+            one = counted.get(latest.student)
+            attempt = replace(one.attempt, student=latest.student) if one else latest
+            given = one.marks if one else marks.get(latest.student, {})
+            written = book.written(attempt.number)
+            if written is None:
+                done.left.append(attempt.student)
+            else:
+                verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
+                graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
+                own = attempt if one is None or one.by == latest.student else latest  # in a group, another's may count
+                page = feedback_page(attempt.student, graded, given, one.grade if one else None, own.submission)
+                files.write(_page(class_folder, attempt.student, assignment), page)
+                done.written += 1
+            tell()
+    return done
+
+
+def _cells(assignment: str, written: Sequence[Written]) -> tuple[Cell, ...]:
+    """The cells of an assignment with what a student wrote in them."""
+    theirs = {cell.name: cell for cell in written}
+    return tuple(
+        replace(ours, source=its.source, missing=its.missing, untouched=its.untouched)
+        for ours in template(release(assignment))
+        if (its := theirs.get(ours.name)) and its.kind == ours.kind.value
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of a page's table: an exercise, or a question that a person reads."""
+
+    name: str
+    word: str
+    mark: Mark
+    panel: str = ""
+    source: str = ""
+
+    @property
+    def points(self) -> str:
+        return "–" if self.mark.waits else f"{self.mark.score:g}"
+
+
+def marks_of(graded: Graded, marks: Marks = NO_MARKS) -> Marks:
+    """What stands on a submission's page, with what a person gave: the marks that a policy makes a grade of."""
+    return {row.name: row.mark for row in (*_exercises(graded, marks), *_questions(graded, marks))}
+
+
+def feedback_page(
+    student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None, submission: str = ""
+) -> str:
+    """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
+    rows = [*_exercises(graded, marks), *_questions(graded, marks)]
+    first = withheld(next(iter(graded.verdicts.values())))
+    once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
+    return _template().render(
+        student=student,
+        submission=submission,
+        assignment=graded.assignment,
+        total=grade or total({row.name: row.mark for row in rows}),
+        grade=grade,
+        earned=sum(1 for verdict in graded.verdicts.values() if _full(verdict)),
+        exercises=len(graded.verdicts),
+        rows=rows,
+        once=once,
+        remarks=[in_a_line(remark) for remark in graded.remarks],
+    )
+
+
+def _exercises(graded: Graded, marks: Marks) -> Iterator[_Row]:
+    typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
+    sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in typed}
+    for name, verdict in graded.verdicts.items():
+        given, word = marks.get(name), panel.MARKS[verdict.outcome][1]
+        mark = Mark(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
+        if given:
+            score = given.score if given.by_hand else verdict.points + given.extra
+            mark = replace(given, score=score, max_score=verdict.max_points, waits=mark.waits and not given.by_hand)
+            word = "scored by your instructor" if given.by_hand else word
+        yield _Row(name, word, mark, panels.of(graded.assignment, verdict).html, sources.get(name, ""))
+
+
+def _questions(graded: Graded, marks: Marks) -> Iterator[_Row]:
+    for cell in graded.cells:
+        if cell.kind is not Kind.MANUAL:
+            continue
+        points = float(cell.metadata["nbgrader"]["points"])
+        mark = marks.get(cell.name, Mark(cell.name, 0.0, points))
+        if mark.by_hand or cell.untouched:
+            word = "read by your instructor" if mark.by_hand else "not attempted"
+            yield _Row(cell.name, word, replace(mark, waits=False))
+        else:
+            yield _Row(cell.name, "your instructor reads it", replace(mark, waits=True))
+
+
+def _head(verdict: Verdict) -> str:
+    mark, word = panel.MARKS[verdict.outcome]
+    return f"{mark} The whole submission: {word}"
+
+
+def _full(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.EARNED

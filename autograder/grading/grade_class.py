@@ -1,0 +1,382 @@
+"""A whole class: finds the submissions, grades them side by side, and writes gradebook, notebooks and feedback pages. Called by `autograder grade`."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from autograder.engine.job import Job
+from autograder.class_folder import submitted_files, log
+from autograder.grading import feedback
+from autograder import untrusted_files
+from autograder.gradebook import preflight, draw_secrets
+from autograder.class_folder.submitted_files import Submission
+from autograder.class_folder.manifest import Manifest
+from autograder.gradebook.policy import Policy
+from autograder.engine import pool
+from autograder.engine.graded import Graded
+from autograder.files import keep
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
+from autograder.startup import gc_paused
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
+from autograder.marking import draws, reference_cache, outline
+from ffnlab.verdict import Outcome, not_earned
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.nbgrader_tables import Time
+    from autograder.gradebook.gradebook import Attempt, Book
+
+
+MOST_LINES = 40  # about single students
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a submission's points differ from those before. exercises: by name, then and now; None where it was, or is, not there. new: never graded before."""
+
+    student: str
+    exercises: dict[str, tuple[float | None, float | None]]
+    new: bool
+
+    @property
+    def points(self) -> tuple[float, float]:
+        """Of these exercises together, then and now."""
+        then, now = ([points or 0.0 for points in side] for side in zip(*self.exercises.values(), strict=True))
+        return sum(then), sum(now)
+
+
+@dataclass
+class Done:
+    """What became of one submission. graded: None where it was graded before and nothing has changed. before: its attempt until now.
+
+    unreadable: why the machine could not read it; then nothing of its student's was changed.
+    """
+
+    submission: Submission
+    graded: Graded | None = None
+    before: Attempt | None = None
+    unreadable: str = ""
+
+    def change(self) -> Change | None:
+        """How its points differ from those before, if they do."""
+        if self.graded is None:
+            return None
+        now = {name: verdict.points for name, verdict in self.graded.verdicts.items()}
+        then = {name: float(verdict["points"]) for name, verdict in self.before.verdicts.items()} if self.before else {}
+        differ = {name: (then.get(name), now.get(name)) for name in {**now, **then} if then.get(name) != now.get(name)}
+        return Change(self.submission.student, differ, self.before is None) if differ or not self.before else None
+
+
+@dataclass
+class Summary:
+    """How many submissions were graded, how many had not changed since last time, how many of these have another time now, how many a person has to look at.
+
+    passed_over: folders in submitted/ that can be nobody's, with the reason. unreadable: submissions that the machine can't read, with the reason.
+    note: what was mended before.
+    """
+
+    graded: int = 0
+    unchanged: int = 0
+    dated: int = 0
+    not_graded: int = 0
+    passed_over: tuple[str, ...] = ()
+    unreadable: list[str] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def needs_somebody(self) -> bool:
+        """Whether something that decides a grade could not be done."""
+        return bool(self.not_graded or self.unreadable)
+
+    def problems(self) -> list[str]:
+        """What decides a grade and could not be done, a line each."""
+        lines = [f"not looked at in submitted/, {folders}" for folders in self.passed_over]
+        if self.not_graded:
+            lines.append(
+                f"{_submissions(self.not_graded)} could not be graded in full, by no fault of theirs: the same command tries again"
+            )
+        if self.unreadable:
+            lines.append(
+                f"{_submissions(len(self.unreadable))} can't be read, and nothing of theirs was changed: the same command tries again"
+            )
+            lines += self.unreadable[:MOST_LINES]
+            if len(self.unreadable) > MOST_LINES:
+                lines.append(f"and {len(self.unreadable) - MOST_LINES:,} more")
+        return lines
+
+    def count(self, done: Done) -> None:
+        if done.unreadable:
+            self.unreadable.append(f"{done.submission.student}: {done.unreadable}")
+        elif done.graded is None:
+            self.unchanged += 1
+        else:
+            self.graded += 1
+            self.not_graded += any(v.outcome is Outcome.NOT_GRADED for v in done.graded.verdicts.values())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be graded. The default: what is new or has changed.
+
+    student: only this one. exercise: judge only this one again and keep the verdicts on the others (of a submission that has none yet,
+    everything is graded). force: also what has not changed. anew: a gradebook, or a secret of the hidden draws, that is gone beside
+    results may be made again. dry: nothing is written; what would change is only told.
+    """
+
+    student: str | None = None
+    exercise: str | None = None
+    force: bool = False
+    anew: bool = False
+    dry: bool = False
+
+
+EVERYTHING = Asked()
+
+
+class Grader(Protocol):
+    """Who grades: a team of workers, or files in which grades are already. limits: of what is read. mode: of the jail."""
+
+    limits: Limits
+    mode: Mode
+
+    def start(self) -> None: ...
+
+    def graded_together(
+        self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
+    ) -> Iterator[list[tuple[tuple[Submission, str], Graded]]]: ...
+
+
+def grade(
+    class_folder: ClassFolder,
+    assignment: str,
+    team: Grader,
+    asked: Asked = EVERYTHING,
+    tell: Callable[[Done, int], None] = lambda done, total: None,
+    stop: threading.Event | None = None,
+    stopping: Callable[[], None] = lambda: None,
+) -> Summary:
+    """Grade an assignment; `tell` is called after each submission with it and the number of all.
+
+    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun. stopping: called at
+    Ctrl-C, as what is under way may take a while.
+
+    Raises:
+        UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
+    """
+    policy = Policy.of(class_folder)
+    latest = submitted_files.find(class_folder, assignment, asked.student)
+    if asked.exercise is not None and asked.exercise not in {e.name for e in outline.of_notebook(assignment)}:
+        raise UserError(f"{assignment} has no exercise called {asked.exercise!r}")
+    preflight.look(class_folder, asked.anew)
+    preflight.look_whether_it_can_be_written(class_folder)
+    summary = Summary(note=draw_secrets.look(class_folder, assignment, asked.anew))
+    if not asked.student:
+        summary.passed_over = submitted_files.passed_over(class_folder, assignment)
+    team.start()  # becomes warm while this process draws and imports
+    seeds = draws.hidden(assignment, class_folder.draws)
+    reference = reference_cache.made(class_folder.path, assignment, seeds)
+    with gc_paused():
+        from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
+        from autograder.grading.result_writer import Result, Writer
+
+    collected = Manifest.load(class_folder, assignment)
+    earlier = list(_earlier(class_folder, policy, collected, asked.student))
+    stop = stop or threading.Event()
+
+    def finish(done: Done) -> None:
+        summary.count(done)
+        tell(done, len(latest) + len(earlier))
+
+    with (
+        gradebook.Book(class_folder, asked.anew, writing=not asked.dry) as book,
+        ctrl_c_sets(stop, stopping),
+        log.of(class_folder) as write_lines,
+    ):
+        if not asked.dry:
+            book.keep_secret(assignment, draws.entries(class_folder.draws)[assignment])
+            book.know(assignment)
+        writer = Writer(class_folder, assignment, book, write_lines, policy, asked.dry)
+        if not asked.dry:
+            writer.complete_log()
+        plan = _Plan(class_folder, assignment, collected, asked, book, team.limits.notebook)
+        behind = plan.behind(earlier)
+        key = draws.key_version(assignment)
+
+        def save(results: Sequence[Result]) -> None:
+            writer.save(results)
+            for result in results:
+                finish(Done(result.submission, result.graded, result.before))
+
+        def jobs(some: Sequence[Submission]) -> Iterator[tuple[tuple[Submission, str], Job]]:
+            for one in some:
+                try:
+                    submission, data, trouble = plan.read(one)
+                except OSError as error:
+                    finish(Done(one, unreadable=untrusted_files.why(error)))
+                    continue
+                digest = submitted_files.digest(data)
+                unchanged = plan.is_unchanged(submission, digest)
+                if not submission.earlier and submission.student in behind:  # graded after those before it
+                    unchanged = False
+                if unchanged and not asked.force and not asked.exercise:
+                    plan.look_at_its_time(submission, digest)
+                    finish(Done(submission))
+                elif trouble:
+                    save([Result(submission, digest, _nothing_there(submission, trouble))])
+                else:
+                    only = (asked.exercise,) if asked.exercise and unchanged else ()
+                    job = Job(assignment, data, seeds, team.limits, key, reference, only, team.mode)
+                    yield (submission, digest), job
+
+        for some in (earlier, latest):
+            for landed in team.graded_together(jobs(some), stop):
+                save([Result(submission, digest, graded) for (submission, digest), graded in landed])
+        summary.dated = len(plan.times)
+        writer.set_times(plan.times)
+        if stop.is_set():
+            raise KeyboardInterrupt
+        if (earlier or plan.times) and not asked.dry:  # which attempt counts, and how late it is, is known now
+            counted = policy.read_book(book, assignment, asked.student)
+            students = plan.students_with_another_time(policy) if not earlier else asked.student and [asked.student]
+            feedback.write_again(class_folder, assignment, book, students, counted=counted)
+    return summary
+
+
+class _Plan:
+    """What of a class is to be graded, and which times have come or changed since it was. times: by submission, what the gradebook is to be told."""
+
+    def __init__(
+        self, class_folder: ClassFolder, assignment: str, collected: Manifest, asked: Asked, book: Book, most: int
+    ) -> None:
+        from autograder.gradebook import gradebook
+
+        self._class_folder, self._assignment, self._collected, self._dry, self._most = (
+            class_folder,
+            assignment,
+            collected,
+            asked.dry,
+            most,
+        )
+        version = gradebook.version(assignment)
+        self._settled = {who: digest for who, (digest, its) in book.settled(assignment).items() if its == version}
+        self._graded = book.digests(assignment, version)
+        self._known, self._latest = book.times(assignment), book.submitted(assignment)
+        self.times: dict[Submission, Time] = {}
+
+    def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
+        """As `submitted_files.with_time` and `read`; what a power cut has emptied is restored from what was collected, if that is whole."""
+        submission = submitted_files.with_time(submission)
+        try:
+            return submission, *submitted_files.read(submission, self._most)
+        except submitted_files.Empty:
+            data = self._collected.copy(self._class_folder, submission.student)
+            if not data or submission.earlier or submission.path is None:
+                raise
+            if not self._dry:
+                keep(submission.path, data)
+            return submission, data[: self._most + 1], ""
+
+    def behind(self, earlier: Sequence[Submission]) -> set[str]:
+        """The students of whom an earlier attempt has not been graded yet."""
+        return {one.student for one in earlier if not self._is_graded(one)}
+
+    def _is_graded(self, submission: Submission) -> bool:
+        try:
+            return (submission.student, submitted_files.digest(self.read(submission)[1])) in self._graded
+        except OSError:
+            return True  # there is nothing to wait for
+
+    def is_unchanged(self, submission: Submission, digest: str) -> bool:
+        """Whether it was graded, by this version, and what was made of it is there."""
+        if submission.earlier:
+            return (submission.student, digest) in self._graded
+        whole = feedback.are_whole(self._class_folder, submission.student, self._assignment)
+        return whole and self._settled.get(submission.student) == digest
+
+    def look_at_its_time(self, submission: Submission, digest: str) -> None:
+        """Note the time of a submission that was graded with none, or with another."""
+        from autograder.gradebook.nbgrader_tables import Time
+
+        at, student = submission.submitted, submission.student
+        if at is None:
+            return
+        known = self._known.get((student, digest), set())
+        latest = self._latest.get(student)
+        if at in known and (submission.earlier or (latest and latest.replace(tzinfo=None) == at)):
+            return
+        records = self._collected.records.get(student, ())
+        others = {one.when.replace(tzinfo=None) for one in records if one.attempt and one.sha256 == digest and one.when}
+        self.times[submission] = Time(student, digest, at, frozenset(others - {at}), submission.earlier)
+
+    def students_with_another_time(self, policy: Policy) -> set[str]:
+        """Those whose pages say another lateness now, with their groups."""
+        return {who for one in self.times for who in policy.group(self._assignment, one.student)}
+
+
+def _submissions(count: int) -> str:
+    return f"{count:,} submission{'s' * (count > 1)}"
+
+
+def not_yet_graded(class_folder: ClassFolder, assignment: str, policy: Policy, book: Book) -> str:
+    """What there is to say where the best attempt counts, and some that were collected have never been graded; else nothing."""
+    if policy.attempts(assignment) != "best":
+        return ""
+    graded = book.digests(assignment)
+    most = Limits().notebook  # of what is larger, the hash of its beginning is kept
+    records = (one for those in Manifest.load(class_folder, assignment).records.values() for one in those if one.attempt)
+    missing = sum((one.student, one.sha256) not in graded for one in records if one.bytes <= most)
+    if not missing:
+        return ""
+    said = f"{missing} earlier hand-ins have" if missing > 1 else "one earlier hand-in has"
+    return (
+        f"{assignment}: the best attempt counts, and {said} not been graded: run `autograder grade {assignment}` first"
+    )
+
+
+def submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:
+    """All submissions of an assignment that may count: where the best attempt does, also those before the ones in submitted/. Raises as `submitted_files.find`."""
+    earlier = _earlier(class_folder, Policy.of(class_folder), Manifest.load(class_folder, assignment), None)
+    return [*earlier, *submitted_files.find(class_folder, assignment)]
+
+
+def _earlier(class_folder: ClassFolder, policy: Policy, collected: Manifest, student: str | None) -> Iterator[Submission]:
+    """Where the best attempt counts, those that were collected before the one in submitted/, oldest first."""
+    if policy.attempts(collected.assignment) != "best":
+        return
+    for who, records in sorted(collected.records.items()):
+        latest = collected.latest(who)
+        for record in records:
+            if record.attempt and record is not latest and student in (None, who):
+                path = collected.path(class_folder, record)
+                yield Submission(who, collected.assignment, path.parent, path, earlier=True, at=record.when)
+
+
+def _nothing_there(submission: Submission, trouble: str) -> Graded:
+    listed = outline.of_notebook(submission.assignment)
+    verdicts = {e.name: not_earned(e, f"There is {trouble} in the submission.") for e in listed}
+    return Graded(submission.assignment, verdicts, remarks=[trouble])
+
+
+@contextlib.contextmanager
+def ctrl_c_sets(stop: threading.Event, tell: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C sets the event instead of breaking off whatever is being written; a second Ctrl-C breaks off."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(number: int, frame: object) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+        tell()
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

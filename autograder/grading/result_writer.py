@@ -1,0 +1,138 @@
+"""Graded submissions to where they belong: pages and notebooks, the log, the gradebook; many together, each of them whole. Called by classroom.
+
+Files come first and are on the disk, then the gradebook's transaction. What the gradebook says is there, whenever the power goes. Then comes the log, and
+where that was broken off, the next command appends what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+
+from autograder.grading import feedback
+from autograder.gradebook import gradebook
+from autograder.class_folder import log
+from autograder.class_folder.submitted_files import Submission
+from autograder.gradebook.nbgrader_tables import Entry, Time
+from autograder.gradebook.gradebook import Attempt, Book
+from autograder.class_folder.log import Line
+from autograder.gradebook.policy import Policy
+from autograder.engine.graded import Graded
+from autograder.files import Batch
+from autograder.class_folder.folder import ClassFolder
+from autograder.marking import outline
+from ffnlab.verdict import Verdict
+
+MOST = 50  # submissions in a transaction
+
+
+@dataclass
+class Result:
+    """A graded submission on its way to the gradebook. digest: the hash of what was read of it. before: its student's attempt until now."""
+
+    submission: Submission
+    digest: str
+    graded: Graded
+    before: Attempt | None = None
+
+
+class Writer:
+    """The one writer of a class for an assignment. dry: it writes nothing."""
+
+    def __init__(
+        self,
+        class_folder: ClassFolder,
+        assignment: str,
+        book: Book,
+        write_lines: Callable[[Iterable[Line]], None],
+        policy: Policy,
+        dry: bool,
+    ) -> None:
+        self._class_folder, self._assignment, self._book, self._log, self._policy = (
+            class_folder,
+            assignment,
+            book,
+            write_lines,
+            policy,
+        )
+        self._dry = dry
+
+    def save(self, results: Sequence[Result]) -> None:
+        """Save graded submissions; what can't be saved of one's texts is left out of it. Verdicts that it lacks stay as they were."""
+        students = [result.submission.student for result in results]
+        before = {attempt.student: attempt for attempt in self._book.latest(self._assignment, students)}
+        for result in results:
+            graded, result.before = result.graded, before.get(result.submission.student)
+            missing = [e.name for e in outline.of_notebook(self._assignment) if e.name not in graded.verdicts]
+            if missing and result.before:
+                graded.verdicts |= {name: result.before.verdict(name) for name in missing}
+            if result.submission.path is not None and result.submission.remark:
+                graded.remarks.insert(0, result.submission.remark)
+        if not self._dry:
+            for start in range(0, len(results), MOST):
+                self._write(results[start : start + MOST])
+
+    def _write(self, results: Sequence[Result]) -> None:
+        try:
+            self._write_together(results)
+        except Exception as error:
+            if not gradebook.is_of_one_submission(error):
+                raise
+            if len(results) > 1:
+                for one in results:
+                    self._write([one])
+            else:
+                results[0].graded = _without_words(results[0].graded, error)
+                self._write_together(results)
+
+    def _write_together(self, results: Sequence[Result]) -> None:
+        latest = [result for result in results if not result.submission.earlier]
+        by_hand = self._book.marks(self._assignment, [result.submission.student for result in latest])
+        with Batch() as files:
+            for result in latest:
+                student, submitted = result.submission.student, result.submission.submitted
+                marks = by_hand.get(student, {})
+                at = submitted.replace(tzinfo=UTC) if submitted else None
+                grade = self._policy.grade(self._assignment, feedback.marks_of(result.graded, marks), at, student)
+                feedback.write(files, self._class_folder, student, result.graded, submitted, marks, grade, result.digest)
+        entries = [
+            Entry(one.submission.student, one.graded, one.digest, one.submission.submitted, one.submission.earlier)
+            for one in results
+        ]
+        self._book.enter_all(entries)
+        self._log(Line(entry.graded_at, entry.student, entry.graded) for entry in entries)
+
+    def complete_log(self) -> None:
+        """Append the lines that the log lacks, as the command that graded those submissions was ended before it could write them."""
+        last, lines = log.last(self._class_folder, self._assignment)
+        missing = []
+        for attempt in self._book.graded_since(self._assignment, last):
+            if (attempt.graded_at, attempt.student) not in lines:
+                verdicts = {name: attempt.verdict(name) for name in attempt.verdicts}
+                graded = Graded(self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds)
+                missing.append(Line(attempt.graded_at, attempt.student, graded))
+        self._log(missing)
+
+    def set_times(self, times: Mapping[Submission, Time]) -> None:
+        """Write when submissions were handed in that were graded before; their pages follow with `feedback.write_again`."""
+        if self._dry or not times:
+            return
+        with Batch() as files:
+            for submission, time in times.items():
+                if not submission.earlier:
+                    feedback.write_time(files, self._class_folder, submission.student, self._assignment, time.at)
+        self._book.set_times(self._assignment, list(times.values()))
+
+
+def _without_words(graded: Graded, error: Exception) -> Graded:
+    """The points of a submission of which something can't be saved, without anything that came from it: it costs nobody else anything, and itself no point."""
+    seen = f"What was seen can't be shown: it could not be saved ({type(error).__name__})."
+
+    def wordless(verdict: Verdict) -> Verdict:
+        aspects = tuple(replace(aspect, seen=seen if aspect.seen else "", told="") for aspect in verdict.aspects)
+        return replace(verdict, aspects=aspects)
+
+    verdicts = {name: wordless(verdict) for name, verdict in graded.verdicts.items()}
+    remark = f"its texts could not be saved ({type(error).__name__}): look at the file"
+    return Graded(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)

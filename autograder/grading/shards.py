@@ -1,0 +1,255 @@
+"""The grades of a part of a class in files: made on any machine, without a gradebook, and entered later where the class is. Called by the command line.
+
+A shard is the students whose names' hash falls to its number, so that any machine knows which they are. A file holds JSON: it can give points, and run no code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograder.class_folder import submitted_files
+from autograder.grading import grade_class
+from autograder import untrusted_files
+from autograder.class_folder.submitted_files import Submission
+from autograder.engine import fingerprint, pool, rebuild
+from autograder.engine.graded import Graded
+from autograder.engine.job import Job
+from autograder.files import Batch
+from autograder.class_folder.folder import ClassFolder
+from autograder.errors import UserError
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import Mode
+from autograder.marking import draws, reference_cache
+from ffnlab.cleaning import in_a_line
+from ffnlab.verdict import Outcome, from_dict
+
+FORMAT = 1
+MOST = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
+MOST_TOGETHER = 50  # grades that are handed on at a time
+ABOUT = ("shard", "student", "submission", "seeds", "version", "verdicts")  # what a file holds
+OF_GRADED = ("outputs", "printed", "remarks", "seconds", "host", "build")  # and the fields of Graded
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` parts of a class, numbered from 0 as arrays of jobs are."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def of(cls, text: str) -> Shard:
+        """The shard that is written as 3/10. Raises UserError."""
+        found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text)
+        if not found or not int(found[1]) < int(found[2]):
+            raise UserError(f"--shard {text}: NUMBER/COUNT was expected, from 0/10 to 9/10 where there are ten")
+        return cls(int(found[1]), int(found[2]))
+
+    def holds(self, student: str) -> bool:
+        return int.from_bytes(hashlib.sha256(student.encode()).digest()[:8], "big") % self.count == self.number
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+@dataclass
+class Summary:
+    """What became of a shard. graded: so many now; there: so many before. problems: what could not be graded, a line each."""
+
+    graded: int = 0
+    there: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def prepare(class_folder: ClassFolder, assignment: str) -> None:
+    """Draw an assignment's hidden inputs and compute their reference outputs, where that has not been done: shards only read them."""
+    reference_cache.made(class_folder.path, assignment, draws.hidden(assignment, class_folder.draws))
+
+
+def grade(
+    class_folder: ClassFolder,
+    assignment: str,
+    shard: Shard,
+    folder: Path,
+    team: grade_class.Grader,
+    tell: Callable[[int], None] = lambda total: None,
+    stop: threading.Event | None = None,
+) -> Summary:
+    """Grade the submissions of an assignment that are in a shard, and write a file for each into `folder`. Those that are there already are left.
+
+    tell: called after each, with the number of all in the shard.
+
+    Raises:
+        UserError: the hidden inputs have not been drawn, or for another version. KeyboardInterrupt: asked to stop.
+    """
+    seeds, reference = _prepared(class_folder, assignment)
+    submissions = [one for one in grade_class.submissions(class_folder, assignment) if shard.holds(one.student)]
+    summary, key = Summary(), draws.key_version(assignment)
+
+    def jobs() -> Iterator[tuple[tuple[Submission, str], Job]]:
+        for submission in submissions:
+            try:
+                data, trouble = submitted_files.read(submission, team.limits.notebook)
+            except OSError as error:
+                summary.problems.append(f"{submission.student}: {untrusted_files.why(error)}")
+                tell(len(submissions))
+                continue
+            digest = submitted_files.digest(data)
+            job = Job(assignment, data, seeds, team.limits, key, reference, (), team.mode)
+            path = _place(folder, assignment, submission.student, digest)
+            if trouble or (path.is_file() and not _difference(_read(path), submission.student, digest, job)):
+                summary.there += not trouble  # what is no notebook needs no grading
+                tell(len(submissions))
+            else:
+                yield (submission, digest), job
+
+    for landed in team.graded_together(jobs(), stop):
+        with Batch() as files:
+            for (submission, digest), graded in landed:
+                if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
+                    summary.problems.append(f"{submission.student}: {'; '.join(graded.remarks)}")
+                else:
+                    path = _place(folder, assignment, submission.student, digest)
+                    files.write(path, _as_json(shard, submission.student, digest, seeds, graded))
+                    summary.graded += 1
+                tell(len(submissions))
+    if stop and stop.is_set():
+        raise KeyboardInterrupt
+    return summary
+
+
+def _prepared(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, Path]:
+    """The seeds of the hidden inputs, and the file with their reference outputs, as `prepare` has left them."""
+    entry = draws.entries(class_folder.draws).get(assignment, {})
+    if entry.get("holds_for") == draws.key_version(assignment):
+        seeds = draws.hidden(assignment, class_folder.draws)
+        if (reference := reference_cache.place(class_folder.path, assignment, seeds)).is_file():
+            return seeds, reference.resolve()
+    raise UserError(
+        f"{class_folder.path} holds no hidden inputs of {assignment} for this version: run `autograder grade {assignment} --prepare` where the class is, "
+        f"and copy {draws.FILE} and {reference_cache.FOLDER}/ from there"
+    )
+
+
+class Reader:
+    """Grades in files, in the place of those who would make them.
+
+    missing: the submissions for which no file fits, by shard, a line for each student. limits: of what is read.
+
+    Raises:
+        UserError: a folder is not there.
+    """
+
+    mode = Mode.BUBBLEWRAP
+
+    def __init__(self, folders: Sequence[Path], limits: Limits) -> None:
+        for folder in folders:
+            if not folder.is_dir():
+                raise UserError(
+                    f"{folder} is not a folder: name the one that `autograder grade --shard … --to` wrote into"
+                )
+        self.limits = limits
+        self.missing: dict[str, list[str]] = defaultdict(list)
+        self._folders = folders
+        shards = (
+            content["shard"] for folder in folders for path in folder.glob("*/*.json") for content in [_read(path)]
+        )
+        self._count = Shard.of(next(shards, "0/1")).count
+
+    def start(self) -> None:
+        """There is nothing to start."""
+
+    def graded_together(
+        self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
+    ) -> Iterator[list[tuple[tuple[Submission, str], Graded]]]:
+        """The grades of those jobs for which a file fits, some at a time.
+
+        Raises:
+            UserError: a file is damaged, or was made by another version or on other hidden inputs.
+        """
+        found: list[tuple[tuple[Submission, str], Graded]] = []
+        for (submission, digest), job in jobs:
+            if stop and stop.is_set():
+                break
+            if graded := self._find(submission.student, digest, job):
+                found.append(((submission, digest), graded))
+            if len(found) == MOST_TOGETHER:
+                yield found
+                found = []
+        if found:
+            yield found
+
+    def _find(self, student: str, digest: str, job: Job) -> Graded | None:
+        for folder in self._folders:
+            path = _place(folder, job.assignment, student, digest)
+            if path.is_file():
+                content = _read(path)
+                if trouble := _difference(content, student, digest, job):
+                    raise UserError(f"{path} {trouble}: remove it, and grade its shard {content['shard']} again")
+                try:
+                    return _graded(content, job)
+                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    raise _damaged(path, error) from None
+        others = any(any(folder.glob(f"{job.assignment}/{student}.*.json")) for folder in self._folders)
+        shard = next(one for one in (Shard(number, self._count) for number in range(self._count)) if one.holds(student))
+        self.missing[str(shard)].append(f"{student}, of whom another submission was graded" if others else student)
+        return None
+
+
+def _place(folder: Path, assignment: str, student: str, digest: str) -> Path:
+    return folder / assignment / f"{student}.{digest[:16]}.json"
+
+
+def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded: Graded) -> str:
+    verdicts = [verdict.as_dict() for verdict in graded.verdicts.values()]
+    about = (str(shard), student, digest, _hash(seeds), str(fingerprint.HERE), verdicts)
+    texts = (getattr(graded, name) for name in OF_GRADED)
+    return json.dumps({"format": FORMAT} | dict(zip((*ABOUT, *OF_GRADED), (*about, *texts), strict=True)))
+
+
+def _hash(seeds: draws.Seeds) -> str:
+    return hashlib.sha256(json.dumps(seeds, sort_keys=True).encode()).hexdigest()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What a file holds. Raises UserError: it is damaged."""
+    try:
+        content = json.loads(untrusted_files.read(path, MOST))
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']}")
+        return {name: content[name] for name in (*ABOUT, *OF_GRADED)}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path} can't be read ({type(error).__name__}): remove it, and grade its shard again")
+
+
+def _difference(content: dict[str, Any], student: str, digest: str, job: Job) -> str:
+    """Why a file does not hold the grade of a job; empty where it does."""
+    if (content["student"], content["submission"]) != (student, digest):
+        return "is of another submission than its name says"
+    if content["version"] != str(fingerprint.HERE):
+        return f"was made by another version, {in_a_line(str(content['version']), 200)}, and this is {fingerprint.HERE}"
+    if content["seeds"] != _hash(job.seeds):
+        return "was made on other hidden inputs than the class has"
+    return ""
+
+
+def _graded(content: dict[str, Any], job: Job) -> Graded:
+    """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in."""
+    try:
+        cells = rebuild.rebuild(job.assignment, job.data, job.limits.notebook).cells
+    except rebuild.Unreadable:
+        cells = ()
+    verdicts = {verdict.exercise: verdict for verdict in map(from_dict, content["verdicts"])}
+    return Graded(job.assignment, verdicts, cells, **{name: content[name] for name in OF_GRADED})

@@ -1,0 +1,101 @@
+"""What learning management systems export, and what they take back: one small module a system, and the registry of them, `SYSTEMS`.
+
+A system is recognised by its tokens and structure, never by a name alone; what has another pattern is reported, not guessed. docs/lms.md says how to add one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+
+from autograder.errors import UserError
+from autograder.lms.archive import Archive, Entry
+from autograder.lms.base import Lms, Number
+from autograder.lms.blackboard import Blackboard
+from autograder.lms.brightspace import Brightspace
+from autograder.lms.canvas import Canvas
+from autograder.lms.exchange import Exchange
+from autograder.lms.gradescope import Gradescope
+from autograder.lms.moodle import Moodle
+from autograder.lms.records import HandIn
+from ffnlab.cleaning import in_a_line
+
+SYSTEMS: dict[str, Lms] = {  # in the order in which they are asked, where as many names fit two of them
+    one.name: one for one in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())
+}
+WRAPPERS = 2  # outer folders that somebody's unpacking, or D2L, put around an export
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export as it was understood. unknown: entries that have another pattern."""
+
+    system: str
+    hand_ins: tuple[HandIn, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def lms(self) -> Lms:
+        return SYSTEMS[self.system]
+
+
+def find(name: str) -> Lms:
+    """The system of this name. Raises UserError: there is none."""
+    if name not in SYSTEMS:
+        raise UserError(f"there is no system called {in_a_line(name, 60)!r}; there are: {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+def by_rank() -> list[Lms]:
+    """The systems as people are shown them, the most usual first."""
+    return sorted(SYSTEMS.values(), key=lambda one: (one.rank, one.title))
+
+
+def numbered() -> list[Lms]:
+    """Those whose own number of a student is on the roster, in the order of its columns."""
+    return sorted((one for one in by_rank() if one.number), key=lambda one: one.number)
+
+
+def has_several(key: str) -> bool:
+    """Whether a student may have several ids in this column of the roster."""
+    return key in SYSTEMS and SYSTEMS[key].number > Number.USER
+
+
+def read(archive: Archive, zone: tzinfo | None = None) -> Export:
+    """Whose export it is, and what was handed in.
+
+    zone: of the clock behind times that name none; this computer's where it is None.
+
+    Raises:
+        UserError: it is no export that is known here.
+    """
+    for depth in range(WRAPPERS + 1):
+        entries = _below(archive.entries, depth)
+        if entries is None:
+            break
+        tops = {entry.name.split("/")[0] for entry in entries}
+        fitting = {
+            name: len({entry.name.split("/")[0] for entry in entries if one.fits(entry.name)})
+            for name, one in SYSTEMS.items()
+        }
+        system = max(fitting, key=lambda name: fitting[name])
+        if 2 * fitting[system] >= len(tops) and entries:
+            found, unknown = SYSTEMS[system].hand_ins(entries, zone)
+            return Export(system, tuple(found), tuple(unknown))
+    titles = ", ".join(one.title for one in SYSTEMS.values())
+    held = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
+    refused = f"; refused: {archive.refused[0][0]} ({archive.refused[0][1]})" if archive.refused else ""
+    advice = "if the LMS is in another language, set it to English and download it again"
+    raise UserError(f"{archive.name} holds {held}, and is no export that is known here: {titles}{refused}; {advice}")
+
+
+def _below(entries: Sequence[Entry], depth: int) -> list[Entry] | None:
+    """The entries with their names below so many outer folders, in which D2L writes a date; None where they have not all the same."""
+    parts = [entry.name.split("/") for entry in entries]
+    if any(len(found) <= depth or found[:depth] != parts[0][:depth] for found in parts):
+        return None
+    return [
+        replace(entry, name="/".join(found[depth:]), owners=entry.owners[depth:], changed=entry.changed[depth:])
+        for entry, found in zip(entries, parts, strict=True)
+    ]

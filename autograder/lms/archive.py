@@ -1,0 +1,324 @@
+"""An export as it came, a zip or a folder: its entries are read in memory and within bounds, and never written to disk by the names they have.
+
+Called by the importers' front door (autograder.lms) and by collect, for a zip that a student handed in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from autograder import untrusted_files
+from autograder.errors import UserError
+from ffnlab.cleaning import clean, in_a_line
+
+MIB = 2**20
+JUNK = {"__MACOSX", ".DS_Store", ".ipynb_checkpoints"}
+METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what every LMS writes; the others can't be read within bounds
+LONGEST_NAME = 4096  # of a path, as file systems have it
+States = tuple[tuple[int, ...], tuple[float, ...]]  # owners, and when their inodes changed
+ODD = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, struct.error)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much is read: numbers of entries, bytes, and how many times its own size a large entry may unpack to."""
+
+    entries: int = 20_000
+    entry: int = 64 * MIB
+    total: int = 4096 * MIB  # beyond twenty times what lies on the disk
+    ratio: int = 200
+    small: int = 10 * MIB  # what a notebook may have: below it, any ratio is honest
+    contents: int = 16 * MIB  # the zip's own table of contents
+
+
+OF_AN_EXPORT = Bounds()
+OF_A_STUDENT = Bounds(entries=1_000, total=256 * MIB, contents=MIB)
+
+
+class Refused(Exception):
+    """An entry that is not read; one line says why."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file, or an empty folder, of an export. name: its path in it, "/" between folders.
+
+    owners, changed: of each part of that path, as the file system has them: the account's number, and when its inode changed last, in seconds since 1970. A
+    zip has neither.
+    """
+
+    name: str
+    size: int
+    get: Callable[[], bytes] = field(repr=False, compare=False)
+    is_folder: bool = False
+    owners: tuple[int, ...] = ()
+    changed: tuple[float, ...] = ()
+
+    def read(self) -> bytes:
+        """The bytes. Raises Refused: in what way they can't be had."""
+        return self.get()
+
+
+@dataclass
+class Archive:
+    """What can be read of an export. refused: each entry that can't, with the reason."""
+
+    name: str
+    entries: list[Entry] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    digest: str = ""  # SHA-256 of a zip; none of a folder
+    file: BinaryIO | None = None
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file:
+            self.file.close()
+
+    def refuse(self, name: str, reason: str) -> None:
+        self.refused.append((in_a_line(name, 200), reason))
+
+
+def opened(source: Path) -> Archive:
+    """The entries of a zip or a folder. Use as a context manager: a zip stays open while it is read from.
+
+    Raises:
+        UserError: there is nothing, or nothing that can be read.
+    """
+    if source.is_dir():
+        return _folder(source)
+    if not source.is_file():
+        raise UserError(f"there is no {source}: the zip that the LMS gave you, or a folder, was expected")
+    try:
+        file = source.open("rb")
+    except OSError as error:
+        raise UserError(f"{source} can't be read: {error.strerror}") from None
+    found = Archive(source.name, file=file)
+    try:
+        _zip(file, os.path.getsize(source), OF_AN_EXPORT, found)
+    except Refused as reason:
+        file.close()
+        raise UserError(f"{source} is not a zip that can be read: {reason}") from None
+    file.seek(0)
+    found.digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def inside(entry: Entry) -> Archive:
+    """What lies in a zip that a student handed in: one level; a zip in it is left closed.
+
+    Raises:
+        Refused: it can't be read.
+    """
+    data = entry.read()
+    found = Archive(entry.name)
+    _zip(io.BytesIO(data), len(data), OF_A_STUDENT, found)
+    return found
+
+
+def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
+    if _contents(file, size) > bounds.contents:
+        raise Refused("its table of contents is too large")
+    try:
+        opened = zipfile.ZipFile(file)
+    except ODD as error:
+        raise Refused(_said(error)) from None
+    listed = [(_decoded(info), info) for info in opened.infolist()]
+    if len(listed) > bounds.entries:
+        raise Refused(f"it has {len(listed):,} entries, and {bounds.entries:,} are read at the most")
+    names: dict[str, list[zipfile.ZipInfo]] = {}
+    for name, info in listed:
+        names.setdefault(name, []).append(info)
+    left = bounds.total + 20 * size
+    for name, infos in names.items():
+        if _is_junk(name):
+            continue
+        info = infos[0]
+        trouble = _misnamed(name) or _unreadable(info, bounds)
+        if len({(other.CRC, other.file_size) for other in infos}) > 1:
+            trouble = f"there are {len(infos)} of this name, and they differ"
+        elif not trouble and info.file_size > left:
+            trouble = f"all together it unpacks to more than {bounds.total / MIB:,.0f} MiB"
+        if trouble:
+            found.refuse(name, trouble)
+            continue
+        left -= info.file_size
+        found.entries.append(_entry(name, info, opened))
+    found.entries = _without_full_folders(found.entries)
+
+
+def _entry(name: str, info: zipfile.ZipInfo, opened: zipfile.ZipFile) -> Entry:
+    def get() -> bytes:
+        try:
+            with opened.open(info) as file:
+                data = file.read(info.file_size + 1)
+        except ODD as error:
+            raise Refused(_said(error)) from None
+        if len(data) != info.file_size:
+            raise Refused("it is cut off")
+        return data
+
+    return Entry(name.rstrip("/"), info.file_size, get, info.is_dir())
+
+
+def _contents(file: BinaryIO, size: int) -> int:
+    """How many bytes the table of contents has, as the zip's end says; 0 where there is no end, which zipfile finds out itself."""
+    file.seek(max(0, size - 65_557))
+    tail = file.read()
+    place = tail.rfind(b"PK\5\6")
+    if place < 0 or len(tail) < place + 22:
+        return 0
+    (contents,) = struct.unpack_from("<L", tail, place + 12)
+    locator = tail[max(0, place - 20) : place]
+    if contents == 0xFFFFFFFF and locator.startswith(b"PK\6\7"):
+        (offset,) = struct.unpack_from("<Q", locator, 8)
+        file.seek(min(offset, size))
+        record = file.read(56)
+        if len(record) == 56:
+            (contents,) = struct.unpack_from("<Q", record, 40)
+    return int(contents)
+
+
+def _decoded(info: zipfile.ZipInfo) -> str:
+    """An entry's name. Without the flag for UTF-8, zipfile takes it for code page 437, although most programs write UTF-8."""
+    name = info.orig_filename
+    if not info.flag_bits & 0x800 and not name.isascii():
+        with contextlib.suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name
+
+
+def _is_junk(name: str) -> bool:
+    parts = name.split("/")
+    return not JUNK.isdisjoint(parts) or any(part.startswith("._") for part in parts) or not name.strip("/")
+
+
+def _misnamed(name: str) -> str:
+    """What is wrong with a name, if anything is."""
+    if len(name) > LONGEST_NAME:
+        return "its name is too long"
+    if "\0" in name:
+        return "a zero byte in its name"
+    if "\\" in name:
+        return "a backslash in its name"
+    if name.startswith("/") or re.match(r"[A-Za-z]:/", name):
+        return "its name is an absolute path"
+    if ".." in name.split("/"):
+        return "its name leads out of the folder"
+    return ""
+
+
+def _unreadable(info: zipfile.ZipInfo, bounds: Bounds) -> str:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "a symbolic link"
+    if info.flag_bits & 0x1:
+        return "encrypted"
+    if info.compress_type not in METHODS:
+        return "compressed in a way that is not read here"
+    if info.file_size > bounds.entry:
+        return f"too large: {info.file_size / MIB:,.0f} MiB, at most {bounds.entry / MIB:,.0f}"
+    if info.file_size > bounds.small and info.file_size > bounds.ratio * max(1, info.compress_size):
+        return f"it unpacks to {info.file_size / max(1, info.compress_size):,.0f} times its size"
+    return ""
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, zipfile.BadZipFile) and "not a zip" in str(error):
+        return "it is no zip, or its end is missing"
+    return in_a_line(f"broken ({error or type(error).__name__})", 120)
+
+
+def _without_full_folders(entries: list[Entry]) -> list[Entry]:
+    """Without the folders in which something lies: an empty one is a hand-in without a file."""
+    folders = {entry.name for entry in entries if entry.is_folder}
+    full = {name[:end] for name in (entry.name for entry in entries) for end in _slashes(name) if name[:end] in folders}
+    return [entry for entry in entries if not (entry.is_folder and entry.name in full)]
+
+
+def _slashes(name: str) -> Iterator[int]:
+    return (place for place, letter in enumerate(name) if letter == "/")
+
+
+def _folder(top: Path) -> Archive:
+    found = Archive(top.resolve().name)
+    states: dict[Path, States] = {top: ((), ())}
+    for place, folders, files in os.walk(top):
+        folders[:] = sorted(name for name in folders if not _is_junk(name))
+        here = Path(place)
+        for name in list(folders):
+            if (here / name).is_symlink():
+                found.refuse(_below(top, here / name), "a symbolic link")
+                folders.remove(name)
+            else:
+                states[here / name] = _with(states[here], (here / name).lstat())
+        kept = sorted(name for name in files if not _is_junk(name))
+        if not kept and not folders and here != top:
+            found.entries.append(Entry(_below(top, here), 0, lambda: b"", True, *states[here]))
+        for name in kept:
+            _add_file(found, top, here / name, states[here])
+        if len(found.entries) > OF_AN_EXPORT.entries:
+            raise UserError(f"{top} holds more than {OF_AN_EXPORT.entries:,} files: is it an export?")
+    return found
+
+
+def _with(above: States, state: os.stat_result) -> States:
+    return (*above[0], state.st_uid), (*above[1], state.st_ctime)
+
+
+def _add_file(found: Archive, top: Path, path: Path, above: States) -> None:
+    name = _below(top, path)
+    most = OF_AN_EXPORT.entry
+    state = path.lstat()
+    if not stat.S_ISREG(state.st_mode):
+        found.refuse(name, "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file")
+    elif "\\" in name:
+        found.refuse(name, "a backslash in its name")
+    elif state.st_size > most:
+        found.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
+    else:
+        found.entries.append(Entry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state)))
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    try:
+        data = untrusted_files.read(path, most)
+    except OSError as error:
+        raise Refused(f"it can't be read ({error.strerror})") from None
+    if len(data) > most:
+        raise Refused("it has grown too large")
+    return data
+
+
+def _below(top: Path, path: Path) -> str:
+    return clean("/".join(path.relative_to(top).parts), 4096)
+
+
+def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:
+    """A zip that is the same for the same files."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (0o755 if name in programs else 0o644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            opened.writestr(info, content)
+    return data.getvalue()
+
+
+def same(name: str) -> str:
+    """A name as it is compared: accents are one letter, whichever system packed it."""
+    return unicodedata.normalize("NFC", name)

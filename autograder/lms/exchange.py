@@ -1,0 +1,144 @@
+"""nbgrader's exchange: the folders in `inbound/`, `{user}+{assignment}+{time}+{random}`. Called through autograder.lms.
+
+Everybody can write into `inbound/`, so a folder's name is only what somebody claims. Whose it is, is what its owner and its files' owners confirm; when it was
+handed in, is the later of the time in its name and the last change of its inodes, which nobody but root can set back.
+Source: nbgrader/exchange/default/submit.py, collect.py, release_feedback.py. A page finds its way back by the secret that lies in the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder import untrusted_files
+from autograder.lms.archive import Entry, Refused, same
+from autograder.lms.base import Lms
+from autograder.lms.records import HandIn, Person, is_to_come, moment
+
+if TYPE_CHECKING:
+    from autograder.transfer.give_back import Work
+
+NAME = "nbgrader"
+INBOUND = re.compile(
+    r"(?P<user>.+)\+(?P<assignment>[^+]+)\+(?P<when>\d{4}-\d\d-\d\d [\d:.]+ [^+]+)(?:\+(?P<random>[^+/]+))?"
+)
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"
+WHILE_SUBMITTING = timedelta(minutes=5)  # nbgrader takes the time first, and copies afterwards
+SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
+
+
+def _of_folder(top: str, entries: Sequence[Entry]) -> list[HandIn]:
+    match = INBOUND.fullmatch(top)
+    assert match
+    user, named = match["user"], moment(match["when"])
+    nbgraders = [entry for entry in entries if same(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
+    files = [entry for entry in entries if entry not in nbgraders]
+    secret = next((_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
+
+    accounts = {uid: _account(uid) for entry in entries for uid in entry.owners}
+    others = [name for uid, name in sorted(accounts.items()) if uid not in (0, os.geteuid()) and name != user]
+    is_owned = user in accounts.values()
+    changed = max((at for entry in entries for at in entry.changed), default=None) if is_owned else None
+    written = datetime.fromtimestamp(changed, UTC) if changed else None
+    at, doubtful_time = named, ""
+    if named is None or is_to_come(named):
+        at = written
+        trouble = "is still to come" if named else "can't be read"
+        doubtful_time = f"its time, {match['when']}, {trouble}"
+    elif written and written > named:
+        at = written
+    doubt = ""
+    if others:
+        doubt = f"its folder or a file in it belongs to {' and '.join(others)}, and not to {user}: write whose it is"
+    return [
+        HandIn(
+            NAME,
+            f"{user} (of {'+'.join(others)})" if others else user,
+            () if others else (Person({"username": user}),),
+            user,
+            entry.name,
+            "" if entry.is_folder or entry in nbgraders else same(entry.name).partition("/")[2],
+            entry.read,
+            attempt=top,
+            at=at,
+            assignment=match["assignment"],
+            doubt=doubt,
+            doubtful_time=doubtful_time,
+            claimed=named if named and written and written - named > WHILE_SUBMITTING else None,
+            is_owned=is_owned,
+            back={"secret": secret},
+        )
+        for entry in files or nbgraders[:1]  # of an emptied folder these are left
+    ]
+
+
+def _account(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return f"the account number {uid}"
+
+
+def _secret(entry: Entry) -> str:
+    try:
+        return _as_written(entry.read())
+    except Refused:
+        return ""
+
+
+def secret(folder: Path) -> str:
+    """The secret in a submission's folder; "" where there is none."""
+    try:
+        return _as_written(untrusted_files.read(folder / SECRET, 300))
+    except OSError:
+        return ""
+
+
+def _as_written(data: bytes) -> str:
+    text = data[:300].decode("ascii", errors="replace").strip()
+    return text if SECRET_AS_WRITTEN.fullmatch(text) else ""
+
+
+class Exchange(Lms):
+    name, title = NAME, "nbgrader's exchange"
+    sheet = ""
+    is_local_time = False
+    rank = 5
+    has_folder_names = True
+    needs_file = False
+    instead = "what its release_feedback needs beside the pages"
+
+    def fits(self, path: str) -> bool:
+        return "/" in path and bool(INBOUND.fullmatch(same(path.split("/")[0])))
+
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        folders: dict[str, list[Entry]] = {}
+        unknown = []
+        for entry in entries:
+            top, _, below = same(entry.name).partition("/")
+            if INBOUND.fullmatch(top) and (below or entry.is_folder):
+                folders.setdefault(top, []).append(entry)
+            else:
+                unknown.append(entry.name)
+        return [one for top, inside in folders.items() for one in _of_folder(top, inside)], unknown
+
+    def release(self, work: Work) -> None:
+        """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""
+        excluded = []
+        for page in sorted(work.class_folder.feedback.glob(f"*/{work.assignment}/{work.assignment}.html")):
+            student = page.parent.parent.name
+            if work.is_unread(student):
+                excluded.append(student)
+            elif trouble := work.prepare_release(student):
+                excluded.append(student)
+                work.leave(student, "", f"left out: {trouble}")
+            else:
+                work.add(student, "ready")
+                page.chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
+        but = f" --CourseDirectory.student_id_exclude={','.join(excluded)}" if excluded else ""
+        work.done.notes.append(f"now: nbgrader release_feedback {work.assignment} --course NAME{but}")

@@ -1,0 +1,189 @@
+"""Gradescope: "Export submissions", the roster, and an autograder that gives back scores which were found here.
+
+`submission_metadata.yml` has Ruby's symbols as keys (":submitters"); all of it is read as text, so that no id becomes a number. The way back is a zip with
+an autograder whose `run_autograder` looks up the submission and writes its results: no student code runs there, and Gradescope has no other door for grades.
+Source: gradescope-autograders.readthedocs.io (specifications, technical details). Called through autograder.lms.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from autograder.errors import UserError
+from autograder.lms.archive import Entry, Refused, same, zip_files
+from autograder.lms.base import Lms
+from autograder.lms.records import HandIn, Person, moment
+from autograder.lms.sheets import Sheet
+
+if TYPE_CHECKING:
+    from autograder.gradebook.scores import Mark
+    from autograder.transfer.give_back import Work
+
+NAME = "gradescope"
+METADATA = "submission_metadata.yml"
+SUBMISSION = re.compile(r"submission_(?P<number>\d+)(?:\.\w+)?")
+MOST_METADATA = 32 * 2**20
+DEPTH = 30  # libyaml ends the process where it is nested some thousands deep
+
+FIRST, LAST, FULL_NAME = ("First Name",), ("Last Name",), ("Name", "Full Name")
+SID, EMAIL, ROLE = ("SID", "Student ID"), ("Email",), ("Role",)
+
+
+def _metadata(entry: Entry) -> dict[str, dict[str, Any]]:
+    if entry.size > MOST_METADATA:
+        raise UserError(f"{METADATA} is too large: {entry.size / 2**20:,.0f} MiB")
+    import yaml  # takes a while, and few commands need it
+
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # makes nothing but text, lists and mappings
+    try:
+        text, depth = entry.read().decode("utf-8-sig"), 0
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH:
+                raise UserError(f"{METADATA} can't be read: it is nested too deeply")
+        found = yaml.load(text, Loader=loader)
+    except (Refused, yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
+        raise UserError(f"{METADATA} can't be read: {' '.join(str(error).split())[:120]}") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{METADATA} can't be read: a submission a line was expected")
+    return {str(name): about for name, about in found.items() if isinstance(about, dict)}
+
+
+def _submitters(about: dict[str, Any] | None) -> tuple[Person, ...]:
+    """The people of a submission who have an id or an e-mail address."""
+    listed = about.get(":submitters") if about else None
+    found = []
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, dict):
+            ids = {"sis_id": _text(one.get(":sid")), "email": _text(one.get(":email"))}
+            ids = {name: text for name, text in ids.items() if text}
+            if not ids:
+                return ()
+            found.append(Person(ids, name=_text(one.get(":name"))))
+    return tuple(found)
+
+
+def _text(value: object) -> str:
+    return "" if not isinstance(value, str) or value.strip() in ("~", "null") else value.strip()
+
+
+def _token(person: Person) -> str:
+    return person.ids.get("sis_id") or person.ids["email"].casefold()
+
+
+SETUP = "#!/usr/bin/env bash\n# Nothing is installed: the results were found elsewhere.\nexit 0\n"
+RUN = '''#!/usr/bin/env python3
+"""Gives a submission the results that were found for it on the instructor's machine."""
+import json, os, shutil, sys
+home = os.environ.get("AUTOGRADER_HOME", "/autograder")
+with open(os.path.join(home, "submission_metadata.json"), encoding="utf-8") as file:
+    number = str(json.load(file)["id"])
+kept = os.path.join(home, "source", "results", number + ".json")
+if not number.isdigit() or not os.path.isfile(kept):
+    sys.exit("submission " + number + " was handed in after the last collecting: it has not been graded yet")
+os.makedirs(os.path.join(home, "results"), exist_ok=True)
+draft = os.path.join(home, "results", "results.json.draft")
+shutil.copyfile(kept, draft)
+os.replace(draft, os.path.join(home, "results", "results.json"))
+'''
+
+
+def _results(score: float, marks: Iterable[Mark], page: str) -> dict[str, Any]:
+    """A submission's `results.json`. score: over all. page: HTML, shown above the marks."""
+    about = {"output_format": "html", "visibility": "after_published", "stdout_visibility": "hidden"}
+    return {"score": score, "output": page, **about, "tests": [_test(mark) for mark in marks]}
+
+
+def _test(mark: Mark) -> dict[str, object]:
+    shown = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
+    said = mark.comment or ("still to be read by a person" if mark.waits else "")
+    return shown | {"output": said, "output_format": "text", "visibility": "after_published"}
+
+
+def _scores(results: Mapping[str, Any]) -> object:
+    """Of a submission's results, what members of a group must have in common."""
+    return results["score"], [(test["name"], test["score"], test["output"]) for test in results["tests"]]
+
+
+class Gradescope(Lms):
+    name, title = NAME, "Gradescope"
+    sheet = ""
+    is_local_time = False
+    rank = 4
+    instead = "an autograder that gives back what was found here"
+
+    def fits(self, path: str) -> bool:
+        return path == METADATA or bool(SUBMISSION.fullmatch(path.split("/")[0]))
+
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        """Raises UserError: there is no metadata that can be read, without which nobody knows whose a submission is."""
+        about = next((entry for entry in entries if entry.name == METADATA), None)
+        if about is None:
+            raise UserError(f"{METADATA} is missing in this export of Gradescope: it says whose each submission is")
+        listed = _metadata(about)
+        found, unknown = [], []
+        for entry in entries:
+            if entry is about:
+                continue
+            top, _, below = same(entry.name).partition("/")
+            match = SUBMISSION.fullmatch(top)
+            people = _submitters(listed.get(top)) if match else ()
+            if not match or not people:
+                unknown.append(entry.name)
+                continue
+            at = moment(str(listed[top].get(":created_at", "")))
+            names = ", ".join(person.name for person in people)
+            found.append(
+                HandIn(
+                    NAME,
+                    "+".join(sorted(_token(person) for person in people)),
+                    people,
+                    names,
+                    entry.name,
+                    "" if entry.is_folder else below or top,
+                    entry.read,
+                    attempt=match["number"],
+                    at=at,
+                    group=names if len(people) > 1 else "",
+                    remark="" if at else "its time can't be read",
+                    back={"submission": match["number"]},
+                )
+            )
+        return found, unknown
+
+    def people(self, sheet: Sheet) -> list[Person] | None:
+        """Who is on a roster or among exported grades; None where it is not Gradescope's."""
+        sid, email = sheet.column(*SID), sheet.column(*EMAIL)
+        first, last, name = sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*FULL_NAME)
+        if sheet.column("SID") is None or email is None or (name is None and (first is None or last is None)):
+            return None
+        found = []
+        for row in sheet.rows:
+            ids = {"sis_id": row[sid], "email": row[email]}
+            if any(ids.values()) and row[sheet.column(*ROLE)].strip().casefold() in ("", "student"):
+                whole = "" if row[first] or row[last] else row[name]
+                found.append(Person(ids, row[first], row[last], whole))
+        return found
+
+    def release(self, work: Work) -> bytes:
+        """An autograder's zip that gives each submission its results."""
+        found: dict[str, tuple[dict[str, Any], str]] = {}
+        for student, record, page in work.to_send():
+            points, place = work.score(student), f"results/{record.back['submission']}.json"
+            if points is None:
+                work.leave(student, "", "no score is to be given")
+                continue
+            results = _results(points, work.marks[student].values(), page.read_text(encoding="utf-8"))
+            before, whose = found.setdefault(place, (results, student))
+            if _scores(before) != _scores(results):
+                work.leave(student, "", f"left out: handed in together with {whose}, who has other points")
+                continue
+            work.add(student, f"{points:g}")
+        work.done.notes.append("upload it as this assignment's autograder, then “Regrade All Submissions”")
+        files = {place: json.dumps(results).encode() for place, (results, _) in found.items()}
+        programs = {"setup.sh": SETUP.encode(), "run_autograder": RUN.encode()}
+        return zip_files(programs | files, programs=tuple(programs))

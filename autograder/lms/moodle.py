@@ -1,0 +1,270 @@
+"""Moodle's assignments: "Download all submissions", the grading worksheet, participants, and feedback files. Called through autograder.lms.
+
+Source: mod/assign/classes/downloader.php, feedback/file/importziplib.php, feedback/offline/ of github.com/moodle/moodle. The number behind a name belongs to
+this assignment alone: a participant's, or, where teams hand in, a group's, and nothing but the name tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from autograder.errors import UserError
+from autograder.lms.archive import Entry, same
+from autograder.lms.base import Lms, Number, Page
+from autograder.lms.records import HandIn, Person, month_of, utc, words
+from autograder.lms.sheets import GradeSheet, Row, Sheet
+from ffnlab.cleaning import in_a_line
+
+if TYPE_CHECKING:
+    from autograder.class_folder.roster import Roster, Student
+
+NAME = "moodle"
+TOKEN = r"(?P<name>.*?)(?:_(?P<number>\d+))?_assignsubmission_(?P<plugin>file|onlinetext)"
+FOLDER = re.compile(TOKEN + r"_?", re.DOTALL)  # before 4.1 it ends with "_"
+FLAT = re.compile(TOKEN + r"_(?P<file>.+)", re.DOTALL)
+
+# English and German: headers stand in the language of whoever downloads the sheet.
+IDENTIFIER = ("Identifier", "ID")
+FULL_NAME = ("Full name", "Vollständiger Name")
+FIRST = ("First name", "Vorname")
+LAST = ("Last name", "Surname", "Nachname")
+ID_NUMBER = ("ID number", "ID-Nummer")
+USERNAME = ("Username", "Anmeldename", "Nutzername")
+EMAIL = ("Email address", "Email", "E-Mail-Adresse", "E-Mail")
+GROUPS = ("Group", "Groups", "Gruppe", "Gruppen")
+GRADE = ("Grade", "Bewertung")
+MAXIMUM = ("Maximum Grade", "Bestwertung")
+CHANGEABLE = ("Grade can be changed", "Bewertung kann geändert werden")
+SUBMITTED = ("Last modified (submission)", "Zuletzt geändert (Abgabe)")
+GRADED = ("Last modified (grade)", "Zuletzt geändert (Bewertung)")
+SCALE = ("Scale", "Skala")
+PARTICIPANT = re.compile(r"\D*?(\d+)")
+NUMBERED = re.compile(r"(?P<word>[^\d@]*[^\W\d][^\d@]*)\d+")
+ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
+FEWEST_COLUMNS = 9  # of a worksheet with names and addresses, whatever is switched off
+NOT_CHANGEABLE = {"no", "nein"}
+WHEN = re.compile(
+    r"[^\W\d]+, (?P<day>\d{1,2})\.? (?P<month>[^\W\d]+) (?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s(?P<half>AM|PM))?"
+)
+
+
+def _in_any_language(sheet: Sheet) -> list[Person] | None:
+    """Who is on a worksheet in another language: the number, the name behind it and the address are known by their shape, an ID number is not."""
+    rows = [row for row in sheet.rows if not _is_blank(row)]
+    before = {match["word"] if (match := NUMBERED.fullmatch(row[0].strip())) else "" for row in rows}
+    numbers = {participant(row[0]) for row in rows}
+    addresses = [place for place in range(2, len(sheet.header)) if _holds(sheet, place, ADDRESS)]
+    is_numbered = len(before) == 1 and "" not in before and len(numbers) == len(rows)
+    if not is_numbered or len(addresses) != 1 or len(sheet.header) < FEWEST_COLUMNS or not all(row[1] for row in rows):
+        return None
+    ids = ({NAME: participant(row[0]), "email": row[addresses[0]].strip()} for row in rows)
+    return [Person(one, name=row[1]) for one, row in zip(ids, rows, strict=True)]
+
+
+def _holds(sheet: Sheet, place: int, pattern: re.Pattern[str]) -> bool:
+    """Whether all that stands in a column is of this pattern, and something does."""
+    cells = [row[place].strip() for row in sheet.rows if row[place].strip()]
+    return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
+
+
+def _times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]:
+    """When each on a worksheet handed in last, in UTC, by participant's number and name; of those whose time can be read.
+
+    zone: of whoever downloaded it, as their profile in Moodle says; this computer's where it is None.
+    """
+    first, last, whole, submitted = (sheet.column(*titles) for titles in (FIRST, LAST, FULL_NAME, SUBMITTED))
+    if sheet.column(*IDENTIFIER) != 0 or submitted is None:
+        return {}
+    read = (
+        (participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submitted])) for row in sheet.rows
+    )
+    known = ((number, name, utc(when, zone)) for number, name, when in read if when)
+    return {(number, name): when for number, name, when in known if number and when}
+
+
+def _when(cell: str) -> datetime | None:
+    """The time in `Wednesday, 13 March 2024, 10:15 AM` or `Mittwoch, 13. März 2024, 10:15`; None where there is none."""
+    found = WHEN.fullmatch(cell.strip())
+    month = month_of(found["month"]) if found else 0
+    if not found or not month:
+        return None
+    hour = int(found["hour"]) % 12 + 12 * (found["half"] == "PM") if found["half"] else int(found["hour"])
+    try:
+        return datetime(int(found["year"]), month, int(found["day"]), hour, int(found["minute"]))
+    except ValueError:
+        return None
+
+
+def participant(cell: str) -> str:
+    """The number in `Participant 123456` or `Teilnehmer/in1234567`; "" where there is none."""
+    match = PARTICIPANT.fullmatch(cell.strip())
+    return match[1] if match else ""
+
+
+def _as_saved(sheet: Sheet) -> str:
+    """What to choose in Moodle for a worksheet that a spreadsheet program has saved in another way; "" where it is as Moodle wrote it."""
+    separator = {";": "the separator “;”", "\t": "the separator “Tab”"}.get(sheet.delimiter, "")
+    names = {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE", "latin-1": "WINDOWS-1252"}
+    encoding = f"the encoding {names[sheet.encoding]}" if sheet.encoding in names else ""
+    chosen = " and ".join(one for one in (separator, encoding) if one)
+    return f" This sheet was saved by another program: choose {chosen} when you upload it." if chosen else ""
+
+
+def _is_blank(row: Row) -> bool:
+    """Whether nothing stands in a row, as below what a spreadsheet program has written."""
+    return not any(cell.strip() for cell in row)
+
+
+class Moodle(Lms):
+    name, title = NAME, "Moodle"
+    sheet = "grading worksheet"
+    is_local_time = False
+    rank = 0
+    number = Number.ASSIGNMENT
+    times_on = "worksheet"
+    has_own_headers = False
+
+    def fits(self, path: str) -> bool:
+        return bool(FOLDER.fullmatch(path.split("/")[0]) or FLAT.fullmatch(path.split("/")[0]))
+
+    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        """What was handed in, and the entries that are not understood. Times stand on the worksheet alone; see with_times."""
+        found, unknown = [], []
+        for entry in entries:
+            top, _, below = same(entry.name).partition("/")
+            if below or entry.is_folder:
+                match = FOLDER.fullmatch(top)
+                file = "" if entry.is_folder else below
+            else:
+                match = FLAT.fullmatch(top)
+                file = match["file"] if match else ""
+            if not match:
+                unknown.append(entry.name)
+                continue
+            number, name, typed = match["number"] or "", match["name"], match["plugin"] == "onlinetext"
+            found.append(
+                HandIn(
+                    NAME,
+                    number or f"group {name}",
+                    (Person({NAME: number}, name=name),) if number else (),
+                    name,
+                    entry.name,
+                    file,
+                    entry.read,
+                    group="" if number else name,
+                    remark="text typed online" if typed else "",
+                )
+            )
+        return found, unknown
+
+    def people(self, sheet: Sheet) -> list[Person] | None:
+        """Who is on a grading worksheet, or on a list of participants; None where it is neither."""
+        worksheet = sheet.column(*IDENTIFIER) == 0 and sheet.column(*GRADED) is not None
+        first, last, email = sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*EMAIL)
+        if not worksheet and (first is None or last is None or email is None):
+            return _in_any_language(sheet)
+        found = []
+        for row in sheet.rows:
+            if _is_blank(row):
+                continue
+            ids = {
+                "sis_id": row[sheet.column(*ID_NUMBER)],
+                "username": row[sheet.column(*USERNAME)],
+                "email": row[email],
+            }
+            if worksheet:
+                ids[NAME] = participant(row[0])
+            groups = tuple(part.strip() for part in re.split(r"[,;]", row[sheet.column(*GROUPS)]) if part.strip())
+            whole = "" if row[first] or row[last] else row[sheet.column(*FULL_NAME)]
+            found.append(Person(ids, row[first], row[last], whole, groups))
+        return found
+
+    def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
+        """The worksheet, which is given back as it is, with other grades. column: the title of the grades, where it is in another language."""
+        if sheet.column(*SCALE) is not None:
+            raise UserError(f"{sheet.name}: this assignment is graded on a scale, which takes no points")
+        grade = sheet.column(column) if column else sheet.column(*GRADE)
+        numbered = [participant(row[0]) for row in sheet.rows if not _is_blank(row)]
+        if grade is None or not numbered or not all(numbered):
+            raise UserError(
+                f"{sheet.name} is not a grading worksheet in English or German: its columns are {sheet.titles}. "
+                "Say which one takes the grades with --column, or set Moodle to English and download it again"
+            )
+        if not column and sheet.column(*GRADED) is None:
+            raise UserError(f"{sheet.name} lacks the column {GRADED[0]!r}, without which Moodle does not take it back")
+        maximum, changeable, graded = sheet.column(*MAXIMUM), sheet.column(*CHANGEABLE), sheet.column(*GRADED)
+        filled = [row for row in sheet.rows if not _is_blank(row)]
+        people_of = {row.place: person for row, person in zip(filled, self.people(sheet) or (), strict=False)}
+        return GradeSheet(
+            sheet,
+            grade,
+            ids=lambda row: people_of[row.place].ids if row.place in people_of else {NAME: participant(row[0])},
+            maximum=lambda row: row[maximum],
+            nobody=_is_blank,
+            locked=lambda row: row[changeable].strip().casefold() in NOT_CHANGEABLE,
+            graded=lambda row: "" if row[graded].strip() in ("", "-") else row[graded].strip(),
+            over="Moodle passes it over",
+            advice="Moodle passes over whoever was graded there after this sheet was downloaded; where its dates are not in English, "
+            f"over all who were graded before: tick “Update records that have been modified more recently”.{_as_saved(sheet)}",
+        )
+
+    def page_name(self, page: Page) -> tuple[str, str]:
+        """For "Upload multiple feedback files in a zip": Moodle reads the number and passes over the name."""
+        record, numbers = page.record, page.numbers
+        is_own = record.who in page.own and record.student == page.student
+        number = numbers.get(page.student) or (record.who if not numbers and is_own else "")
+        trouble = "" if number else "not on the worksheet, by number or by id"
+        if not number and not numbers:
+            trouble = "the number on this assignment's worksheet is needed: give it with --sheet"
+        name = (record.name if is_own and not record.members else page.name) or page.student
+        return f"{name.replace('_', ' ')}_{number}_assignsubmission_file/{page.assignment}.html", trouble
+
+    def with_times(self, found: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None) -> tuple[HandIn, ...]:
+        """A team's number may be a participant's too, so the name has to be there, behind a group's or alone."""
+        known: dict[tuple[str, str], datetime] = {}
+        for sheet in sheets:
+            known |= _times(sheet, zone)
+        named: dict[str, list[tuple[set[str], datetime]]] = {}
+        for (number, name), when in known.items():
+            named.setdefault(number, []).append((words(name), when))
+        return tuple(
+            replace(
+                one, at=next((at for name, at in named.get(one.who, ()) if name and name <= words(one.name)), one.at)
+            )
+            for one in found
+        )
+
+    def unread_time(self, sheet: Sheet) -> str:
+        """Of a worksheet in another language it is not known which column has the times."""
+        submitted = sheet.column(*SUBMITTED)
+        if sheet.column(*IDENTIFIER) == 0 and submitted is not None:
+            return next(
+                (cell for row in sheet.rows if (cell := row[submitted].strip()) not in ("", "-") and not _when(cell)),
+                "",
+            )
+        return sheet.titles if _in_any_language(sheet) else ""
+
+    def students(self, hand_in: HandIn, roster: Roster, is_blind: bool) -> tuple[list[Student], str]:
+        """A participant, by this assignment's number and, as a group's number looks the same, the name; or a team, by the name of a group that a list has."""
+        members = roster.members(hand_in.name)
+        student = roster.find(hand_in.people[0].ids) if hand_in.people else None
+        shown = in_a_line(repr(hand_in.name), 100)
+        if student and (is_blind or words(student.name) <= words(hand_in.name)):
+            return [student], ""
+        if members and not student:
+            return members, ""
+        if student:
+            return (
+                [],
+                f"number {hand_in.who} is {student.name}'s, but Moodle calls this {shown}: if it is a team's, write its members' ids",
+            )
+        if not hand_in.people:
+            return [], f"a team without a number, {shown}: write its members' ids"
+        return (
+            [],
+            f"number {hand_in.who} is on no worksheet: give this assignment's with --roster, or write whose it is",
+        )

@@ -1,0 +1,122 @@
+"""What an importer makes of an export: hand-ins, and the people whom a list or a gradebook names. Called by the systems' modules and by collect."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+
+from autograder.untrusted_files import MOMENT, YEARS
+
+MONTHS = (
+    "january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli", "august",
+    "september", "october oktober", "november", "december dezember",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody as an LMS knows them. ids: by the roster's columns (canvas, moodle, brightspace, sis_id, username, email), what stands there."""
+
+    ids: Mapping[str, str]
+    first: str = ""
+    last: str = ""
+    name: str = ""  # where only the whole of it is known
+    groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", {key: text for key, text in self.ids.items() if text})
+
+    @property
+    def shown(self) -> str:
+        return self.name or " ".join(part for part in (self.first, self.last) if part)
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """One file that somebody handed in.
+
+    who: the export's own token for the person or group, unique in this system. people: the person, or a group's members; none where the export
+    does not say who they are. name: as shown. entry: the file's name in the archive. file: its name as the student had it; "" where only a folder is
+    there. attempt: what tells this person's hand-ins apart. at: when, in UTC. back: what else the way back needs.
+
+    doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. claimed: the time that its name says, where
+    the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
+    the same file by other readings of its name, where students can write into what the system puts before it. is_likely: whether, without a roster, this
+    reading may be right.
+    """
+
+    system: str
+    who: str
+    people: tuple[Person, ...]
+    name: str
+    entry: str
+    file: str
+    read: Callable[[], bytes] = field(repr=False, compare=False)
+    attempt: str = ""
+    at: datetime | None = None
+    late: bool = False
+    group: str = ""
+    assignment: str = ""  # as the export names it, where it does by a token of ours
+    remark: str = ""
+    doubt: str = ""
+    doubtful_time: str = ""
+    claimed: datetime | None = None
+    is_owned: bool = True
+    readings: tuple[HandIn, ...] = field(default=(), repr=False)
+    is_likely: bool = True
+    back: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def token(self) -> str:
+        """What tells this file's hand-in from others of the same name: Canvas writes its name anew when it comes to be late."""
+        return self.back.get("attachment") or self.attempt
+
+
+def utc(moment: datetime, zone: tzinfo | None) -> datetime | None:
+    """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's."""
+    if moment.year not in YEARS:
+        return None
+    try:
+        return (moment.replace(tzinfo=zone) if zone else moment).astimezone(UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def month_of(word: str) -> int:
+    """The number of a month in English or German, of which at least three letters are there; 0 where it is none."""
+    wanted = word.casefold()
+    found = (n for n, names in enumerate(MONTHS, 1) if any(name.startswith(wanted) for name in names.split()))
+    return next(found, 0) if len(wanted) > 2 else 0
+
+
+def is_to_come(at: datetime) -> bool:
+    """Whether a time is later than any clock's now, of whatever zone it was read."""
+    return at > datetime.now(UTC) + timedelta(days=1)
+
+
+def moment(text: str) -> datetime | None:
+    """A time with its zone, `2026-10-01 10:00:00.000000 UTC` or in ISO 8601, in UTC; None where it is none. Without a zone it is UTC."""
+    found = MOMENT.fullmatch(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
+    if not found:
+        return None
+    try:
+        zone = datetime.strptime((found[2] or "Z").replace("UTC", "Z"), "%z").tzinfo
+        return utc(datetime.fromisoformat(found[1]), zone)
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=100_000)
+def letters(text: str) -> str:
+    """A name as names are compared: without accents, case, spaces and signs."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in plain if letter.isalnum())
+
+
+def words(text: str) -> set[str]:
+    """The words of a name, as they are compared."""
+    return {found for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", text)) if (found := letters(part))}

@@ -1,0 +1,263 @@
+"""An LMS's own sheet, CSV or TSV: read, changed cell by cell, and written back with every other byte as it was.
+
+Called by the systems' modules, roster, settle and give_back.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import UserError
+from ffnlab.cleaning import in_a_line
+
+MOST = 64 * 2**20
+BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+DELIMITERS = ",;\t"
+LINE_END = re.compile(r"\r\n|\r|\n")
+NUMBER = re.compile(r"-?\d+(?:(?P<mark>[.,])(?P<decimals>\d+))?")
+FORMULA = re.compile(
+    r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])"
+)  # what a spreadsheet takes for one, and what has been kept from that already
+
+
+class Row(list[str]):
+    """A line's cells. What is not there, by a place or by None, is empty. place: among the rows. line: in the file, for messages."""
+
+    def __init__(self, cells: Iterable[str], place: int, line: int) -> None:
+        super().__init__(cells)
+        self.place, self.line = place, line
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(place) if isinstance(place, int) and place < len(self) else ""
+
+
+@dataclass
+class Sheet:
+    """A sheet, to the byte. name: for messages."""
+
+    name: str
+    header: Row
+    rows: list[Row]
+    delimiter: str
+    encoding: str
+    bom: bytes = b""
+    lead: str = ""  # blank lines before the header
+    raw: list[list[str]] = field(
+        default_factory=list, repr=False
+    )  # each cell as it stands in the file: the header's, the rows'
+    ends: list[str] = field(
+        default_factory=list, repr=False
+    )  # what ends each of those lines, with blank lines behind it
+
+    @classmethod
+    def read(cls, path: Path) -> Sheet:
+        """The sheet in a file.
+
+        Raises:
+            UserError: it can't be read, or is no sheet of text.
+        """
+        try:
+            if path.stat().st_size > MOST:
+                raise UserError(f"{path} is too large for a sheet")
+            return cls.of(path.read_bytes(), path.name)
+        except OSError as error:
+            raise UserError(f"{path} can't be read: {error.strerror}") from None
+
+    @classmethod
+    def of(cls, data: bytes, name: str) -> Sheet:
+        """The sheet in these bytes. Raises UserError: it is none."""
+        if data.startswith(b"PK\3\4"):
+            raise UserError(f"{name} is a zip or a workbook: a sheet saved as CSV (UTF-8) was expected")
+        bom, encoding = next(((bom, code) for bom, code in BOMS if data.startswith(bom)), (b"", "utf-8"))
+        try:
+            text = data[len(bom) :].decode(encoding)
+        except UnicodeDecodeError:
+            encoding = (
+                "latin-1"  # an older spreadsheet program's: every byte is a letter in it, and comes back as it was
+            )
+            text = data[len(bom) :].decode(encoding)
+        if "\0" in text:
+            raise UserError(f"{name} is not a sheet of text")
+        body = text.lstrip("\r\n")
+        sheet = cls(name, Row((), -1, 1), [], _delimiter(body), encoding, bom, text[: len(text) - len(body)])
+        sheet._split(body)
+        if not sheet.raw:
+            raise UserError(f"{name} is empty")
+        return sheet
+
+    def _split(self, text: str) -> None:
+        """Cut a text into cells, as the csv module does, and keep how each was written."""
+        plain = rf"[^{self.delimiter}\r\n]*"
+        cell = re.compile(rf'"(?P<quoted>[^"]*(?:""[^"]*)*)"(?P<rest>{plain})|(?P<plain>{plain})')
+        place, line = 0, 1 + len(LINE_END.findall(self.lead))
+        while place < len(text):
+            raw: list[str] = []
+            values: list[str] = []
+            start = place
+            while True:
+                found = cell.match(text, place)
+                assert found  # an empty cell matches too
+                raw.append(found[0])
+                quoted = found["quoted"]
+                values.append(found["plain"] if quoted is None else quoted.replace('""', '"') + found["rest"])
+                place = found.end()
+                if not text.startswith(self.delimiter, place):
+                    break
+                place += 1
+            end = re.compile(r"[\r\n]*").match(text, place)
+            assert end
+            row = Row(values, len(self.raw) - 1, line)
+            if self.raw:
+                self.rows.append(row)
+            else:
+                self.header = row
+            self.raw.append(raw)
+            self.ends.append(end[0])
+            place = end.end()
+            line += len(LINE_END.findall(text, start, place))
+
+    @property
+    def titles(self) -> str:
+        """The header's titles, for a message."""
+        return in_a_line(", ".join(self.header), 300)
+
+    def column(self, *titles: str) -> int | None:
+        """The place of the first column that has one of these titles, whatever its case; None where there is none."""
+        wanted = {_plain(title) for title in titles}
+        return next((place for place, title in enumerate(self.header) if _plain(title) in wanted), None)
+
+    def put(self, row: Row, column: int, text: str) -> None:
+        """Write a cell; quoted, where the one that stood there was, or the whole header is, or it has to be."""
+        cells = self.raw[row.place + 1]
+        for missing in (cells, row):
+            missing.extend([""] * (column + 1 - len(missing)))
+        special = any(letter in text for letter in f'{self.delimiter}"\r\n')
+        everywhere = all(title.startswith('"') for title in self.raw[0])
+        quoted = special or everywhere or cells[column].startswith('"')
+        cells[column] = '"' + text.replace('"', '""') + '"' if quoted else text
+        row[column] = text
+
+    def written(self, keep: Sequence[int] | None = None, titles: Mapping[int, str] | None = None) -> bytes:
+        """The file's bytes. keep: only these columns. titles: new ones, by column."""
+        lines = []
+        for number, (cells, end) in enumerate(zip(self.raw, self.ends, strict=True)):
+            shown = list(cells)
+            if number == 0:
+                for place, title in (titles or {}).items():
+                    shown[place] = f'"{title}"' if cells[place].startswith('"') else title
+            if keep is not None:
+                shown = [shown[place] if place < len(shown) else "" for place in keep]
+            lines.append(self.delimiter.join(shown) + end)
+        return self.bom + (self.lead + "".join(lines)).encode(self.encoding)
+
+
+def _plain(title: str) -> str:
+    return unicodedata.normalize("NFC", title).strip().casefold()
+
+
+def _delimiter(text: str) -> str:
+    """The sign that stands most often between the titles of a header."""
+    header = re.sub(r'"[^"]*"', "", text[:100_000]).lstrip("\r\n")
+    first = LINE_END.split(header, maxsplit=1)[0]
+    return max(DELIMITERS, key=first.count)
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """A sheet of ours, for people's spreadsheets: no cell of it is taken for a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(titles)
+    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    return codecs.BOM_UTF8 + text.getvalue().encode("utf-8", errors="replace")
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: with a ' before it, where it would be."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def bare(text: str) -> str:
+    """The text as it was before it was guarded."""
+    return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
+
+
+def number(text: str) -> float | None:
+    """A number with a point or a comma; None where it is none."""
+    return float(text.strip().replace(",", ".")) if NUMBER.fullmatch(text.strip()) else None
+
+
+def like(score: float, most: str, others: Iterable[str] = ()) -> str:
+    """A score as the sheet writes numbers: with the decimals and the mark of the maximum's cell, else of the others; never rounded to fewer than two."""
+    shown = [found for text in (most, *others) if (found := NUMBER.fullmatch(text.strip()))]
+    mark = next((found["mark"] for found in shown if found["mark"]), ".")
+    first = shown[:1] if NUMBER.fullmatch(most.strip()) else shown
+    decimals = max((len(found["decimals"] or "") for found in first), default=0)
+    text = str(Decimal(str(score + 0.0)).quantize(Decimal(1).scaleb(-max(2, decimals)), ROUND_HALF_UP))
+    while text[-1] == "0" and len(text.partition(".")[2]) > decimals:
+        text = text[:-1]
+    return text.rstrip(".").replace(".", mark)
+
+
+@dataclass
+class GradeSheet:
+    """What a system's sheet means, and how it is given back.
+
+    column: the one that takes the grades. ids: of a row, by the roster's columns. maximum: of a row, as written. nobody: whether a row is about no student.
+    locked: whether the LMS takes no grade for a row; lock: why. graded: of a row, when the LMS was given a grade before, in its own words.
+    keep: the columns that are given back; None: all. title: the column's, where it is another one on the way back.
+    over: what becomes of a score above the maximum. advice: for whoever uploads it.
+    """
+
+    sheet: Sheet
+    column: int
+    ids: Callable[[Row], Mapping[str, str]]
+    maximum: Callable[[Row], str] = lambda row: ""
+    nobody: Callable[[Row], bool] = lambda row: False
+    locked: Callable[[Row], bool] = lambda row: False
+    lock: str = "is locked"
+    graded: Callable[[Row], str] = lambda row: ""
+    keep: tuple[int, ...] | None = None
+    title: str = ""
+    over: str = ""
+    advice: str = ""
+
+    def written(self) -> bytes:
+        """The file for the LMS."""
+        return self.sheet.written(self.keep, {self.column: self.title} if self.title else None)
+
+
+def chosen(sheet: Sheet, candidates: Sequence[int], asked: str, short: Callable[[str], Sequence[str]]) -> int:
+    """The column for the grades: the one that was asked for, or the only one there is.
+
+    asked: its title, one of its `short` names, or how it alone begins.
+
+    Raises:
+        UserError: none or several could be meant.
+    """
+    if asked:
+        exact = [place for place, title in enumerate(sheet.header) if _plain(title) == _plain(asked)]
+        wanted = _plain(asked.strip("()"))
+        found = exact or [
+            place
+            for place in candidates
+            if wanted in {_plain(part.strip("()| ")) for part in short(sheet.header[place])}
+        ]
+        found = found or [place for place in candidates if _plain(sheet.header[place]).startswith(_plain(asked))]
+    else:
+        found = list(candidates)
+    if len(found) == 1:
+        return found[0]
+    listed = in_a_line("; ".join(sheet.header[place] for place in candidates) or "none", 600)
+    what = f"{len(candidates)} columns for grades"
+    if asked:
+        what = f"{len(found) or 'no'} columns for grades that begin with {in_a_line(asked, 100)!r}"
+    raise UserError(f"{sheet.name} has {what}: say which one with --column. There are: {listed}")

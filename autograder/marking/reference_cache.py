@@ -1,0 +1,58 @@
+"""The markings on a class's hidden draws, kept in its folder: what the truth and all known mistakes do there is computed once, then read by every worker."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from autograder.files import keep, make_folder
+from autograder.marking import draws
+
+FOLDER = ".markings"
+
+
+def made(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+    """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
+    path = place(folder, assignment, seeds)
+    if not path.is_file():
+        from autograder.marking import reference
+        from ffnlab import answers
+
+        make_folder(path.parent)
+        data = answers.dump({name: reference.marking(name, drawn) for name, drawn in seeds.items()})
+        for old in path.parent.glob(f"{assignment}.*"):
+            old.unlink(missing_ok=True)
+        keep(path, data)
+    return path.resolve()
+
+
+def use_those_here(assignment: str) -> None:
+    """Take the markings that the class in whose folder this process works has kept of an assignment, if there are any."""
+    folder = draws.class_here()
+    if folder:
+        seeds = draws.hidden(assignment, folder / draws.FILE)
+        use(place(folder, assignment, seeds), tuple(seeds.items()))
+
+
+def place(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+    """Where a class's folder has an assignment's markings on these draws, for this version of the key and of torch."""
+    made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
+    identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
+    return folder / FOLDER / f"{assignment}.{identity}.safetensors"
+
+
+@cache
+def use(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
+    """Take the markings from that file, if this machine has it; else the judge computes them when it needs them."""
+    from autograder.marking import reference
+    from ffnlab import answers, plain
+
+    try:
+        found = answers.read(path.read_bytes())
+    except (OSError, plain.Malformed):
+        return
+    for name, drawn in seeds:
+        if name in found:
+            reference.know(name, drawn, found[name])

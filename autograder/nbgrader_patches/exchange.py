@@ -1,0 +1,74 @@
+"""nbgrader's exchange on the instructor's side: it refuses an exchange that another account can take over, and releases our pages, beside which lies nothing
+of what nbgrader reads there.
+
+nbgrader_config.py names these classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
+
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine import permissions
+from autograder.nbgrader_patches import release_secret
+
+READABLE = 0o644  # in the exchange a page has a name that only its student can guess, in a folder that nobody can list
+
+
+class _Guarded:
+    """Part of a class of nbgrader's exchange: with an exchange that is open, it does nothing and says so."""
+
+    def ensure_root(self: Any) -> None:
+        super().ensure_root()  # type: ignore[misc]  # nbgrader has no types
+        for opening in permissions.takeovers(Path(self.root), self.coursedir.course_id):
+            self.fail(f"Nothing was done: {opening.seen}. {opening.command}")
+
+
+class ReleaseAssignment(_Guarded, ExchangeReleaseAssignment):  # type: ignore[misc]
+    """Hands out a notebook."""
+
+
+class Collect(_Guarded, ExchangeCollect):  # type: ignore[misc]
+    """Collects everybody's latest submission, and names those without a notebook."""
+
+    def copy_files(self) -> None:
+        super().copy_files()
+        for record in self.src_records:
+            if not any(Path(self.inbound_path, record["filename"]).glob("*.ipynb")):
+                self.log.warning("%s has no notebook in %s", record["username"], record["filename"])
+
+
+class ReleaseFeedback(_Guarded, ExchangeReleaseFeedback):  # type: ignore[misc]
+    """Puts beside each page the time and the secret of the submission that it is of; who has none is left out, and named."""
+
+    def copy_files(self) -> None:
+        course, left = self.coursedir, [name for name in self.coursedir.student_id_exclude.split(",") if name]
+        for student, page in self._pages():
+            trouble = release_secret.put_beside(self._class(), student, page.parent.name)
+            if trouble:
+                self.log.warning("%s is left out: %s", student, trouble)
+                left.append(student)
+        before, course.student_id_exclude = course.student_id_exclude, ",".join(left)
+        try:
+            super().copy_files()
+        finally:
+            course.student_id_exclude = before
+
+    def _class(self) -> ClassFolder:
+        course = self.coursedir
+        return ClassFolder(Path(course.format_path(course.submitted_directory, "student", course.assignment_id)).parents[2])
+
+    def _pages(self) -> Iterator[tuple[str, Path]]:
+        course, one = self.coursedir, self.coursedir.student_id or "*"
+        pattern = Path(course.format_path(course.feedback_directory, one, course.assignment_id))
+        for folder in sorted(Path(course.root).glob(str(pattern.relative_to(course.root)))):
+            for page in sorted(folder.glob("*.html")):
+                page.chmod(READABLE)  # nbgrader copies the mode with the page; the folder keeps others out here
+                yield folder.parent.name, page
+
+
+__all__ = ["Collect", "ReleaseAssignment", "ReleaseFeedback"]

@@ -1,0 +1,49 @@
+"""Where the project's own files are: the course, its solutions and their sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.errors import UserError
+
+
+def root() -> Path:
+    """The project's folder: the nearest one from here upwards with solutions/ and course/, else the one this package lies in."""
+    places = (Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parent.parent)
+    for place in places:
+        if (place / "solutions").is_dir() and (place / "course").is_dir():
+            return place
+    raise UserError("this is not the project's folder: there is no solutions/ and course/ here or above")
+
+
+def release(assignment: str) -> Path:
+    """The student's notebook of an assignment."""
+    return root() / "course" / assignment / f"{assignment}.ipynb"
+
+
+def solution(assignment: str) -> Path:
+    """The executed solution notebook, nbgrader's source."""
+    return root() / "solutions" / assignment / f"{assignment}.ipynb"
+
+
+def source(assignment: str) -> Path:
+    """What an author edits."""
+    return root() / "solutions" / f"{assignment}.py"
+
+
+def assignments() -> list[str]:
+    """The notebooks of the course that exist."""
+    from ffnlab import exercises  # brings torch: `--help` needs neither
+
+    return [name for name in exercises.NOTEBOOKS if source(name).is_file()]
+
+
+def require_assignment(assignment: str) -> str:
+    """The name of an assignment.
+
+    Raises:
+        UserError: there is no such assignment.
+    """
+    if assignment not in assignments():
+        raise UserError(f"there is no assignment called {assignment!r}; there are: {', '.join(assignments())}")
+    return assignment

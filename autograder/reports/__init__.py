@@ -1,0 +1,1 @@
+"""What is read about a class: reports, tables, answers that are alike, and why an answer has its points."""

@@ -1,0 +1,712 @@
+"""What there is to say about a class, for one assignment, for several, or for the term: counted here, shown by report_page and tables.
+
+Called by `autograder report`.
+
+Scores are read through the class's policy. How hard an exercise is, and which mistakes the class makes, is counted over notebooks that could be read.
+All that came from a submission is cleaned; with hidden names, nothing that is to be shown says who somebody is.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import secrets
+import statistics
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from autograder.class_folder import manifest
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.roster import Roster
+from autograder.engine.rebuild import Kind, template
+from autograder.errors import UserError
+from autograder.gradebook import missing
+from autograder.gradebook.missing import Missing
+from autograder.gradebook.policy import Counted, Grade, Policy, Term, hand_ins
+from autograder.gradebook.scores import Mark
+from autograder.marking import outline
+from autograder.paths import release, solution
+from autograder.reports import similarity
+from ffnlab.cleaning import clean, in_a_line
+from ffnlab.verdict import Outcome
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.gradebook import Attempt, Book, Written
+
+MOST_PAIRS = 50  # of an assignment
+EXAMPLE = (16, 100)  # lines, and characters in a line
+FEW = 5  # students: fewer say nothing about an exercise
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """How a class did in an exercise or a question. All numbers are of students, but for max_points.
+
+    share: of its points that were earned, from 0 to 1. discrimination: the correlation of its points with those of all other exercises, from −1 to 1;
+    None where one of them is the same for all, or there are too few.
+    Both are None for a question of which answers are still to be read. unnamed: wrong answers that no known mistake explains.
+    """
+
+    name: str
+    max_points: float
+    counts: bool
+    by_hand: bool
+    answers: int
+    share: float | None
+    discrimination: float | None
+    outcomes: Mapping[str, int]
+    unnamed: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """A line of an example. own: not one of the handout's."""
+
+    text: str
+    own: bool
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake: how many students make it in their latest attempt, and how many made it before and no more. by: whose the example is."""
+
+    exercise: str
+    name: str
+    message: str
+    now: int
+    gone: int
+    by: str = ""
+    example: Sequence[CodeLine] = ()
+    cut: bool = False
+
+    @property
+    def students(self) -> int:
+        return self.now + self.gone
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Two nearly identical answers, as they were typed."""
+
+    pair: similarity.Pair
+    one: str
+    other: str
+    sources: tuple[str, str]
+
+    @property
+    def said(self) -> str:
+        """In what they agree, in words."""
+        comments = f"{self.pair.comments} comment{'s' * (self.pair.comments > 1)}, word for word"
+        more = ["the names they chose"] * self.pair.names + [comments] * bool(self.pair.comments)
+        also = f", also in {' and in '.join(more)}" if more else ""
+        return f"agree in {100 * self.pair.share:.0f}\N{NO-BREAK SPACE}% of what is their own{also}"
+
+
+@dataclass(frozen=True)
+class AlikeGroup:
+    """The same answer of three students or more, as the first of them typed it."""
+
+    group: similarity.Group
+    labels: Sequence[str]
+    source: str
+
+    @property
+    def said(self) -> str:
+        """In what they agree, in words."""
+        comments = f"{self.group.comments} comment{'s' * (self.group.comments > 1)}, word for word"
+        more = ["the names they chose"] * self.group.names + [comments] * bool(self.group.comments)
+        return f"the same from beginning to end{', also ' * bool(more)}{' and '.join(more)}"
+
+
+@dataclass(frozen=True)
+class Student:
+    """A line of the table: what one student has. marks: by the exercise's or question's name. outcomes: how an exercise ended, likewise."""
+
+    label: str
+    grade: Grade
+    marks: Mapping[str, Mark]
+    outcomes: Mapping[str, str]
+    attempts: int
+    by: str = ""  # who handed it in, where that was another of the group
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the CSV: one exercise or question in one hand-in of a student."""
+
+    assignment: str
+    student: str
+    attempt: int
+    latest: bool
+    counts: bool
+    submitted_at: str
+    graded_at: str
+    exercise: str
+    outcome: str
+    points: float
+    max_points: float
+    mistake: str
+    message: str
+    by_hand: bool
+    waits: bool
+    readable: bool
+
+
+@dataclass
+class Assignment:
+    """All that a report says about one assignment.
+
+    missing: who has not handed in, where a list of the class is known. late_not_counted: a line on those who may be late, of whom no time is
+    known. ungraded: a line on those who have handed in something and have no grade.
+    """
+
+    name: str
+    rules: Sequence[str]
+    students: list[Student] = field(default_factory=list)
+    exercises: list[Exercise] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    alike: list[Alike] = field(default_factory=list)
+    pairs: int = 0
+    alike_groups: list[AlikeGroup] = field(default_factory=list)
+    to_look_at: list[tuple[str, str]] = field(default_factory=list)
+    not_graded: int = 0
+    unread: int = 0
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+    late: list[tuple[str, str]] = field(default_factory=list)
+    hand_ins: int = 0
+    again: int = 0
+    better: int = 0
+    worse: int = 0
+    days: dict[date, tuple[int, int]] = field(default_factory=dict)
+    times_known: bool = True
+    due: datetime | None = None
+    without: list[str] = field(default_factory=list)
+    missing: Missing | None = None
+    late_not_counted: str = ""
+    ungraded: str = ""
+
+    @property
+    def points(self) -> list[float]:
+        return [student.grade.points for student in self.students]
+
+    @property
+    def lateness(self) -> str:
+        """How many are late, as far as is known."""
+        untimed = [student.grade for student in self.students if student.grade.submitted_at is None]
+        if self.students and len(untimed) == len(self.students):
+            return "not known"
+        late = sum(student.grade.days_late > 0 for student in self.students)
+        unknown = sum(grade.marked_late is not False for grade in untimed)
+        return f"{late:,}, not known of {unknown:,}" if unknown else f"{late:,}"
+
+    @property
+    def whole(self) -> float:
+        return max((student.grade.whole for student in self.students), default=0.0)
+
+
+@dataclass(frozen=True)
+class InTerm:
+    """A student's result over several notebooks; a grade is None where nothing was handed in."""
+
+    label: str
+    grades: Mapping[str, Grade | None]
+    term: Term
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student as a mail merge takes them, with a grade for each assignment: None where nothing of theirs was graded. not_handed_in: assignments."""
+
+    student: str
+    name: str
+    email: str
+    grades: Mapping[str, Grade | None]
+    not_handed_in: Sequence[str]
+
+
+@dataclass
+class Report:
+    """A report. labels: how each student is called in it, which is for us alone. doubts: what in course.toml should be looked at.
+
+    people: a line a student, for mail; none with hidden names.
+    """
+
+    title: str
+    made_at: datetime
+    hidden: bool
+    assignments: list[Assignment]
+    labels: Mapping[str, str]
+    doubts: list[str] = field(default_factory=list)
+    terms: list[InTerm] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    people: list[Person] = field(default_factory=list)
+
+
+def of_class(
+    class_folder: ClassFolder,
+    book: Book,
+    policy: Policy,
+    assignments: Sequence[str],
+    hide_names: bool = False,
+    with_rows: bool = False,
+    tell: Callable[[str], None] = lambda doing: None,
+    now: datetime | None = None,
+) -> Report:
+    """All that there is to say about these assignments of a class.
+
+    hide_names: students are numbered, in an order that is drawn anew each time. with_rows: keep the rows of the CSV. tell: is told what is being done.
+
+    Raises:
+        UserError: one of them was not graded.
+    """
+    now = policy.here(now or datetime.now(UTC))
+    known = book.students()
+    labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **known}, hide_names)
+    found, counted = [], {}
+    rows: list[Row] = []
+    roster = Roster.load(class_folder)
+    for name in assignments:
+        tell(name)
+        gathering = _Gathering(name, book, policy, labels, hide_names)
+        gathering.read(rows if with_rows else None)
+        if not gathering.papers:
+            raise UserError(f"{name} has not been graded in {class_folder.path}: run `autograder grade {name}`")
+        tell(f"{name}: looking for answers that are alike")
+        found.append(gathering.found())
+        counted[name] = gathering.shared
+        there = missing.submitters(class_folder, name) | gathering.shared.keys()
+        found[-1].missing = missing.find(roster, policy, name, there)
+        grades = {labels[student]: one.grade for student, one in gathering.shared.items()}
+        found[-1].late_not_counted = policy.lateness_not_counted(name, grades)
+        found[-1].ungraded = "" if hide_names else missing.ungraded_line(class_folder, policy, name, gathering.shared)
+    report = Report(_title(found), now, hide_names, found, labels, rows=rows)
+    report.doubts = [] if hide_names else policy.doubts(known)
+    if len(found) > 1:
+        report.terms = _terms(policy, counted, labels, now)
+    if not hide_names:
+        report.people = _people(roster, known, found, counted)
+    return report
+
+
+def _people(
+    roster: Roster,
+    known: Mapping[str, str],
+    assignments: Sequence[Assignment],
+    counted: Mapping[str, Mapping[str, Counted]],
+) -> list[Person]:
+    """Everybody of whom something was graded, or who is on a list of the class."""
+    missing_in: dict[str, list[str]] = defaultdict(list)
+    for one in assignments:
+        for student in one.missing.students if one.missing else ():
+            missing_in[student.id].append(one.name)
+    everybody = dict.fromkeys(
+        [*(one.id for one in missing.listed(roster)), *(who for shared in counted.values() for who in shared)]
+    )
+    found = []
+    for who in sorted(everybody):
+        listed = roster.students.get(who)
+        grades = {name: shared[who].grade if who in shared else None for name, shared in counted.items()}
+        email = listed.cells.get("email", "") if listed else ""
+        name = (listed.name if listed else "") or known.get(who, "")
+        found.append(Person(who, name, email, grades, missing_in.get(who, [])))
+    return found
+
+
+def _title(found: Sequence[Assignment]) -> str:
+    return found[0].name if len(found) == 1 else f"{len(found)} notebooks"
+
+
+def _labels(students: Mapping[str, str], hide: bool) -> dict[str, str]:
+    """How each student is called. Numbers follow no order that somebody could know."""
+    if not hide:
+        return {
+            student: in_a_line(f"{name} ({student})" if name else student, 80) for student, name in students.items()
+        }
+    order = list(students)
+    secrets.SystemRandom().shuffle(order)
+    width = len(str(len(order)))
+    return {student: f"Student {number:0{width}}" for number, student in enumerate(order, 1)}
+
+
+# One assignment: from the gradebook to numbers.
+
+
+@dataclass
+class _Paper:
+    """What is kept of a student while a class is read: not the whole history, which may be large."""
+
+    counted: Counted
+    attempts: int
+    readable: bool
+    ended: Mapping[str, tuple[str, str]]  # each exercise of the attempt that counts: how it ended, the known mistake
+
+
+@dataclass
+class _Seen:
+    """Who makes a mistake, who made it, and the shortest answer that shows it."""
+
+    message: str
+    now: set[str] = field(default_factory=set)
+    before: set[str] = field(default_factory=set)
+    example: tuple[int, str, str] | None = None  # its length, whose it is, the source
+
+
+class _Gathering:
+    def __init__(self, name: str, book: Book, policy: Policy, labels: dict[str, str], hide: bool) -> None:
+        self.name = name
+        self.papers: dict[str, _Paper] = {}
+        self.shared: dict[str, Counted] = {}
+        self._book, self._policy, self._labels, self._hide = book, policy, labels, hide
+        self._listed = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
+        self._stubs = {cell.name: cell.source for cell in template(release(name)) if cell.kind is Kind.SOLUTION}
+        self._mistakes: dict[tuple[str, str], _Seen] = {}
+        self._sources: dict[str, dict[str, str]] = defaultdict(dict)
+        self._days: dict[date, tuple[int, int]] = {}
+        self._report = Assignment(name, policy.in_words(name), due=policy.due(name))
+        self._lateness = manifest.lateness(book.class_folder, name)
+
+    def read(self, rows: list[Row] | None) -> None:
+        """Read every attempt, student by student."""
+        marks, times = self._book.marks(self.name), self._book.submitted(self.name)
+        everything = self._book.attempts(self.name)
+        for student, group in groupby(everything, key=lambda pair: pair[0].student):
+            pairs = list(group)
+            written = {attempt.number: cells for attempt, cells in pairs}
+            handed_in = [(one, written[one.number]) for one in hand_ins([attempt for attempt, _ in pairs])]
+            if student not in self._labels:  # taken out of the gradebook since
+                self._labels[student] = f"Student {len(self._labels) + 1}" if self._hide else in_a_line(student, 80)
+            self._student(student, handed_in, marks.get(student, {}), times.get(student), rows)
+        self.shared = self._policy.shared(self.name, {who: paper.counted for who, paper in self.papers.items()})
+
+    def _student(
+        self,
+        student: str,
+        handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
+        marks: Mapping[str, Mark],
+        submitted: datetime | None,
+        rows: list[Row] | None,
+    ) -> None:
+        attempts = [attempt for attempt, _ in handed_in]
+        counted = self._policy.counting(self.name, attempts, marks, student, submitted, self._lateness)
+        newest, written = handed_in[-1]
+        readable = written is None or bool(written)
+        ended = {
+            name: (str(one["outcome"]), str(one["mistake"] or "")) for name, one in counted.attempt.verdicts.items()
+        }
+        self.papers[student] = _Paper(counted, len(attempts), readable, ended)
+        report = self._report
+        report.hand_ins += len(attempts)
+        report.unread += not readable
+        if len(attempts) > 1:
+            report.again += 1
+            report.better += newest.points > attempts[0].points
+            report.worse += newest.points < attempts[0].points
+        for number, (attempt, cells) in enumerate(handed_in):
+            last = attempt is newest
+            self._time(attempt.submitted_at or (submitted if last else None), attempt.graded_at, first=not number)
+            if cells != ():
+                self._of_attempt(student, attempt, cells, last)
+        for cell in written or ():
+            if cell.kind == Kind.SOLUTION.value and not cell.missing and not cell.untouched:
+                self._sources[cell.name][student] = cell.source[: similarity.MOST]
+        self._look_at(student, newest, readable, written or ())
+        if rows is not None:
+            rows += self._rows(student, handed_in, counted, submitted, marks)
+
+    def _time(self, at: datetime | None, graded_at: str, first: bool) -> None:
+        self._report.times_known &= at is not None
+        day = self._policy.here(at or datetime.fromisoformat(graded_at)).date()
+        new, more = self._days.get(day, (0, 0))
+        self._days[day] = (new + first, more + (not first))
+
+    def _of_attempt(self, student: str, attempt: Attempt, cells: tuple[Written, ...] | None, last: bool) -> None:
+        """Take note of the mistakes in an attempt."""
+        sources = {cell.name: cell.source for cell in cells or () if not cell.untouched and not cell.missing}
+        for name, verdict in attempt.verdicts.items():
+            if not verdict.get("mistake"):
+                continue
+            seen = self._mistakes.setdefault((name, verdict["mistake"]), _Seen(str(verdict["cause"])))
+            seen.message = min(seen.message, str(verdict["cause"]), key=len)  # some are told with a second mistake
+            (seen.now if last else seen.before).add(student)
+            source = sources.get(name, "")
+            if source and (seen.example is None or (len(source), student) < seen.example[:2]):
+                seen.example = (len(source), student, source[: similarity.MOST])
+
+    def _look_at(self, student: str, newest: Attempt, readable: bool, written: Sequence[Written]) -> None:
+        label = self._labels[student]
+        broken = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
+        said = [self._anonymous(in_a_line(remark), remark=True) for remark in newest.remarks]
+        if broken:
+            self._report.not_graded += 1
+            names = (
+                "nothing in it was graded"
+                if len(broken) == len(newest.verdicts)
+                else f"not graded: {', '.join(broken)}"
+            )
+            said.insert(0, f"{names}, by no fault of the student's; grade it again, or by hand")
+        elif not readable:
+            said.insert(0, "could not be read")
+        said += [
+            f"{cell.name} is of unusual length, {len(cell.source) / 1e6:.1f} million characters: only its beginning is compared with others'"
+            for cell in written
+            if len(cell.source) > similarity.MOST
+        ]
+        if said:
+            self._report.to_look_at.append((label, "; ".join(said)))
+
+    def found(self) -> Assignment:
+        """What there is to say."""
+        report = self._report
+        report.days = dict(sorted(self._days.items()))
+        report.students = [self._line(student, one) for student, one in self.shared.items()]
+        report.students.sort(key=lambda student: student.label)
+        report.without = sorted(self._labels[one] for one in self._book.students() if one not in self.shared)
+        report.exercises = [self._exercise(name, points) for name, points in self._parts().items()]
+        report.late = [(student.label, student.grade.late) for student in report.students if student.grade.late]
+        for student in report.students:
+            for mark in student.marks.values() if not student.by else ():
+                if mark.waits and mark.max_score and (mark.by_hand or mark.name not in self._listed):
+                    report.waiting.setdefault(mark.name, []).append(student.label)
+        report.mistakes = [self._mistake(*which, seen) for which, seen in self._mistakes.items()]
+        report.mistakes.sort(key=lambda one: (-one.students, -one.now, one.exercise, one.name))
+        groups, pairs = self._compared()
+        report.alike_groups = [self._alike_group(group) for group in groups[:MOST_PAIRS]]
+        report.pairs, report.alike = len(pairs), [self._alike(pair) for pair in pairs[:MOST_PAIRS]]
+        report.to_look_at.sort()
+        return report
+
+    def _parts(self) -> dict[str, float]:
+        """The exercises, and the questions that the gradebook has besides, with their points."""
+        marks = [mark for paper in self.papers.values() for mark in paper.counted.marks.values() if mark.max_score]
+        return self._listed | {mark.name: mark.max_score for mark in marks if mark.name not in self._listed}
+
+    def _line(self, student: str, one: Counted) -> Student:
+        """A student's line of the table; with the outcomes of the attempt that counts."""
+        outcomes = {name: str(verdict["outcome"]) for name, verdict in one.attempt.verdicts.items()}
+        by = "" if one.by == student else self._labels[one.by]
+        paper = self.papers.get(one.by)
+        return Student(self._labels[student], one.grade, one.marks, outcomes, paper.attempts if paper else 0, by)
+
+    def _exercise(self, name: str, most: float) -> Exercise:
+        readable = [paper for paper in self.papers.values() if paper.readable and name in paper.counted.marks]
+        settled = [paper for paper in readable if not paper.counted.marks[name].waits]
+        ended = [paper.ended.get(name, ("", "")) for paper in readable]
+        by_hand = name not in self._listed
+        scores = [paper.counted.marks[name].score for paper in settled]
+        rest = [_rest(paper.counted.marks, name, self._listed) for paper in settled]
+        # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
+        is_telling = bool(scores) and not (by_hand and len(settled) < len(readable))
+        return Exercise(
+            name,
+            most,
+            self._policy.counts(self.name, name),
+            by_hand,
+            answers=len(settled),
+            share=math.fsum(scores) / (most * len(scores)) if is_telling else None,
+            discrimination=correlation(scores, rest) if is_telling else None,
+            outcomes=Counter(outcome for outcome, _ in ended),
+            unnamed=ended.count((Outcome.NOT_EARNED.value, "")),
+            waiting=len(readable) - len(settled),
+        )
+
+    def _mistake(self, exercise: str, name: str, seen: _Seen) -> Mistake:
+        found = Mistake(exercise, name, in_a_line(seen.message, 600), len(seen.now), len(seen.before - seen.now))
+        if seen.example is None:
+            return found
+        _, student, source = seen.example
+        lines, cut = self._example(source, self._stubs.get(exercise, ""))
+        return replace(found, by=self._labels[student], example=lines, cut=cut)
+
+    def _example(self, source: str, stub: str) -> tuple[list[CodeLine], bool]:
+        given = {line.strip() for line in stub.splitlines()}
+        lines = [line.rstrip() for line in self._shown(source).splitlines() if line.strip()]
+        most, width = EXAMPLE
+        shown = [
+            CodeLine(line if len(line) <= width else line[: width - 1] + "…", line.strip() not in given)
+            for line in lines[:most]
+        ]
+        return shown, len(lines) > most
+
+    def _shown(self, source: str) -> str:
+        """A source as it may be shown."""
+        return self._anonymous(without_comments(source) if self._hide else clean(source, 4_000))
+
+    def _anonymous(self, text: str, remark: bool = False) -> str:
+        """With hidden names: the text without the names of the class's students, and a remark without the names of files, which often hold one."""
+        if not self._hide:
+            return text
+        if remark:
+            text = re.sub(r"(called) .*", r"\1 otherwise", text)
+        heard = {_folded(word) for word in re.findall(r"\w+", text)}
+        names = _any_of([name for word in heard for name in self._names.get(word, ())])
+        return names.sub("…", text) if names else text
+
+    @cached_property
+    def _names(self) -> Mapping[str, Sequence[str]]:
+        """What students are called, by the first word of it: a large class has too many names to look for each."""
+        names = {word for student, name in self._book.students().items() for word in (student, *name.split())}
+        found = defaultdict(list)
+        for name in (names | self._labels.keys()) - similarity.GIVEN - {word.title() for word in similarity.GIVEN}:
+            if first := re.search(r"\w+", name):
+                found[_folded(first[0])].append(name)
+        return found
+
+    def _compared(self) -> tuple[list[similarity.Group], list[similarity.Pair]]:
+        """Groups and pairs of students who did not hand in together, those that agree in most first. What a group says is no pair as well."""
+        kept = _kept_answers(self.name)
+        groups: list[similarity.Group] = []
+        pairs: list[similarity.Pair] = []
+        for name, sources in self._sources.items():
+            if name.startswith("quiz_"):
+                continue
+            same, near = similarity.compare(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
+            same = [one for one in same if not set(one.students) <= self._partners(one.students[0])]
+            grouped = {student: one for one in same for student in one.students}
+            groups += same
+            pairs += [
+                pair
+                for pair in near
+                if pair.other not in self._partners(pair.one)
+                and not (pair.one in grouped and grouped[pair.one] is grouped.get(pair.other))
+            ]
+        return sorted(groups, key=similarity.Group.rank), sorted(pairs, key=similarity.Pair.rank)
+
+    def _partners(self, student: str) -> set[str]:
+        """Who hands in together with a student, themselves among them."""
+        return set(self._policy.group(self.name, student))
+
+    def _alike_group(self, group: similarity.Group) -> AlikeGroup:
+        labels = [self._labels[student] for student in group.students]
+        return AlikeGroup(group, labels, self._shown(self._sources[group.exercise][group.students[0]]))
+
+    def _alike(self, pair: similarity.Pair) -> Alike:
+        one, other = self._sources[pair.exercise][pair.one], self._sources[pair.exercise][pair.other]
+        return Alike(pair, self._labels[pair.one], self._labels[pair.other], (self._shown(one), self._shown(other)))
+
+    def _rows(
+        self,
+        student: str,
+        handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
+        counted: Counted,
+        submitted: datetime | None,
+        marks: Mapping[str, Mark],
+    ) -> Iterator[Row]:
+        for number, (attempt, written) in enumerate(handed_in, 1):
+            latest, counts = number == len(handed_in), attempt is counted.attempt
+            at = attempt.submitted_at or (submitted if latest else None)
+            for name in [*attempt.verdicts, *(name for name in marks if name not in attempt.verdicts and latest)]:
+                verdict = attempt.verdicts.get(name, {})
+                mark = (counted.marks if counts else marks).get(name) if counts or latest else None
+                yield Row(
+                    self.name,
+                    self._labels[student],
+                    number,
+                    latest,
+                    counts and self._policy.counts(self.name, name),
+                    at.isoformat(timespec="seconds") if at else "",
+                    attempt.graded_at,
+                    name,
+                    str(verdict.get("outcome", "")),
+                    mark.score if mark else float(verdict["points"]),
+                    mark.max_score if mark else float(verdict["max_points"]),
+                    str(verdict.get("mistake") or ""),
+                    in_a_line(str(verdict.get("cause", "")), 600),
+                    mark.by_hand if mark else False,
+                    mark.waits if mark else verdict["outcome"] == Outcome.NOT_GRADED.value,
+                    written != (),
+                )
+
+
+def _rest(marks: Mapping[str, Mark], name: str, exercises: Iterable[str]) -> float:
+    """The points of all exercises but one."""
+    return math.fsum(marks[one].score for one in exercises if one != name and one in marks)
+
+
+def correlation(ones: Sequence[float], others: Sequence[float]) -> float | None:
+    """Pearson's correlation; for points that are all or nothing it is the point-biserial one. None for fewer than FEW, or where one side never changes."""
+    if len(ones) < FEW or len(set(ones)) < 2 or len(set(others)) < 2:
+        return None
+    try:
+        return statistics.correlation(ones, others)
+    except statistics.StatisticsError:
+        return None
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Below which a quarter, a half and three quarters of the values lie, between the two nearest where it falls between; of one value, that."""
+    if len(values) < 2:
+        return (values[0],) * 3
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def _any_of(names: Collection[str]) -> re.Pattern[str] | None:
+    """Any of these names as a word, in whatever case, the longest first."""
+    listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE) if names else None
+
+
+def _folded(word: str) -> str:
+    """What words have in common that a pattern takes for the same in whatever case: it knows one i, with a dot or without."""
+    return word.casefold().replace("\N{COMBINING DOT ABOVE}", "").replace("ı", "i")
+
+
+def without_comments(source: str) -> str:
+    """A source without comments and texts, in which people write their names. What can't be read as Python is left out from there on."""
+    lines = clean(source, 20_000).splitlines(keepends=True)
+    cuts: list[tuple[tuple[int, int], tuple[int, int], str]] = []
+    end = (len(lines) + 1, 0)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO("".join(lines)).readline):
+            if token.type == tokenize.COMMENT:
+                cuts.append((token.start, token.end, ""))
+            elif token.type == tokenize.STRING and len(token.string) > 14:
+                cuts.append((token.start, token.end, '"…"'))
+            elif token.type == tokenize.ERRORTOKEN and token.string.strip():
+                end = token.start
+                break
+    except (tokenize.TokenError, SyntaxError):
+        end = max((cut[1] for cut in cuts), default=(1, 0))
+    kept = "".join(lines[: end[0] - 1]) + (lines[end[0] - 1][: end[1]] if end[0] <= len(lines) else "")
+    offsets = [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line))
+    for (row, column), (last_row, last_column), instead in reversed(cuts):
+        kept = kept[: offsets[row - 1] + column] + instead + kept[offsets[last_row - 1] + last_column :]
+    return kept
+
+
+def _kept_answers(assignment: str) -> dict[str, list[str]]:
+    """By exercise, what the marking guide and the solution notebook hold: answers that several people give."""
+    from autograder import keys  # brings torch
+
+    found = {key.exercise.name: [answer.source for answer in key.answers] for key in keys.of_notebook(assignment)}
+    if solution(assignment).is_file():
+        for cell in template(solution(assignment)):
+            if cell.kind is Kind.SOLUTION and cell.name in found:
+                found[cell.name].append(cell.source)
+    return found
+
+
+# Several assignments.
+
+
+def _terms(
+    policy: Policy, counted: Mapping[str, Mapping[str, Counted]], labels: Mapping[str, str], now: datetime
+) -> list[InTerm]:
+    students = sorted({student for shared in counted.values() for student in shared}, key=lambda one: labels[one])
+    found = []
+    for student in students:
+        grades: dict[str, Grade | None] = {
+            name: shared[student].grade if student in shared else None for name, shared in counted.items()
+        }
+        found.append(InTerm(labels[student], grades, policy.term(grades, student, now)))
+    return found

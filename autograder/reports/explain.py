@@ -1,0 +1,444 @@
+"""Why an answer has its points: every attempt with its code, what was seen and what a person gave; and a script that gives the same verdict alone.
+
+Called by `autograder why`, and `again` and `told` by the scripts that `script` writes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import pprint
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from autograder import untrusted_files
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.policy_file import near
+from autograder.engine import rebuild
+from autograder.engine.rebuild import Cell, Kind, template
+from autograder.errors import UserError
+from autograder.gradebook.policy import Counted, Policy, by_hand_in
+from autograder.gradebook.scores import Mark
+from autograder.marking import draws, outline
+from autograder.paths import assignments, release
+from ffnlab.cleaning import clean, in_a_line
+from ffnlab.verdict import EVERYWHERE, Outcome, Verdict
+
+if TYPE_CHECKING:  # nbgrader and torch take seconds to import
+    from autograder.gradebook.gradebook import Attempt, Book, Written
+
+INLINE = 512  # numbers of a tensor that a script shows; more are packed
+Source = tuple[str, str | None]  # a cell's name, empty for a student's own; what was typed, None for a cell of ours
+
+
+@dataclass(frozen=True)
+class Grading:
+    """One time that an answer was graded. hand_in: which of the student's hand-ins it was, from 1. again: the same hand-in had been graded before.
+
+    verdict: None for a question that a person reads, and where the exercise was not there yet. code: None where it was not kept. state: what is to be said
+    of it, such as that it is as it was handed out. written: all that was typed in the notebook.
+    """
+
+    hand_in: int
+    again: bool
+    attempt: Attempt
+    verdict: Verdict | None
+    code: str | None
+    state: str
+    submitted_at: datetime | None
+    written: Sequence[Written] | None
+
+
+@dataclass(frozen=True)
+class Why:
+    """All that there is on one student's answer.
+
+    mark: what it is worth in the attempt that counts. counted: what counts by the class's policy, which may be another's of the group.
+    """
+
+    student: str
+    exercise: str
+    assignment: str
+    question: bool
+    gradings: Sequence[Grading]
+    mark: Mark | None
+    counted: Counted
+    counts: bool
+
+    @property
+    def hand_ins(self) -> int:
+        return self.gradings[-1].hand_in
+
+    def last_of(self, hand_in: int) -> Grading:
+        """The last grading of a hand-in.
+
+        Raises:
+            UserError: there are not so many.
+        """
+        found = [grading for grading in self.gradings if grading.hand_in == hand_in]
+        if not found:
+            raise UserError(
+                f"{self.student} has handed in {self.assignment} {_times(self.hand_ins)}: there is no attempt {hand_in}"
+            )
+        return found[-1]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+@cache
+def _everything() -> dict[str, tuple[str, bool]]:
+    """By its name, the notebook of each exercise and question, and whether it is a question that a person reads."""
+    found: dict[str, tuple[str, bool]] = {}
+    for notebook in assignments():
+        found |= {exercise.name: (notebook, False) for exercise in outline.of_notebook(notebook)}
+        found |= {cell.name: (notebook, True) for cell in template(release(notebook)) if cell.kind is Kind.MANUAL}
+    return found
+
+
+def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
+    """What there is on a student's answer to an exercise, or to a question that a person reads.
+
+    Raises:
+        UserError: there is no such exercise or student, or nothing was graded.
+    """
+    everything = _everything()
+    if exercise not in everything:
+        raise UserError(f"there is no exercise or question called {exercise!r}{near(exercise, everything, repr)}")
+    assignment, question = everything[exercise]
+    found = list(book.attempts(assignment, student))
+    if not found:
+        known = book.students()
+        if shared := policy.read_book(book, assignment, student).get(student):
+            raise UserError(
+                f"{student} has handed in nothing for {assignment}: what {shared.by}, of the same group, handed in counts; "
+                f"see `autograder why {shared.by} {exercise}`"
+            )
+        if student in known:
+            raise UserError(f"nothing that {student} handed in for {assignment} has been graded")
+        raise UserError(f"the gradebook knows no student called {in_a_line(student, 60)!r}{near(student, known, repr)}")
+    marks = book.marks(assignment, [student]).get(student, {})
+    submitted = book.submitted(assignment).get(student)
+    gradings = []
+    code = {attempt.number: written for attempt, written in found}
+    for number, same in enumerate(by_hand_in([attempt for attempt, _ in found]), 1):
+        for place, attempt in enumerate(same):
+            written = code[attempt.number]
+            verdict = attempt.verdict(exercise) if exercise in attempt.verdicts else None
+            at = attempt.submitted_at or (submitted if attempt is found[-1][0] else None)
+            gradings.append(Grading(number, place > 0, attempt, verdict, *_typed(written, exercise), at, written))
+    counted = policy.read_book(book, assignment, student)[student]
+    if counted.by == student:
+        marks = dict(counted.marks)
+    return Why(
+        student,
+        exercise,
+        assignment,
+        question,
+        gradings,
+        marks.get(exercise),
+        counted,
+        policy.counts(assignment, exercise),
+    )
+
+
+def _typed(written: Sequence[Written] | None, exercise: str) -> tuple[str | None, str]:
+    """What stood in the exercise's cell, and what is to be said of it."""
+    if written is None:
+        return None, "the code was not kept: it was graded by an earlier version"
+    if not written:
+        return None, "the file could not be read"
+    cell = next((cell for cell in written if cell.name == exercise), None)
+    if cell is None or cell.missing:
+        return None, "the cell was deleted"
+    return cell.source, "as it was handed out" if cell.untouched else ""
+
+
+# The script.
+
+
+def script(class_folder: ClassFolder, why: Why, hand_in: int | None = None) -> str:
+    """A Python program that grades this one answer again, on the same hidden inputs, in the jail, and says what was seen.
+
+    hand_in: which one; None for the latest. It holds hidden inputs and a student's work, and says so.
+
+    Raises:
+        UserError: there is nothing that could be run, or the class's hidden inputs are not there.
+    """
+    from ffnlab import exercises
+
+    if why.question:
+        raise UserError(f"{why.exercise} is a question that a person reads: there is nothing to run")
+    grading = why.gradings[-1] if hand_in is None else why.last_of(hand_in)
+    if grading.verdict is None:
+        raise UserError(f"{why.exercise} was not in the notebook when this was graded")
+    cells, exact = _cells(class_folder, why, grading)
+    seeds = _seeds(class_folder, why)
+    exercise = exercises.find(why.exercise)
+    inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
+    remarks = []
+    if not exact:
+        remarks.append(
+            "The file that was handed in is not there any more: this is what was kept of it, the cells in their order."
+        )
+    if grading.attempt.version != _version(why.assignment):
+        remarks.append(
+            f"It was graded by version {grading.attempt.version}; when this file was written, the course was "
+            f"{_version(why.assignment)}, which may judge otherwise."
+        )
+    verdict = grading.verdict
+    return _SCRIPT.format(
+        title=in_a_line(
+            f"Why {why.student} has {verdict.points:g} of {verdict.max_points:g} points for {why.exercise}", 120
+        ),
+        which=f"{why.assignment}, attempt {grading.hand_in} of {why.hand_ins}, graded {grading.attempt.graded_at}",
+        remarks="".join(f"\n{remark}\n" for remark in remarks),
+        assignment=why.assignment,
+        exercise=why.exercise,
+        points=verdict.points,
+        seeds=tuple(seeds),
+        cells=_cells_in_python(cells),
+        inputs="".join(f"    {_in_python(case, 4)},\n" for case in inputs),
+    )
+
+
+def _version(assignment: str) -> str:
+    from autograder.gradebook import gradebook
+
+    return gradebook.version(assignment)
+
+
+def _seeds(class_folder: ClassFolder, why: Why) -> tuple[int, ...]:
+    """The seeds of the hidden inputs of an exercise, as the class was graded last; nothing is drawn or written."""
+    if why.assignment not in draws.entries(class_folder.draws):
+        raise UserError(
+            f"{class_folder.draws} does not hold the secret with which {why.assignment} was graded: put the file back"
+        )
+    entry = json.loads(class_folder.draws.read_text(encoding="utf-8"))[why.assignment]
+    exercise = next(one for one in outline.of_notebook(why.assignment) if one.name == why.exercise)
+    return draws.hidden_seeds(exercise, bytes.fromhex(entry["secret"]), entry["attempts"].get(why.exercise, 0))
+
+
+def _cells(class_folder: ClassFolder, why: Why, grading: Grading) -> tuple[list[Source], bool]:
+    """What ran before the exercise was looked at, and whether that is exactly what was handed in."""
+
+    folder = class_folder.submitted / why.student / why.assignment
+    for path in sorted(folder.glob("*.ipynb")) if untrusted_files.is_folder(folder) else ():
+        try:
+            data = untrusted_files.read(path, 64 * 2**20)
+        except OSError:
+            continue
+        if submitted_files.digest(data) == grading.attempt.submission:
+            try:
+                return _until(why.exercise, rebuild.rebuild(why.assignment, data, len(data)).cells), True
+            except rebuild.Unreadable:
+                break
+    if not grading.written:
+        why_not = (
+            "what was typed then was not kept"
+            if grading.written is None
+            else "the file could not be read, so nothing of it ran"
+        )
+        raise UserError(f"{why.student}, attempt {grading.hand_in}: {why_not}; there is nothing to run")
+    return _until(why.exercise, _in_place(why.assignment, grading.written)), False
+
+
+def _in_place(assignment: str, written: Sequence[Written]) -> list[Cell]:
+    """Our cells with what a student wrote in them, and the student's own cells behind those that they probably stood behind.
+
+    An own cell is called after its place in the file that was handed in.
+    """
+    ours = template(release(assignment))
+    place = {cell.name: number for number, cell in enumerate(ours) if cell.kind in (Kind.SOLUTION, Kind.MANUAL)}
+    own: dict[int, list[Cell]] = {}
+    typed: dict[str, Written] = {}
+    low, count = 0, 0
+    for number, cell in enumerate(written):
+        if cell.kind != Kind.EXTRA.value:
+            typed[cell.name] = cell
+            low = place.get(cell.name, low)
+            continue
+        after = next((place[one.name] for one in written[number + 1 :] if one.name in place), len(ours))
+        guess = int(cell.name.removeprefix("extra-")) - count - 1
+        behind = min(max(guess, low), after - 1)
+        own.setdefault(behind, []).append(Cell(Kind.EXTRA, cell.name, "code", cell.source, {}, ""))
+        count += 1
+    cells: list[Cell] = []
+    for number, our in enumerate(ours):
+        its = typed.get(our.name) if our.kind in (Kind.SOLUTION, Kind.MANUAL) else None
+        if its is None or not its.missing:
+            cells.append(our if its is None else Cell(our.kind, our.name, our.cell_type, its.source, {}, our.id))
+        cells += own.get(number, [])
+    return cells
+
+
+def _until(exercise: str, cells: Sequence[Cell]) -> list[Source]:
+    """What runs before an exercise is looked at: what was typed; and a cell of ours, by its name, where one of the student's own stands behind it."""
+    check = next(number for number, cell in enumerate(cells) if cell.kind is Kind.CHECK and cell.name == exercise)
+    found: list[Source] = []
+    for cell, after in pairwise(cells[: check + 1]):
+        if cell.kind is Kind.EXTRA:
+            found.append(("", cell.source))
+        elif cell.kind is Kind.SOLUTION and not cell.missing:
+            found.append((cell.name, cell.source))
+        elif after.kind is Kind.EXTRA:
+            found.append((cell.metadata.get("nbgrader", {}).get("grade_id", cell.id), None))
+    return found
+
+
+def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[Source]) -> Verdict:
+    """Grade one answer again, in the jail. Called by scripts.
+
+    Raises:
+        UserError: the course is not there. JailBroken: there is no jail to be had.
+    """
+    from autograder.engine.grade_submission import grade_submission
+    from autograder.jail.limits import Limits
+    from autograder.jail.sandbox import Jail
+
+    listed = [
+        {"cell_type": "code", "id": name, "metadata": {"nbgrader": {"grade_id": name}}, "source": source or ""}
+        for name, source in cells
+    ]
+    data = json.dumps({"cells": listed, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    with Jail(Limits()) as jail:
+        graded = grade_submission(assignment, data, jail, {exercise: tuple(seeds)}, (exercise,))
+    return graded.verdicts[exercise]
+
+
+def drawn(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the course still draws these inputs from these seeds. Called by scripts."""
+    from ffnlab import exercises
+
+    found = exercises.find(exercise)
+    return len(seeds) == len(inputs) and all(
+        _same(found.inputs(seed, case), inputs[case]) for case, seed in enumerate(seeds)
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    import torch
+
+    if isinstance(one, torch.Tensor):
+        alike = isinstance(other, torch.Tensor) and one.dtype == other.dtype and one.shape == other.shape
+        return alike and torch.equal(one.isnan(), other.isnan()) and torch.equal(one.nan_to_num(), other.nan_to_num())
+    if isinstance(one, dict):
+        return (
+            isinstance(other, dict) and one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        )
+    if isinstance(one, (list, tuple)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other) or (
+        isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other)
+    )
+
+
+def unpacked(data: str, dtype: str, *shape: int) -> Any:
+    """A tensor that was too large to be shown in a script. Called by scripts."""
+    import torch
+
+    return torch.frombuffer(bytearray(base64.b85decode(data)), dtype=getattr(torch, dtype)).reshape(shape)
+
+
+def told(verdict: Verdict) -> list[str]:
+    """A verdict in lines: how it ended, each aspect with what was seen, the mistake, where to look."""
+    lines = [f"{verdict.outcome}, {verdict.points:g} of {verdict.max_points:g} points"]
+    for aspect in verdict.aspects:
+        sign = "✔" if aspect.points == aspect.max_points and not aspect.seen else "✘"
+        if verdict.outcome in (Outcome.NOT_ATTEMPTED, Outcome.NOT_GRADED):
+            sign = " "
+        seen = f": {in_a_line(aspect.seen, 1_000)}" if aspect.seen else ""
+        lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{seen}")
+    if verdict.mistake:
+        everywhere = verdict.mistake.removeprefix(EVERYWHERE)
+        which = (
+            f"general mistake “{everywhere}”" if everywhere != verdict.mistake else f"known mistake {verdict.mistake}"
+        )
+        lines.append(f"  {which}: {in_a_line(verdict.cause, 1_000)}")
+    elif verdict.cause:
+        lines.append(f"  cause: {in_a_line(verdict.cause, 1_000)}")
+    elif verdict.outcome is Outcome.NOT_EARNED:
+        lines.append("  no known mistake explains it")
+    if verdict.where:
+        lines.append(f"  where to look: {verdict.where}")
+    return lines
+
+
+def _cells_in_python(cells: Sequence[Source]) -> str:
+    """The cells as a list in Python, a line of source a line."""
+    parts = []
+    for name, source in cells:
+        if source is None:
+            parts.append(f"    ({name!r}, None),\n")
+            continue
+        lines = clean(source, len(source)).splitlines(keepends=True) or [""]
+        typed = "\n".join(f"        {line!r}" for line in lines)
+        parts.append(f"    (\n        {name!r},\n{typed},\n    ),\n")
+    return "".join(parts)
+
+
+def _in_python(value: Any, indent: int = 0) -> str:
+    """A plain value as Python, with torch's tensors."""
+    import torch
+
+    inner = " " * (indent + 4)
+    if isinstance(value, torch.Tensor):
+        kind = str(value.dtype).removeprefix("torch.")
+        if value.numel() <= INLINE:
+            return f"torch.tensor({value.tolist()!r}, dtype=torch.{kind})"
+        data = base64.b85encode(value.contiguous().numpy().tobytes()).decode()
+        return f"unpacked({data!r}, {', '.join([repr(kind), *map(str, value.shape)])})"
+    if isinstance(value, dict):
+        listed = "".join(f"{inner}{key!r}: {_in_python(one, indent + 4)},\n" for key, one in value.items())
+        return f"{{\n{listed}{' ' * indent}}}"
+    if isinstance(value, (list, tuple)):
+        if not any(isinstance(one, (torch.Tensor, dict, list, tuple)) for one in value):
+            return pprint.pformat(value, width=10_000, compact=True)
+        listed = "".join(f"{inner}{_in_python(one, indent + 4)},\n" for one in value) + " " * indent
+        return f"[\n{listed}]" if isinstance(value, list) else f"(\n{listed})"
+    return repr(value)
+
+
+_SCRIPT = '''"""{title}.
+
+{which}
+{remarks}
+FOR THE INSTRUCTOR ONLY. This file holds hidden inputs of the exercise and a student's work: hand it to nobody, and delete it when it has served.
+
+It grades this one answer again, alone, in the jail, on the inputs that the class was graded on, and says what was seen. Run it with the Python that the
+autograder is installed in, in the project's folder. It ends with status 1 where the points are not those that were given then.
+"""
+
+from math import inf, nan  # where an input holds one
+
+import torch
+
+from autograder.reports.explain import again, drawn, told, unpacked
+
+ASSIGNMENT, EXERCISE = {assignment!r}, {exercise!r}
+POINTS = {points!r}  # when it was graded
+
+# What was handed in, as far as it ran before the exercise was looked at. Behind an empty name stands a cell of the student's own.
+CELLS = [
+{cells}]
+
+# The hidden inputs, one dict a case, and the seeds that they are drawn from. What begins with an underscore is for the judge alone.
+SEEDS = {seeds!r}
+INPUTS = [
+{inputs}]
+
+if __name__ == "__main__":
+    if not drawn(EXERCISE, SEEDS, INPUTS):
+        print("The course has changed since: from the same seeds it draws other inputs than those above, and may judge otherwise.")
+    verdict = again(ASSIGNMENT, EXERCISE, SEEDS, CELLS)
+    print("\\n".join(told(verdict)))
+    print(f"when it was graded: {{POINTS:g}} points")
+    raise SystemExit(verdict.points != POINTS)
+'''

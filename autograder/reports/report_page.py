@@ -1,0 +1,191 @@
+"""A report as one HTML file: it holds its pictures, runs nothing and asks for nothing. Called by `autograder report`. What came from students is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup, escape
+
+from autograder.gradebook.missing import address
+from autograder.gradebook.policy import moment
+from autograder.gradebook.scores import Mark
+from autograder.reports import plots
+from autograder.reports.class_report import Assignment, Exercise, Report, Student, quartiles
+from ffnlab.verdict import Outcome
+
+MOST_IN_CHART = 12  # mistakes
+MOST_NAMES = 12  # in a sentence
+MANY = 2_000  # lines of a table
+SIGNS = {
+    Outcome.EARNED.value: "✔",
+    Outcome.NOT_EARNED.value: "✘",
+    Outcome.NOT_ATTEMPTED.value: "○",
+    Outcome.NOT_GRADED.value: "?",
+}
+
+
+def page(report: Report) -> str:
+    """The report as HTML."""
+    charts = {one.name: _plots(one) for one in report.assignments}
+    sizes = {"most_in_chart": MOST_IN_CHART, "many": MANY}
+    return _template().render(report=report, charts=charts, term=_term(report), **sizes).lstrip()
+
+
+@cache
+def _template() -> jinja2.Template:
+    text = resources.files("autograder.reports").joinpath("templates/report.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    filters = (of, some, address, percent, points, moment, quartiles, cell, number, words, breaks)
+    environment.filters |= {filter.__name__: filter for filter in filters}
+    return environment.from_string(text)
+
+
+def cell(student: Student, exercise: Exercise) -> str:
+    """A cell of the table."""
+    return in_short(student.marks.get(exercise.name), student.outcomes.get(exercise.name, ""))
+
+
+def in_short(mark: Mark | None, outcome: str) -> str:
+    """Points, and how they came about. outcome: how an exercise ended; empty for a question."""
+    if mark is None:
+        return "–"
+    if mark.waits:
+        return "to read" if is_to_read(mark, outcome) else "?"
+    sign = "✎" if mark.by_hand else SIGNS.get(outcome, "")
+    return sign if sign == "○" else f"{mark.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
+
+
+def is_to_read(mark: Mark, outcome: str) -> bool:
+    """Whether an answer waits for a person to read it, and not for us to grade it."""
+    return mark.waits and (mark.by_hand or not outcome)
+
+
+def words(text: str) -> Markup:
+    """A message with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def breaks(name: str) -> Markup:
+    """A name with places at which a narrow column may break it."""
+    return Markup(re.sub(r"(?<=_)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(name))))
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+# Sentences and charts.
+
+
+def of(count: int, what: str) -> str:
+    """ "1 student", "1,200 students"."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """The first of many names in a sentence."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def points(value: float) -> str:
+    """A number of points, which may lie between two that occur: to a hundredth."""
+    return f"{round(value, 2):g}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def _plots(report: Assignment) -> dict[str, plots.Plot]:
+    """The charts for which there are numbers, each with a sentence that says the same."""
+    name = "n" + re.sub(r"\W", "", report.name)
+    drawn = {
+        "mistakes": _mistakes(f"{name}-mistakes", report),
+        "exercises": _exercises(f"{name}-exercises", report),
+        "scores": _scores(f"{name}-scores", report),
+        "days": _days(f"{name}-days", report),
+    }
+    return {key: plot for key, plot in drawn.items() if plot}
+
+
+def _mistakes(name: str, report: Assignment) -> plots.Plot | None:
+    if not report.mistakes:
+        return None
+    first, gone = report.mistakes[0], sum(mistake.gone for mistake in report.mistakes)
+    words = (
+        f"{of(len(report.mistakes), 'known mistake')} {'was' if len(report.mistakes) == 1 else 'were'} made. "
+        f"Most often, by {of(first.students, 'student')}, in {first.exercise}: {first.message}"
+    )
+    if gone:
+        words += f" {of(gone, 'time')} a mistake was there in an earlier attempt and is gone in the latest."
+    shown = enumerate(report.mistakes[:MOST_IN_CHART], 1)
+    rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.gone) for number, one in shown]
+    return plots.stacks(name, rows, ("in the latest attempt", "gone since an earlier one"), words)
+
+
+def _exercises(name: str, report: Assignment) -> plots.Plot | None:
+    rated = sorted((one.share, one.name) for one in report.exercises if one.share is not None)
+    if not rated:
+        return None
+    (low, hardest), (high, easiest) = rated[0], rated[-1]
+    words = (
+        f"{easiest} went best, with {percent(high)} of its points earned; {hardest} was hardest, with {percent(low)}."
+    )
+    if low == high:
+        words = f"{percent(low)} of the points were earned" + (" in each exercise." if len(rated) > 1 else ".")
+    return plots.shares(name, [(one.name, one.share) for one in report.exercises], words)
+
+
+def _scores(name: str, report: Assignment) -> plots.Plot | None:
+    scores, whole = report.points, report.whole
+    if not (scores and whole):
+        return None
+    low, middle, high = quartiles(scores)
+    most = sum(1 for one in scores if one >= whole)
+    words = (
+        f"Half of the {of(len(scores), 'student')} have {points(middle)} points or more, out of {points(whole)}; "
+        f"the middle half is between {points(low)} and {points(high)}. "
+        f"{of(most, 'student') if most else 'Nobody'} {'have' if most > 1 else 'has'} all points."
+    )
+    return plots.histogram(name, scores, whole, "points that count", words)
+
+
+def _days(name: str, report: Assignment) -> plots.Plot | None:
+    if not report.days:
+        return None
+    return plots.over_time(name, report.days, report.due.date() if report.due else None, _over_time(report))
+
+
+def _over_time(report: Assignment) -> str:
+    """What the chart of days shows."""
+    busiest = max(report.days, key=lambda day: sum(report.days[day]))
+    students = sum(new for new, _ in report.days.values())
+    said = (
+        f"{of(students, 'student')} handed in, {of(report.hand_ins, 'time')} in all; "
+        f"most on {busiest.day} {busiest:%B} ({sum(report.days[busiest]):,})."
+    )
+    if report.again:
+        same = report.again - report.better - report.worse
+        said += (
+            f" {of(report.again, 'student')} handed in again: {report.better:,} ended with more points than at first, "
+            f"{same:,} with as many, {report.worse:,} with fewer."
+        )
+    if not report.times_known:
+        said += " Where it is not known when something was handed in, this is when it was graded."
+    return said
+
+
+def _term(report: Report) -> plots.Plot | None:
+    shares = [100 * one.term.share for one in report.terms if one.term.share is not None]
+    if not shares:
+        return None
+    low, middle, high = quartiles(shares)
+    words = (
+        f"Over all notebooks, half of the {of(len(shares), 'student')} have {middle:.0f}\N{NO-BREAK SPACE}% or more; "
+        f"the middle half is between {low:.0f} and {high:.0f}\N{NO-BREAK SPACE}%."
+    )
+    return plots.histogram("term", shares, 100.0, "percent of what counts", words)

@@ -1,0 +1,226 @@
+"""Tables for the terminal: a class, what it misunderstood, and the matrix. Everything from a submission is cleaned."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from autograder.gradebook.scores import Marks, Total, total
+from autograder.marking import outline
+from autograder.marking.outline import Outline
+from ffnlab.cleaning import in_a_line
+
+if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.gradebook import Attempt
+    from autograder.gradebook.policy import Grade
+    from autograder.grading.grade_class import Change
+    from autograder.marking.matrix import Row
+
+CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
+STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
+
+
+NO_GRADES: Mapping[str, Grade] = {}
+
+
+def of_class(
+    console: Console,
+    assignment: str,
+    attempts: Iterable[Attempt],
+    marks: Mapping[str, Marks],
+    most: int = 100,
+    grades: Mapping[str, Grade] = NO_GRADES,
+) -> None:
+    """One line a student (points per exercise, total), remarks, and the mistakes most often named. Of a large class, the first `most` lines.
+
+    attempts: taken one at a time, so that a class of any size needs the same memory. marks: what stands in the gradebook, by student.
+    grades: what it is worth by the class's rules, by student; then the total is that, with what being late costs.
+    """
+    listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
+    shown: list[Attempt] = []
+    mistakes: Counter[tuple[str, str]] = Counter()
+    causes: dict[tuple[str, str], str] = {}  # the shortest of each: one student's may be told with a second one
+    count = 0
+    for count, attempt in enumerate(attempts, 1):
+        if count <= most:
+            shown.append(attempt)
+        for name, verdict in attempt.verdicts.items():
+            if verdict.get("mistake"):
+                which = name, str(verdict["mistake"])
+                mistakes[which] += 1
+                causes[which] = min(causes.get(which, verdict["cause"]), verdict["cause"], key=len)
+    table = _points(assignment, listed, shown, marks, grades)
+    if _too_wide(console, table):
+        for part in _narrow(console, assignment, listed, shown, marks, grades):
+            console.print(part)
+        legend = "   ".join(f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(listed, 1))
+        console.print(Text(legend), style="dim")
+    else:
+        console.print(table)
+    if count > most:
+        console.print(f"… and {count - most:,} more; all of them: grading.log, or `nbgrader export`", style="dim")
+    console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it\n", style="dim")
+    one = next(iter(grades.values()), None)
+    for title, names in (
+        (("For practice, not for points", one.not_counted), ("Extra credit", one.on_top)) if one else ()
+    ):
+        if names:
+            console.print(Text(f"{title}: {', '.join(names)}\n"), style="dim")
+    remarks = [(attempt.student, in_a_line("; ".join(attempt.remarks))) for attempt in shown if attempt.remarks]
+    if remarks:
+        console.print(_listing("Remarks", ("student", "remark"), remarks))
+    if mistakes:
+        console.print(_misunderstandings(mistakes, causes))
+    waiting = sum(mark.waits for student in marks.values() for mark in student.values())
+    if waiting:
+        console.print(
+            Text(f"{waiting:,} answer{'s' * (waiting > 1)} wait{'s' * (waiting == 1)} for a person, in formgrader.\n"),
+            style="bold",
+        )
+
+
+def of_changes(
+    console: Console, assignment: str, changes: Sequence[Change], counts: Callable[[str], bool] = lambda name: True
+) -> None:
+    """One line for each student whose points would change: by how much, and in which exercises; those who lose first. counts: whether an exercise does."""
+
+    def told(points: float | None) -> str:
+        return "–" if points is None else f"{points:g}"
+
+    rows = []
+    counted = [replace(one, exercises={n: e for n, e in one.exercises.items() if counts(n)}) for one in changes]
+    counted = [change for change in counted if change.exercises]
+    for change in sorted(counted, key=lambda change: (change.points[1] - change.points[0], change.student)):
+        then, now = change.points
+        each = "  ".join(f"{name} {told(old)} → {told(new)}" for name, (old, new) in change.exercises.items())
+        rows.append((change.student, "new" if change.new else f"{now - then:+g}", each))
+    if rows:
+        console.print(_listing(f"{assignment}: what would change", ("student", "points", "exercises"), rows))
+    else:
+        console.print(f"{assignment}: nobody's points would change.")
+
+
+def _too_wide(console: Console, table: Table) -> bool:
+    return console.measure(table, options=console.options.update(max_width=10_000)).maximum > console.width
+
+
+def _narrow(
+    console: Console,
+    assignment: str,
+    listed: Sequence[Outline],
+    attempts: Sequence[Attempt],
+    marks: Mapping[str, Marks],
+    grades: Mapping[str, Grade],
+) -> list[Table]:
+    """The table of points for a narrow screen, in as many parts as it takes for nothing to be cut; the last has the totals."""
+    numbers = range(1, len(listed) + 1)
+    tables: list[Table] = []
+    for parts in numbers:
+        size = math.ceil(len(listed) / parts)
+        tables = [
+            _points(assignment, listed, attempts, marks, grades, numbers[start : start + size])
+            for start in range(0, len(listed), size)
+        ]
+        if not any(_too_wide(console, table) for table in tables):
+            break
+    return tables
+
+
+def _points(
+    assignment: str,
+    listed: Sequence[Outline],
+    attempts: Sequence[Attempt],
+    marks: Mapping[str, Marks],
+    grades: Mapping[str, Grade],
+    only: range | None = None,
+) -> Table:
+    """The table of points. A total is the gradebook's.
+
+    only: a narrow one of these exercises, counted from 1: their numbers are their titles, there is no room to spare, and totals come with the last.
+    """
+    narrow = only is not None
+    numbers = range(1, len(listed) + 1) if only is None else only
+    last = numbers[-1:] == range(len(listed), len(listed) + 1)
+    table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table.padding = (0, 0) if narrow else (0, 1)
+    table.add_column("student", no_wrap=True)
+    chosen = [listed[number - 1] for number in numbers]
+    for number, exercise in zip(numbers, chosen, strict=True):
+        title = str(number) if narrow else _short(exercise.name)
+        table.add_column(title, justify="right", no_wrap=True)
+    if last:
+        table.add_column("total", justify="right", style="bold", no_wrap=True)
+    for attempt in attempts:
+        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in chosen]
+        totals = [Text(_total(attempt, marks, grades))] if last else []
+        table.add_row(Text(attempt.student), *cells, *totals)
+    return table
+
+
+def _total(attempt: Attempt, marks: Mapping[str, Marks], grades: Mapping[str, Grade]) -> str:
+    if attempt.student in grades:
+        return str(grades[attempt.student])
+    kept = marks.get(attempt.student)
+    return str(total(kept) if kept else Total(attempt.points, attempt.max_points))
+
+
+def _cell(verdict: Mapping[str, Any], space: str) -> Text:
+    outcome = str(verdict.get("outcome", "not graded"))
+    points = "" if outcome == "not attempted" else f"{verdict.get('points', 0.0):g}{space}"
+    return Text(f"{points}{CELL.get(outcome, '?')}", style=STYLE.get(outcome, ""))
+
+
+def _listing(title: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of plain texts, of which the last may be long."""
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name in titles[:-1]:
+        table.add_column(name, no_wrap=True)
+    table.add_column(titles[-1], overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _misunderstandings(
+    mistakes: Counter[tuple[str, str]], causes: Mapping[tuple[str, str], str], most: int = 10
+) -> Table:
+    title = "What the class misunderstood" + (f", the {most} most frequent" if len(mistakes) > most else "")
+    rows = [(f"{times:8}", which[0], in_a_line(causes[which])) for which, times in mistakes.most_common(most)]
+    return _listing(title, ("students", "exercise", "mistake"), rows)
+
+
+def matrix_table(console: Console, rows: Sequence[Row]) -> None:
+    """Exercise × kept answer → points and message, on each set of draws."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("exercise", "answer", "kind", "draws", "points", "verdict"):
+        table.add_column(title, overflow="fold", justify="right" if title == "points" else "left")
+    last = ""
+    for row in rows:
+        name = row.answer.exercise
+        verdict = Text("PROBLEM: " + row.problem, style="bold red") if row.problem else Text(_said(row))
+        points = f"{row.verdict.points:g}/{row.verdict.max_points:g}"
+        shown = name if name != last else ""
+        table.add_row(shown, row.answer.name, row.answer.kind, row.draws, points, verdict)
+        last = name
+    console.print(table)
+
+
+def _said(row: Row) -> str:
+    if row.answer.kind == "right":
+        return f"earned ({row.answer.message})" if row.answer.message else "earned"
+    return row.verdict.cause or row.verdict.outcome.value
+
+
+def _short(name: str) -> str:
+    """A column's title of at most two short lines."""
+    words = re.findall(r"[A-Z]+[a-z]*|[a-z0-9]+", name)
+    return "\n".join((" ".join(words[:1])[:10], " ".join(words[1:])[:14])) if len(name) > 10 else name

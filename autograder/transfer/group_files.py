@@ -1,0 +1,264 @@
+"""What was handed in together, and which of it is whose notebook: decided by the cells that a notebook holds, not by what it is called. Called by collect."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from autograder.class_folder.roster import Student
+from autograder.engine import rebuild
+from autograder.jail.limits import Limits
+from autograder.lms import archive
+from autograder.lms.archive import Entry, Refused, same
+from autograder.lms.records import HandIn
+from ffnlab.cleaning import in_a_line
+
+FEWEST = 2  # cells of ours that make a notebook one of ours
+MOST = 20  # notebooks of one submission that are looked at, and
+MOST_BYTES = 2 * Limits().notebook  # all together
+AT_MOST = f"at most {MOST} of a submission are, with {MOST_BYTES / 2**20:.0f} MiB in all"
+LINES = 3  # that a person gets for one submission, each about a file; more become one
+RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that was handed in. assignment: whose cells it has, if it is a notebook of ours. trouble: what it is instead, if it should be one.
+
+    is_untouched: whether it is a notebook of ours without an answer in it.
+    """
+
+    hand_in: HandIn
+    digest: str
+    size: int
+    assignment: str = ""
+    trouble: str = ""
+    is_broken: bool = False
+    is_untouched: bool = False
+
+    @property
+    def called(self) -> str:
+        return in_a_line(self.hand_in.file.rpartition("/")[2], 80)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Something that a person has to settle, about a file. suggestion: what the answer may be."""
+
+    hand_in: HandIn
+    trouble: str
+    suggestion: str = ""
+
+
+@dataclass
+class Submission:
+    """What somebody handed in at one time. first: its first file, which stands for all of it. expected: the assignment that it was handed in for."""
+
+    first: HandIn
+    notebooks: list[File] = field(default_factory=list)
+    others: list[File] = field(default_factory=list)
+    refused: list[tuple[HandIn, str]] = field(default_factory=list)
+    students: list[Student] = field(default_factory=list)
+    expected: str = ""
+    looked_at: int = 0  # notebooks, and their bytes
+    looked_at_bytes: int = 0
+    chosen: File | None = None
+    assignment: str = ""  # under which it is kept
+
+    def may_look_at(self, size: int) -> bool:
+        """Whether one more notebook of so many bytes is looked at; it is counted then."""
+        if self.looked_at == MOST or (self.looked_at and self.looked_at_bytes + size > MOST_BYTES):
+            return False
+        self.looked_at, self.looked_at_bytes = self.looked_at + 1, self.looked_at_bytes + size
+        return True
+
+
+class _LastZip:
+    """The zip of a student's that was read from last. It is kept open, as its files come one after another; and it alone, as each is in memory."""
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self.wanted = wanted
+        self._of: HandIn | None = None
+        self._zip = archive.Archive("")
+
+    def open(self, outer: HandIn) -> archive.Archive:
+        """What lies in it. Raises Refused: it can't be read."""
+        if self._of is not outer:
+            self._of, self._zip = None, archive.Archive("")
+            self._zip = archive.inside(Entry(outer.entry, 0, outer.read))
+            self._of = outer
+        return self._zip
+
+    def read(self, outer: HandIn, name: str) -> bytes:
+        """A file in it. Raises Refused."""
+        return next(entry for entry in self.open(outer).entries if entry.name == name).read()
+
+
+def together(hand_ins: Sequence[HandIn], assignments: Sequence[str], wanted: Collection[str] = ()) -> list[Submission]:
+    """The submissions, with every file read once. wanted: names in the archive of files that are looked at, however many there are."""
+    found: dict[tuple[str, str], Submission] = {}
+    zips = _LastZip(wanted)
+    for hand_in in hand_ins:
+        submission = found.setdefault((hand_in.who, hand_in.attempt), Submission(hand_in))
+        for file in _files(submission, hand_in, assignments, zips):
+            is_notebook = file.assignment or (file.trouble and not file.called.casefold().endswith(".json"))
+            (submission.notebooks if is_notebook else submission.others).append(file)
+    return list(found.values())
+
+
+def _files(submission: Submission, hand_in: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[File]:
+    """A file, and where it is a zip the notebooks in it: one level."""
+    if not hand_in.file:
+        return
+    try:
+        data = hand_in.read()
+        name = hand_in.file.rpartition("/")[2].casefold()
+        file = File(hand_in, hashlib.sha256(data).hexdigest(), len(data))
+        if ".ipynb" not in name and not name.endswith(".json"):
+            yield file
+        elif same(hand_in.entry) in zips.wanted or submission.may_look_at(len(data)):
+            yield _looked_at(file, data, assignments)
+        else:
+            yield replace(file, trouble=f"not looked at: {AT_MOST}", is_broken=True)
+        if name.endswith(".zip"):
+            yield from _in_zip(submission, hand_in, assignments, zips)
+    except Refused as reason:
+        submission.refused.append((hand_in, str(reason)))
+
+
+def _in_zip(submission: Submission, outer: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[File]:
+    """The notebooks in a zip; of very many those whose names are the most like ours. Raises Refused: the zip can't be read."""
+    opened = zips.open(outer)
+    submission.refused += [(outer, f"{name} in it, {reason}") for name, reason in opened.refused]
+    notebooks = [one for one in opened.entries if not one.is_folder and ".ipynb" in one.name.casefold()]
+    notebooks.sort(key=lambda one: _original(one.name) not in assignments)
+    passed_over = 0
+    for entry in notebooks:
+        is_wanted = same(f"{outer.entry}/{entry.name}") in zips.wanted
+        if not is_wanted and not submission.may_look_at(entry.size):
+            passed_over += 1
+            continue
+        hand_in = replace(
+            outer, entry=f"{outer.entry}/{entry.name}", file=entry.name, read=partial(zips.read, outer, entry.name)
+        )
+        try:
+            data = entry.read()
+        except Refused as reason:
+            submission.refused.append((hand_in, str(reason)))
+        else:
+            yield _looked_at(File(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
+    if passed_over:
+        why = f"{passed_over:,} of the {len(notebooks):,} notebooks in it were not looked at: {AT_MOST}"
+        submission.refused.append((outer, why))
+
+
+def _looked_at(file: File, data: bytes, assignments: Sequence[str]) -> File:
+    """A file that should be a notebook, with whose it is by most of its cells that are of ours."""
+    try:
+        cells = rebuild.parse(data, Limits().notebook)
+    except rebuild.Unreadable as reason:
+        return replace(file, trouble=str(reason), is_broken=True)
+    votes = [vote for vote in rebuild.votes(cells) if vote[0] in assignments]
+    if not votes or votes[0][1] < FEWEST:
+        return replace(file, trouble="not a notebook of this course")
+    if len(votes) > 1 and votes[1][1] == votes[0][1]:
+        return replace(file, trouble=f"as much of {votes[0][0]} as of {votes[1][0]}")
+    name = votes[0][0]
+    return replace(file, assignment=name, is_untouched=rebuild.is_untouched(name, cells))
+
+
+def votes_of(submissions: Sequence[Submission]) -> Counter[str]:
+    """How many have handed in a notebook of each assignment."""
+    return Counter(
+        name for one in submissions for name in {file.assignment for file in _touched(one.notebooks)} if name
+    )
+
+
+def _touched(notebooks: Sequence[File]) -> Sequence[File]:
+    """Without those in which nothing was done, where in another one something was."""
+    return [file for file in notebooks if not file.is_untouched] or notebooks
+
+
+def choose(submission: Submission, said: Mapping[str, str], assignments: Sequence[str]) -> list[Asked]:
+    """Choose the notebook that counts, and say what a person has to look at: in a line a file, or in one for all where they are many.
+
+    said: by its name in the archive, of which assignment a person has said that a file is the notebook.
+    """
+    asked = _choose(submission, said, assignments)
+    if len(asked) <= LINES:
+        return asked
+    one = next((one for one in asked if one.suggestion), asked[0])
+    first = one.trouble if one.trouble.endswith("?") else f"{one.trouble}."
+    more = (
+        f"{len(asked) - 1:,} more of its files need a look: where another one counts, write its name in the column file"
+    )
+    return [replace(one, trouble=f"{first} {more}")]
+
+
+def _choose(submission: Submission, said: Mapping[str, str], assignments: Sequence[str]) -> list[Asked]:
+    expected = submission.expected
+    submission.assignment = expected if expected in assignments else ""
+    asked = [Asked(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
+    for file in submission.notebooks:
+        if name := said.get(file.hand_in.entry):
+            submission.chosen, submission.assignment = file, name
+    if submission.chosen:
+        return asked
+    if expected and not submission.assignment:
+        return [
+            *asked,
+            Asked(submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"),
+        ]
+    fitting = _touched([file for file in submission.notebooks if file.assignment == expected])
+    fitting = list({file.digest: file for file in reversed(fitting)}.values())[::-1]
+    submission.chosen = _by_name(fitting, expected)
+    for file in fitting if len(fitting) > 1 else ():
+        if submission.chosen is None:
+            asked.append(
+                Asked(
+                    file.hand_in,
+                    f"one of {len(fitting)} notebooks of {expected}, and they differ: which one counts?",
+                    expected,
+                )
+            )
+        elif file is not submission.chosen:
+            asked.append(
+                Asked(file.hand_in, f"a second notebook of {expected}, and {submission.chosen.called} counts", expected)
+            )
+    for file in submission.notebooks:
+        if file.assignment not in ("", expected):
+            if submission.chosen and file.is_untouched:
+                continue
+            asked.append(Asked(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment))
+        elif file.trouble and (file.is_broken or submission.chosen is None):
+            asked.append(Asked(file.hand_in, file.trouble, expected))
+    if not submission.notebooks and not submission.refused:
+        asked.append(Asked(submission.first, _without_notebook(submission)))
+    return asked
+
+
+def _by_name(fitting: Sequence[File], expected: str) -> File | None:
+    """The one with the name that was handed out; else the one that was renamed from it; else, of several, none."""
+    exact = [file for file in fitting if file.hand_in.file.rpartition("/")[2] == f"{expected}.ipynb"]
+    renamed = [file for file in fitting if _original(file.hand_in.file) == expected]
+    return next((found[0] for found in (exact, renamed, fitting) if len(found) == 1), None)
+
+
+def _original(file: str) -> str:
+    """What a file's name may have been before a browser or an LMS numbered it, without the extension; "" where it is no notebook's."""
+    match = RENAMED.fullmatch(file.rpartition("/")[2])
+    return match["name"] if match else ""
+
+
+def _without_notebook(submission: Submission) -> str:
+    names = ", ".join(file.called for file in submission.others[:3])
+    if len(submission.others) > 3:
+        names += f" and {len(submission.others) - 3} more"
+    if not names:
+        return submission.first.remark or "nothing but an empty folder"
+    remark = f" ({submission.first.remark})" if submission.first.remark else ""
+    return f"no notebook: {names}{remark}; ask for the file {submission.expected or 'NOTEBOOK'}.ipynb itself"

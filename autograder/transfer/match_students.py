@@ -1,0 +1,171 @@
+"""Whose a submission is: by what a person has settled, by a token of the export that the roster has too, and never by a name alone. Called by collect."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from autograder.class_folder.open_questions import FILE, Settled
+from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, named
+from autograder.class_folder.student_lookup import Directory
+from autograder.lms import SYSTEMS
+from autograder.lms.base import Number
+from autograder.lms.records import HandIn, Person, letters
+from autograder.transfer.group_files import Asked, Submission
+from ffnlab.cleaning import in_a_line
+
+
+def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
+    """The reading of a file's name that the roster bears out; with a doubt where several could be meant."""
+    first, readings = replace(hand_in, readings=()), hand_in.readings
+    if not readings:
+        return first
+    owners = {one.who: roster.find(one.people[0].ids) for one in (first, *readings)}
+    if roster.is_listed:
+        known = [one for one in (first, *readings) if owners[one.who]]
+        system = SYSTEMS[first.system]
+        named = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
+    else:
+        known = [first, *(one for one in readings if one.is_likely)]
+        named = []
+    meant = named or known or [first]
+    if len({one.who for one in meant}) == 1 and (named or meant[0] is first or not known):
+        return meant[0]
+    whose = " or ".join(
+        in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in meant
+    )
+    doubt = f"its name can be read as a file of {whose}: write whose it is"
+    return replace(first, who=" or ".join(one.who for one in meant), people=(), doubt=doubt)
+
+
+@dataclass
+class Finder:
+    """Finds students for submissions.
+
+    match_names: whether, where the export has no id that the roster has, a name that one student alone has, there and here, may do: somebody has said so.
+    """
+
+    roster: Roster
+    settled: Settled
+    submissions: Sequence[Submission]
+    match_names: bool = False
+    names: Counter[str] = field(init=False)
+    is_blind: bool = field(init=False)  # all have the same name: "Participant", in whatever language
+    may_add: bool = field(init=False)  # nobody has given a list: who hands in is in the class
+    keys: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = Counter(name for name, _ in {(one.first.name, one.first.who) for one in self.submissions})
+        self.is_blind = len(self.names) == 1 and self.names.total() > 1
+        self.may_add = not self.roster.is_listed
+        self.keys = {key for key in keys() if self.roster.knows(key)}
+
+    def find(self, submission: Submission) -> list[Asked]:
+        """Enter a submission's students, or say why they are not known."""
+        first = submission.first
+        system, settled = SYSTEMS[first.system], self.settled.student(first.system, first.who)
+        if settled:
+            trouble = self._as_settled(submission, settled.student)
+            if trouble:
+                trouble = f"in {FILE}, line {settled.line}: {trouble}"
+        elif first.doubt:
+            return [Asked(first, first.doubt)]
+        elif by_more := system.students(first, self.roster, self.is_blind):
+            submission.students, trouble = by_more
+        else:
+            trouble = next((trouble for person in first.people if (trouble := self._person(submission, person))), "")
+        if trouble and not settled and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
+            trouble = self._by_name(submission, trouble)
+        if trouble:
+            called = self.roster.called(first.name)
+            if not settled and len(called) > 1 and not system.has_ids_on_lists:
+                trouble = (
+                    f"{len(called)} on the roster are called so: write whether it is {' or '.join(named(called[:4]))}"
+                )
+            suggestion = " ".join(student.id for student in called[:3])
+            submission.students = []
+            return [Asked(first, trouble, suggestion)]
+        submission.students = list({student.id: student for student in submission.students}.values())
+        return [] if settled else self._is_it_a_group(submission)
+
+    def _as_settled(self, submission: Submission, text: str) -> str:
+        """Enter those whom somebody has named, by whatever names one student; somebody new where there is no list of the class. Returns why that can't be."""
+        first, directory = submission.first, Directory(self.roster)
+        names = _split(text, directory)
+        students = []
+        for name in names:
+            found = directory.matches(name)
+            student = self.roster.students[found[0]] if len(found) == 1 else None
+            if len(found) > 1:
+                return f"{len(found)} students are called {in_a_line(name, 60)!r}{directory.near(name)}"
+            if student is None and self.roster.is_listed:
+                more = directory.near(name) or ": give a list that has them with --roster, or add them to roster.csv"
+                return f"nobody on the roster is called {in_a_line(name, 60)!r}{more}"
+            if student is None and (trouble := self.roster.not_free(name)):
+                return trouble
+            students.append(student or Student(name))
+        may_be_teams = SYSTEMS[first.system].number is Number.ASSIGNMENT
+        alone = len(names) == 1 and len(first.people) == 1 and not may_be_teams
+        for one in students:
+            person = first.people[0] if alone else Person({})
+            student, doubt = self.roster.take(person, listed=False, student=one)
+            if student is None:
+                return doubt
+            submission.students.append(student)
+        return ""
+
+    def _person(self, submission: Submission, person: Person) -> str:
+        """Find one person, or enter them. Returns why neither can be."""
+        first, ids = submission.first, dict(person.ids)
+        system = SYSTEMS[first.system]
+        try:
+            student = self.roster.find(ids | ({"student": first.who} if system.has_folder_names else {}))
+        except Doubtful as reason:
+            return str(reason)
+        may_add = system.is_anonymous(first.who) or (self.may_add and (not self.keys or not self.keys.isdisjoint(ids)))
+        if student is None and not may_add:
+            tokens = " or ".join(f"{key} {in_a_line(text, 80)}" for key, text in ids.items())
+            return f"nobody on the roster has {tokens}: give a list that does with --roster, or write who it is"
+        student, doubt = self.roster.take(person, listed=False, student=student)
+        if student is None:
+            return doubt
+        submission.students.append(student)
+        return ""
+
+    def _by_name(self, submission: Submission, trouble: str) -> str:
+        first = submission.first
+        called = self.roster.called(first.name)
+        if len(called) != 1:
+            return trouble
+        student, doubt = self.roster.take(first.people[0], listed=False, student=called[0])
+        submission.students = [student] if student else []
+        return doubt
+
+    def _is_it_a_group(self, submission: Submission) -> list[Asked]:
+        """A system may export a group's work under one member's number and the group's name."""
+        first, system = submission.first, SYSTEMS[submission.first.system]
+        if not system.has_groups_by_member or len(submission.students) != 1:
+            return []
+        (student,) = submission.students
+        if not student.name or system.is_anonymous(first.who) or _may_be(student, first):
+            return []
+        shown = in_a_line(repr(first.name), 100)
+        trouble = (
+            f"{system.title} calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
+        )
+        return [Asked(first, trouble, student.id)]
+
+
+def _split(text: str, directory: Directory) -> list[str]:
+    """The students that a cell names: one as a whole, or several between semicolons, commas or, where they are no names, spaces."""
+    for between in (r"$^", r";", r"[;,]"):
+        parts = [part.strip() for part in re.split(between, text) if part.strip()]
+        if all(directory.matches(part) for part in parts):
+            return parts
+    return re.split(r"[\s;,]+", text.strip(" ;,"))
+
+
+def _may_be(student: Student, first: HandIn) -> bool:
+    return is_called(student, first.name) or sorted(letters(student.name)) == sorted(letters(first.name))

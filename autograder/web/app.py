@@ -1,0 +1,608 @@
+"""The desk's pages, and who may see them: whoever has the token, on this machine. Called by `autograder desk`.
+
+Every page is made on the server and works without scripts. A request needs the cookie that the address with the token gives once, names this machine as
+its host, and, if it changes something, comes from a page of the desk. Cookies know no ports, so all pages are below a random path: browsers send the cookie
+there alone, and another server of this machine never sees it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import re
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import jinja2
+import sqlalchemy as sa
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from autograder import files, lms
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
+from autograder.class_folder.policy_file import parts
+from autograder.class_folder.roster import Roster
+from autograder.errors import UserError
+from autograder.gradebook import database, missing, preflight
+from autograder.gradebook.gradebook import Book
+from autograder.gradebook.policy import FILE, Counted, Policy, moment
+from autograder.grading import feedback, grade_class
+from autograder.marking import outline
+from autograder.paths import require_assignment
+from autograder.reports import class_report, explain, report_page
+from autograder.transfer import collect as collecting
+from autograder.transfer import give_back
+from autograder.web.grading import Grading
+from autograder.web.uploads import Uploads
+from ffnlab.cleaning import clean, in_a_line
+
+COOKIE = "autograder_desk"
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+NO_ENTRY = "Open the address that `autograder desk` printed, with its token."
+USED = "The address that `autograder desk` printed has been opened, and it opens once. Go on in that browser, or end the desk with Ctrl-C and start it again."
+MOST_ROWS = 2000  # of a table
+T = TypeVar("T")
+
+
+@dataclass
+class Desk:
+    """What all pages share: the class, the uploads, and the grading that runs or ran last.
+
+    token: that the first address brings; empty once it has been used. path: below which all pages are. cookie: what a browser shows from then on.
+    looks_ahead: whether a notebook's report is drawn while its page is looked at.
+    """
+
+    class_folder: ClassFolder
+    token: str
+    grading: Grading
+    uploads: Uploads
+    looks_ahead: bool = False
+    path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(18)}")
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    _kept: dict[tuple[str, ...], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
+    _making: dict[tuple[str, ...], threading.Lock] = field(default_factory=dict)
+    _ahead: threading.Lock = field(default_factory=threading.Lock)
+
+    def book(self) -> Book:
+        """The gradebook, for a page."""
+        return Book(self.class_folder)
+
+    @property
+    def has_book(self) -> bool:
+        """Whether anything was graded."""
+        return self._file is None or self._file.exists()
+
+    @property
+    def _file(self) -> Path | None:
+        """The gradebook's file; None where it is in a database elsewhere."""
+        path = self.class_folder.db_url.removeprefix("sqlite:///")
+        return None if path == self.class_folder.db_url else Path(path)
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What is another one once the gradebook or the class's rules have changed; empty where nobody can say."""
+        if self._file is None:
+            return ()
+        files = (self._file, self._file.with_name(f"{self._file.name}-wal"), self.class_folder.path / FILE)
+        return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
+
+    def once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """What `make` makes of the gradebook, or made when neither it nor the class's rules have changed since."""
+        with self._making.setdefault(key, threading.Lock()):
+            stamp = self._stamp()
+            before, found = self._kept.get(key, ((), None))
+            if not stamp or stamp != before:
+                found = make()
+                self._kept[key] = (stamp, found)
+            return cast(T, found)
+
+    def ahead(self, job: Callable[[], object]) -> None:
+        """Do what is likely to be asked for next, while nobody waits for it. What goes wrong is told when it is asked for."""
+
+        def work() -> None:
+            with contextlib.suppress(Exception):
+                job()
+            self._ahead.release()
+
+        if self.looks_ahead and not self.grading.is_running and self._ahead.acquire(blocking=False):
+            threading.Thread(target=work, daemon=True).start()
+
+
+def make(class_folder: ClassFolder, token: str = "") -> Starlette:
+    """The application for one class. `token`: that an address must bring; a new one where it is empty. It is in `app.state.desk`."""
+    desk = Desk(class_folder, token or secrets.token_urlsafe(24), Grading(class_folder), Uploads(class_folder))
+    page = ("GET",)
+    form = ("POST",)
+    routes = [
+        Route("/", _page(_class), methods=page),
+        Route("/collect", _page(_collect), methods=page),
+        Route("/collect", _form(_look_at_export), methods=form),
+        Route("/collect/carry-out", _form(_carry_out), methods=form),
+        Route("/grading", _page(_grading), methods=page),
+        Route("/grading", _form(_start), methods=form),
+        Route("/grading/stop", _form(_stop), methods=form),
+        Route("/assignment/{assignment}", _page(_assignment), methods=page),
+        Route("/report/{assignment}", _page(_report), methods=page),
+        Route("/give-back/{assignment}", _page(_give_back), methods=page),
+        Route("/give-back/{assignment}", _form(_look_at_sheet), methods=form),
+        Route("/give-back/{assignment}/download", _form(_download), methods=form),
+        Route("/student/{student}", _page(_student), methods=page),
+        Route("/student/{student}/why/{exercise}", _page(_why), methods=page),
+        Route("/student/{student}/page/{assignment}", _page(_feedback), methods=page),
+    ]
+    app = Starlette(
+        routes=[Mount(desk.path, routes=routes)],
+        middleware=[Middleware(_Guard)],
+        exception_handlers={404: _not_found, 405: _not_found},
+    )
+    app.state.desk = desk
+    return app
+
+
+class _Guard(BaseHTTPMiddleware):
+    """Lets in who has the token, and nobody by way of another page or another name of this machine."""
+
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        desk: Desk = request.app.state.desk
+        if not _is_here(request):
+            return _guarded(PlainTextResponse("This desk is for this machine alone.", 403))
+        given = request.query_params.get("token")
+        if given is not None and desk.token and hmac.compare_digest(given.encode(), desk.token.encode()):
+            desk.token = ""
+            answer: Response = RedirectResponse(f"{desk.path}/", 303)
+            answer.set_cookie(COOKIE, desk.cookie, path=f"{desk.path}/", httponly=True, samesite="strict")
+            return _guarded(answer)
+        if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), desk.cookie.encode()):
+            return _guarded(PlainTextResponse(NO_ENTRY if desk.token else USED, 403))
+        origin = request.headers.get("origin")
+        if request.method != "GET" and origin and origin != f"http://{request.headers['host']}":
+            return _guarded(PlainTextResponse("This form came from another page.", 403))
+        return _guarded(await call_next(request))
+
+
+def _is_here(request: Request) -> bool:
+    """Whether a request calls this machine by a name of its own, and the port at which the desk is."""
+    port = (request.scope.get("server") or ("", None))[1]
+    without = set(HOSTS) if port == 80 else set()  # browsers leave this one out
+    return request.headers.get("host", "") in {f"{host}:{port}" for host in HOSTS} | without
+
+
+def _guarded(answer: Response) -> Response:
+    answer.headers.setdefault("content-security-policy", POLICY)
+    answer.headers.update(
+        {"x-content-type-options": "nosniff", "referrer-policy": "same-origin", "cache-control": "no-store"}
+    )
+    return answer
+
+
+Show = Callable[[Desk, Request], Response]
+Do = Callable[[Desk, Request, FormData], Response]
+
+
+def _page(show: Show) -> Callable[[Request], Any]:
+    """A page that is only looked at; what its reader can mend is told on it."""
+
+    async def answer(request: Request) -> Response:
+        return await run_in_threadpool(_told, request, lambda: show(request.app.state.desk, request))
+
+    return answer
+
+
+def _form(do: Do) -> Callable[[Request], Any]:
+    """A form that was sent."""
+
+    async def answer(request: Request) -> Response:
+        async with request.form(max_files=20, max_fields=100) as sent:
+            return await run_in_threadpool(_told, request, lambda: do(request.app.state.desk, request, sent))
+
+    return answer
+
+
+def _told(request: Request, make: Callable[[], Response]) -> Response:
+    try:
+        return make()
+    except UserError as error:
+        said = str(error)
+    except OSError as error:
+        if not (said := files.explain(error)):
+            raise
+    except sa.exc.DBAPIError as error:
+        said = database.explain(error)
+    return _render(
+        request.app.state.desk, "trouble.html", status=400, title="That did not work", said=_plain(said, 2_000)
+    )
+
+
+FIELDS = {
+    "--column": "“Column”",
+    "--assignment": "“Assignment”",
+    "--roster": "“Who is who”",
+    "--sheet": "“Its sheet”",
+}  # of the forms, by the options of the commands
+
+
+def _plain(text: object, most: int = 1_000) -> str:
+    """A line for a page, which has fields where the commands have options."""
+    said = in_a_line(str(text), most)
+    for option, name in FIELDS.items():
+        said = re.sub(rf"(?:with |: )?{option}(?: FILE)?\b", f" in the field {name}", said).replace("  ", " ")
+    return said
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    return _render(request.app.state.desk, "trouble.html", status=404, title="There is no such page", said="")
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("autograder.web", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "breaks": report_page.breaks,
+        "line": _plain,
+        "address": missing.address,
+        "number": lambda n: f"{n:g}",
+    }
+    return environment
+
+
+def _render(desk: Desk, template: str, status: int = 200, **what: Any) -> HTMLResponse:
+    text = (
+        _templates()
+        .get_template(template)
+        .render(desk=desk, base=desk.path, class_folder=desk.class_folder.path.resolve(), **what)
+    )
+    return HTMLResponse(text, status)
+
+
+def _policy(desk: Desk) -> Policy:
+    return Policy.of(desk.class_folder)
+
+
+# The class
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What stands in the gradebook for one notebook: what counts for each student, and their names."""
+
+    counted: Mapping[str, Counted]
+    names: Mapping[str, str]
+
+    @property
+    def waiting(self) -> int:
+        """Answers that a person has still to read."""
+        own = [one for student, one in self.counted.items() if one.by == student]
+        return sum(report_page.is_to_read(mark, _outcome(one, name)) for one in own for name, mark in one.marks.items())
+
+    @property
+    def mean(self) -> float | None:
+        """Share of the points that count, from 0 to 1; None where nothing counts yet."""
+        grades = [one.grade for one in self.counted.values() if one.grade.max_points]
+        return sum(grade.points / grade.max_points for grade in grades) / len(grades) if grades else None
+
+
+def _seen(desk: Desk, name: str) -> _Seen:
+    def read() -> _Seen:
+        with desk.book() as book:
+            return _Seen(_policy(desk).read_book(book, name), book.students())
+
+    return desk.once(("seen", name), read)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A notebook in the table of the class."""
+
+    name: str
+    handed_in: int
+    graded: int
+    waiting: int
+    mean: float | None
+    due: str
+    missing: missing.Missing | None
+
+
+def _class(desk: Desk, request: Request) -> Response:
+    policy, roster, lines = _policy(desk), Roster.load(desk.class_folder), []
+    for name in policy.notebooks:
+        handed_in = sum(1 for _ in desk.class_folder.submitted.glob(f"*/{name}")) if desk.class_folder.submitted.is_dir() else 0
+        seen = _seen(desk, name) if desk.has_book else _Seen({}, {})
+        due = policy.due(name)
+        if handed_in or seen.counted:
+            said = moment(policy.here(due)) if due else ""
+            absent = missing.find(roster, policy, name, missing.submitters(desk.class_folder, name) | seen.counted.keys())
+            lines.append(_Line(name, handed_in, len(seen.counted), seen.waiting, seen.mean, said, absent))
+    return _render(
+        desk, "class.html", lines=lines, strays=submitted_files.strays(desk.class_folder), doubts=_doubts(desk, policy)
+    )
+
+
+def _doubts(desk: Desk, policy: Policy) -> Sequence[str]:
+    students = [path.name for path in desk.class_folder.submitted.iterdir()] if desk.class_folder.submitted.is_dir() else []
+    return policy.doubts(students)
+
+
+def _of_course(request: Request) -> str:
+    return require_assignment(str(request.path_params["assignment"]))
+
+
+def _whose(request: Request) -> str:
+    student = str(request.path_params["student"])
+    if not FOLDER_NAME.fullmatch(student):
+        raise UserError(f"{in_a_line(student, 60)!r} is no student's folder")
+    return student
+
+
+def _graded(desk: Desk) -> None:
+    if not desk.has_book:
+        raise UserError("nothing has been graded yet")
+
+
+def _assignment(desk: Desk, request: Request) -> Response:
+    name = _of_course(request)
+    _graded(desk)
+    seen = _seen(desk, name)
+    columns = [exercise.name for exercise in outline.of_notebook(name)]
+    columns += sorted({cell for one in seen.counted.values() for cell in one.marks} - set(columns))
+    rows = [
+        (
+            student,
+            seen.names.get(student, ""),
+            one,
+            [report_page.in_short(one.marks.get(column), _outcome(one, column)) for column in columns],
+        )
+        for student, one in sorted(seen.counted.items())[:MOST_ROWS]
+    ]
+    more = len(seen.counted) - len(rows)
+    policy = _policy(desk)
+    rules = policy.in_words(name)
+    doubts = _not_counted(desk, policy, name, seen.counted)
+    desk.ahead(lambda: _drawn(desk, name, False))
+    return _render(
+        desk, "assignment.html", name=name, columns=columns, rows=rows, more=more, seen=seen, rules=rules, doubts=doubts
+    )
+
+
+def _not_counted(desk: Desk, policy: Policy, name: str, counted: Mapping[str, Counted]) -> list[str]:
+    """Lines on whose lateness could not be counted, and who has handed in and has no grade."""
+    late = policy.lateness_not_counted(name, {student: one.grade for student, one in counted.items()})
+    return [line for line in (late, missing.ungraded_line(desk.class_folder, policy, name, counted)) if line]
+
+
+def _outcome(one: Counted, exercise: str) -> str:
+    """How an exercise ended; empty for a question."""
+    return str(one.attempt.verdicts.get(exercise, {}).get("outcome", ""))
+
+
+def _report(desk: Desk, request: Request) -> Response:
+    name = _of_course(request)
+    _graded(desk)
+    return HTMLResponse(_drawn(desk, name, "hide" in request.query_params))
+
+
+def _drawn(desk: Desk, name: str, hide_names: bool) -> str:
+    def draw() -> str:
+        with desk.book() as book:
+            return report_page.page(class_report.of_class(desk.class_folder, book, _policy(desk), [name], hide_names))
+
+    return desk.once(("report", name, "hidden" * hide_names), draw)
+
+
+# A student
+
+
+def _student(desk: Desk, request: Request) -> Response:
+    student = _whose(request)
+    _graded(desk)
+    policy, rows = _policy(desk), []
+    with desk.book() as book:
+        for name in policy.notebooks:
+            counted = policy.read_book(book, name, student).get(student)
+            attempts = list(book.history(name, student))
+            if counted or attempts:
+                page = desk.class_folder.feedback / student / name / f"{name}.html"
+                rows.append((name, counted, attempts, page.is_file()))
+        known_as = book.students().get(student, "")
+    if not rows:
+        raise UserError(f"nothing by {student} has been graded")
+    exercises = {name: list(parts(name)) for name, *_ in rows}
+    when = partial(_when, policy)
+    return _render(desk, "student.html", student=student, known_as=known_as, rows=rows, exercises=exercises, when=when)
+
+
+def _when(policy: Policy, at: str | datetime) -> str:
+    """A moment, in the class's time zone."""
+    return moment(policy.here(datetime.fromisoformat(at) if isinstance(at, str) else at))
+
+
+def _why(desk: Desk, request: Request) -> Response:
+    student, exercise = _whose(request), str(request.path_params["exercise"])
+    _graded(desk)
+    policy = _policy(desk)
+    with desk.book() as book:
+        found = explain.find(book, policy, student, exercise)
+    shown = [(one, clean(one.code or ""), explain.told(one.verdict) if one.verdict else []) for one in found.gradings]
+    return _render(desk, "why.html", found=found, shown=shown, when=partial(_when, policy))
+
+
+def _feedback(desk: Desk, request: Request) -> Response:
+    student, name = _whose(request), _of_course(request)
+    path = desk.class_folder.feedback / student / name / f"{name}.html"
+    if not path.is_file():
+        raise UserError(f"{student} has no page for {name} yet")
+    if desk.has_book and not desk.grading.is_running:  # with what was given by hand since
+        with class_lock(desk.class_folder), desk.book() as book:
+            counted = _policy(desk).read_book(book, name, student)
+            feedback.write_again(desk.class_folder, name, book, student and [student], counted=counted)
+    return FileResponse(path, media_type="text/html")
+
+
+# Collecting
+
+
+def _collect(desk: Desk, request: Request) -> Response:
+    return _render(desk, "collect.html", systems=lms.by_rank(), notebooks=_policy(desk).notebooks)
+
+
+def _look_at_export(desk: Desk, request: Request, sent: FormData) -> Response:
+    files = {
+        key: [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, key)]
+        for key in ("export", "roster")
+    }
+    if not files["export"]:
+        raise UserError("choose the zip that the LMS let you download")
+    asked = str(sent.get("assignment") or "")
+    clock = Policy.of(desk.class_folder).clock
+    by_name = "match_names" in sent
+    found = collecting.collect(desk.class_folder, files["export"][0], files["roster"], asked or None, True, clock, by_name)
+    kept = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
+    kept |= {"assignment": [asked], "match_names": ["on"] * by_name}
+    return _render(desk, "collected.html", found=found, kept=kept, done=False, most=MOST_ROWS)
+
+
+def _carry_out(desk: Desk, request: Request, sent: FormData) -> Response:
+    export = desk.uploads.find(str(sent.get("export")))
+    rosters = [desk.uploads.find(str(one)) for one in sent.getlist("roster")]
+    asked = str(sent.get("assignment") or "")
+    by_name, clock = "match_names" in sent, Policy.of(desk.class_folder).clock
+    with class_lock(desk.class_folder):
+        found = collecting.collect(desk.class_folder, export, rosters, asked or None, zone=clock, match_names=by_name)
+    for file in (export, *rosters):
+        file.unlink(missing_ok=True)
+    return _render(desk, "collected.html", found=found, kept={}, done=True, most=MOST_ROWS)
+
+
+def _files(sent: FormData, key: str) -> list[UploadFile]:
+    return [one for one in sent.getlist(key) if isinstance(one, UploadFile) and one.filename]
+
+
+# Grading
+
+
+def _grading(desk: Desk, request: Request) -> Response:
+    return _render(desk, "grading.html", progress=desk.grading.progress, running=desk.grading.is_running)
+
+
+def _start(desk: Desk, request: Request, sent: FormData) -> Response:
+    preflight.look(desk.class_folder)
+    wanted = [require_assignment(str(name)) for name in sent.getlist("assignment")]
+    desk.grading.start(wanted or submitted_files.submitted_assignments(desk.class_folder), force="force" in sent)
+    return RedirectResponse(f"{desk.path}/grading", 303)
+
+
+def _stop(desk: Desk, request: Request, sent: FormData) -> Response:
+    desk.grading.stop()
+    return RedirectResponse(f"{desk.path}/grading", 303)
+
+
+# Giving back
+
+
+def _give_back(desk: Desk, request: Request) -> Response:
+    name = _of_course(request)
+    _graded(desk)
+    return _render(desk, "give_back.html", assignment=name, systems=lms.by_rank())
+
+
+def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path | None) -> give_back.GivenBack:
+    policy = _policy(desk)
+    with contextlib.nullcontext() if to is None else class_lock(desk.class_folder):
+        with desk.book() as book:
+            if missing := grade_class.not_yet_graded(desk.class_folder, name, policy, book):
+                raise UserError(missing)
+            counted = policy.read_book(book, name)
+        done = give_back.give_back(
+            desk.class_folder,
+            str(sent.get("system")),
+            name,
+            to,
+            sheet,
+            pages=sent.get("what") == "pages",
+            column=str(sent.get("column") or ""),
+            with_unread="with_unread" in sent,
+            dry_run=to is None,
+            score=lambda student: counted[student].grade.points if student in counted else None,
+            counted=counted,
+        )
+    done.doubts += [*_doubts(desk, policy), *_not_counted(desk, policy, name, counted)]
+    return done
+
+
+def _look_at_sheet(desk: Desk, request: Request, sent: FormData) -> Response:
+    name = _of_course(request)
+    sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, "sheet")]
+    sheet = sheets[0] if sheets else None
+    found = _given(desk, name, sent, sheet, None)
+    kept = {key: str(sent.get(key)) for key in ("system", "what", "column", "with_unread") if sent.get(key)}
+    return _render(
+        desk,
+        "given_back.html",
+        found=found,
+        assignment=name,
+        sheet=desk.uploads.key(sheet) if sheet else "",
+        kept=kept,
+        most=MOST_ROWS,
+    )
+
+
+def _download(desk: Desk, request: Request, sent: FormData) -> Response:
+    name = _of_course(request)
+    sheet = desk.uploads.find(str(sent["sheet"])) if sent.get("sheet") else None
+    done = _given(desk, name, sent, sheet, desk.uploads.folder())
+    if done.file is None:
+        raise UserError(
+            f"{done.title}: there is no file to download; {'; '.join(done.notes) or 'everything is in place'}"
+        )
+    return FileResponse(done.file, filename=done.file.name)
+
+
+def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:
+    """Serve on 127.0.0.1 until Ctrl-C. port: 0 for a free one. `tell` is called with the address, once it answers.
+
+    Raises:
+        UserError: the port is in use.
+    """
+    import socket
+
+    import uvicorn
+
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UserError(f"port {port} can't be listened at: {error.strerror}") from None
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.state.desk.token}"
+        app.state.desk.looks_ahead = True
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
+        threading.Thread(target=_when_it_answers, args=(server, tell, address), daemon=True).start()
+        server.run(sockets=[listener])
+    app.state.desk.grading.stop()
+    app.state.desk.grading.wait()
+
+
+def _when_it_answers(server: Any, tell: Callable[[str], None], address: str) -> None:
+    import time
+
+    while not server.started and not server.should_exit:
+        time.sleep(0.05)
+    if server.started:
+        tell(address)

@@ -1,0 +1,125 @@
+"""One grading in the background, as the page on it shows it. Called by the desk's pages."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import ClassFolder, class_lock
+from autograder.engine import pool
+from autograder.errors import UserError
+from autograder.grading import grade_class
+from autograder.jail.limits import Limits
+from autograder.jail.sandbox import JailBroken
+from autograder.keys.problem import KeyProblem
+
+
+@dataclass
+class Progress:
+    """How far a grading is. seconds: since it began; ended: why, in a line, once it has."""
+
+    names: Sequence[str]
+    at: str = ""
+    done: int = 0
+    total: int = 0
+    graded: int = 0
+    unchanged: int = 0
+    ended: str = ""
+    trouble: bool = False
+    remarks: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+    finished: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return (self.finished or time.monotonic()) - self.started
+
+    @property
+    def rate(self) -> float:
+        """Submissions a minute, of those that were graded."""
+        return 60 * self.graded / self.seconds if self.seconds else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until this notebook's submissions are done; None while nobody can say."""
+        if not self.graded or self.done >= self.total:
+            return None
+        return (self.total - self.done) * self.seconds / self.graded
+
+
+class Grading:
+    """Grades notebooks one after the other in a thread; one at a time."""
+
+    def __init__(self, class_folder: ClassFolder) -> None:
+        self._class_folder = class_folder
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self.progress: Progress | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self, names: Sequence[str], force: bool = False) -> None:
+        """Begin, unless it runs.
+
+        Raises:
+            UserError: nothing is there to grade.
+        """
+        with self._lock:
+            if self.is_running:
+                return
+            if not names:
+                raise UserError(f"nothing to grade: {self._class_folder.submitted} holds no submission of this course")
+            self._stop.clear()
+            self.progress = Progress(names)
+            self._thread = threading.Thread(target=self._run, args=(self.progress, force), daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """What is in flight is finished and saved; nothing new begins."""
+        self._stop.set()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until it has ended."""
+        if self._thread:
+            self._thread.join(seconds)
+
+    def _run(self, progress: Progress, force: bool) -> None:
+        try:
+            self._grade(progress, force)
+            progress.ended = "Everything is graded."
+        except KeyboardInterrupt:
+            progress.ended = "Stopped. What was graded is saved; grading again does the rest."
+        except (UserError, JailBroken, KeyProblem, OSError) as error:
+            progress.ended, progress.trouble = str(error), True
+        except Exception as error:  # a fault of ours: the page must say so, since nobody sees this thread's traceback
+            progress.ended, progress.trouble = f"Grading broke off ({type(error).__name__}: {error}).", True
+            raise
+        finally:
+            progress.finished = time.monotonic()
+
+    def _grade(self, progress: Progress, force: bool) -> None:
+        def tell(done: grade_class.Done, total: int) -> None:
+            progress.total = total
+            progress.done += 1
+            if done.graded is None:
+                progress.unchanged += 1
+            else:
+                progress.graded += 1
+
+        workers = min(os.cpu_count() or 1, max(1, submitted_files.students(self._class_folder)))
+        with (
+            class_lock(self._class_folder, progress.remarks.append),
+            pool.on_this_machine(workers, Limits(), private=(self._class_folder.path,)) as team,
+        ):
+            for name in progress.names:
+                progress.at, progress.done, progress.total = name, 0, 0
+                summary = grade_class.grade(self._class_folder, name, team, grade_class.Asked(force=force), tell, self._stop)
+                progress.remarks += [f"{name}: {line}" for line in summary.problems()]
+        progress.remarks += [f"Not looked at: {line}" for line in submitted_files.strays(self._class_folder)]
