@@ -57,4 +57,4 @@ formgrader.set_up(c, root / grading, sample=Path(grading).name == "sample")
 c.ExchangeFactory.release_assignment = "autograder.nbgrader_patches.exchange.ReleaseAssignment"
 c.ExchangeFactory.collect = "autograder.nbgrader_patches.exchange.Collect"
 c.ExchangeFactory.release_feedback = "autograder.nbgrader_patches.exchange.ReleaseFeedback"
-untrusted_files.nbgrader_reads_timestamps_like_this()
+untrusted_files.patch_nbgrader_timestamps()

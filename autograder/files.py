@@ -96,7 +96,7 @@ def replace(path: Path, content: str | bytes, mode: int = 0o666) -> None:
         batch.write(path, content, mode)
 
 
-def keep(path: Path, content: str | bytes) -> None:
+def write_private(path: Path, content: str | bytes) -> None:
     """Write a file of a class, for its owner alone; so are the folders that it is the first in."""
     replace(path, content, PRIVATE)
 
@@ -110,7 +110,7 @@ def make_folder(folder: Path) -> None:
 @contextlib.contextmanager
 def appending(path: Path) -> Iterator[TextIO]:
     """A class's file to write more into, for its owner alone."""
-    with errors_of(path), open(path, "a", encoding="utf-8", opener=private) as file:
+    with errors_of(path), open(path, "a", encoding="utf-8", opener=private_opener) as file:
         yield file
 
 
@@ -133,7 +133,7 @@ def explain(error: OSError) -> str:
     return f"{where}{error.strerror}; {GOES_ON} once that is mended" if error.errno in OF_THE_SYSTEM else ""
 
 
-def private(path: str, flags: int) -> int:
+def private_opener(path: str, flags: int) -> int:
     """An opener for `open`: what it makes is for its owner alone."""
     return os.open(path, flags, PRIVATE)
 

@@ -105,7 +105,7 @@ def time_of(folder: Path) -> datetime | None:
     return moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None) if moment.year in YEARS else None
 
 
-def nbgrader_reads_timestamps_like_this() -> None:
+def patch_nbgrader_timestamps() -> None:
     """One student's odd `timestamp.txt` ends nbgrader's commands, and formgrader's list of the whole class; one that names a pipe makes them wait for ever."""
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory

@@ -51,7 +51,9 @@ def ours(class_folder: ClassFolder, data: dict[str, bytes], narrow: set[str]) ->
     return found
 
 
-def plain(class_folder: ClassFolder, data: dict[str, bytes], beside: Callable[[str], dict[str, str]]) -> dict[str, float | None]:
+def plain(
+    class_folder: ClassFolder, data: dict[str, bytes], beside: Callable[[str], dict[str, str]]
+) -> dict[str, float | None]:
     """By name: nbgrader's points; None where it gave no grade."""
     for number, name in enumerate(data):
         folder = class_folder.submitted / f"s{number}" / START
@@ -90,7 +92,9 @@ def main() -> None:
         good = {what: test_fairness.data(what) for what in test_fairness.CORPUS}
         mine = ours(class_folder, bad, {name for name, (_, attack) in every.items() if attack.exhausts})
         mine_good = ours(class_folder, good, set())
-        theirs = plain(class_folder, {n: d for n, d in bad.items() if every[n][1].plain}, lambda name: every[name][1].files)
+        theirs = plain(
+            class_folder, {n: d for n, d in bad.items() if every[n][1].plain}, lambda name: every[name][1].files
+        )
         theirs_good = plain(harmless, good, lambda name: {})
     page = HEAD.format(exercise=EXERCISE, nbgrader=version("nbgrader"))
     page += f"## Attacks\n\n{len(every)} of them; each should earn 0.\n\n"

@@ -102,7 +102,7 @@ def strict_jail() -> Iterator[Jail]:
 
 
 @pytest.fixture(scope="session")
-def team() -> Iterator[pool.Team]:
+def team() -> Iterator[pool.GradingPool]:
     """Two workers with the usual limits, for all tests that grade classes."""
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed")

@@ -410,7 +410,7 @@ def points(score: int) -> float:
 def grade(class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int, int] | None = None) -> None:
     """Enter a grade for number i of the class under this id: i exercises are right, unless it is said otherwise."""
     with gradebook.Book(class_folder) as book:
-        book.know(FFN)
+        book.sync_assignment(FFN)
         for i, student in ids.items():
             one = graded(CLASS[i], (scores or {}).get(i, i))
             digest, at = (
@@ -419,7 +419,7 @@ def grade(class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int
             )
             with Batch() as files:
                 feedback.write(files, class_folder, student, one, at, submission=digest)
-            book.enter(student, one, digest, at)
+            book.save_attempt(student, one, digest, at)
 
 
 def handed_in_by(class_folder: ClassFolder, assignment: str = FFN) -> dict[int, str]:

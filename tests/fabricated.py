@@ -71,9 +71,9 @@ def fabricate(folder: Path, handed_in: Mapping[str, Sequence[Handed]], assignmen
     """A class whose gradebook holds these hand-ins, oldest first, by student."""
     class_folder = ClassFolder(folder)
     with gradebook.Book(class_folder) as book:
-        book.know(assignment)
+        book.sync_assignment(assignment)
         for student, attempts in handed_in.items():
             for number, handed in enumerate(attempts):
                 at = (DUE + timedelta(days=handed.days, hours=-1)).replace(tzinfo=None) if handed.timed else None
-                book.enter(student, graded(handed, assignment), f"{number:064d}", at)
+                book.save_attempt(student, graded(handed, assignment), f"{number:064d}", at)
     return class_folder

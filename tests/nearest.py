@@ -91,5 +91,5 @@ def _distance(start: Path, changed: set[Path]) -> int:
 
 @cache
 def _imported(file: Path) -> frozenset[Path]:
-    beside = {path for name in source_hash.imported_names(file) if (path := file.parent / f"{name}.py").is_file()}
-    return source_hash.imported(file) | beside
+    beside = {path for name in source_hash.imported_names_of(file) if (path := file.parent / f"{name}.py").is_file()}
+    return source_hash.imports_of(file) | beside

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry, same
-from autograder.lms.base import Lms, Number, Page
+from autograder.lms.archive import ArchiveEntry, normalize_name
+from autograder.lms.base import FeedbackPage, Lms, Number
 from autograder.lms.records import HandIn, Person, utc
-from autograder.lms.sheets import GradeSheet, Sheet, chosen
+from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 # Ruiz, Ana(user0)/20261001100000/ffn.ipynb, and grades.csv beside the folders
 FOLDER = re.compile(r"(?P<last>.+?), (?P<first>.+)\((?P<username>[^()]+)\)")
@@ -22,12 +22,12 @@ class Sakai(Lms):
     number = Number.USER
 
     def fits(self, path: str) -> bool:
-        return path == GRADES or bool(FOLDER.fullmatch(same(path.split("/")[0])))
+        return path == GRADES or bool(FOLDER.fullmatch(normalize_name(path.split("/")[0])))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         found, unknown = [], []
         for entry in entries:
-            folder, _, below = same(entry.name).partition("/")
+            folder, _, below = normalize_name(entry.name).partition("/")
             when, _, file = below.partition("/")
             match = FOLDER.fullmatch(folder)
             if match and file and re.fullmatch(r"\d{14}", when):
@@ -54,10 +54,10 @@ class Sakai(Lms):
         places = [place for place, title in enumerate(sheet.header) if title.startswith("Grade")]
         return GradeSheet(
             sheet,
-            chosen(sheet, places, column, short=lambda title: [title]),
+            choose_column(sheet, places, column, short=lambda title: [title]),
             ids=lambda row: {"sakai": row[key]},
             over="Sakai takes it as it is",
         )
 
-    def page_name(self, page: Page) -> tuple[str, str]:
+    def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         return f"{page.record.back['folder']}/{page.assignment}.html", ""

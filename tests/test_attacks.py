@@ -96,7 +96,7 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
     written = len(page) + len(json.dumps(notebook, ensure_ascii=False))
     assert time.process_time() - start < CONDUCTOR_SECONDS, "one submission keeps everybody waiting"
     assert written < 2 * len(attack.data()) + CONDUCTOR_BYTES, "what is written is larger than what came"
-    nobody = "\x1b" not in str(log.Line("", "eve", done)) and "<script" not in page
+    nobody = "\x1b" not in str(log.LogLine("", "eve", done)) and "<script" not in page
     assert nobody, "what the student wrote reaches a reader unescaped"
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     data = {kind: content for output in outputs for kind, content in output.get("data", {}).items()}

@@ -264,7 +264,7 @@ def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
     seeds = draws.public_seeds(key.exercise)
     right = key.the_truth.answer
     for low, high in key.exercise.inputs(seeds[0], 0)["heights"]:
-        assert reference.judge_here(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
+        assert reference.verdict_of(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
 
 
 # What the probes draw

@@ -91,7 +91,7 @@ def test_page_table_and_why_are_of_the_attempt_that_counts(class_folder: ClassFo
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     with gradebook.Book(class_folder) as book:
         counted = Policy.of(class_folder).read_book(book, START)[WHO.sis]
-        feedback.write_again(class_folder, START, book, counted={WHO.sis: counted})
+        feedback.rewrite(class_folder, START, book, counted={WHO.sis: counted})
         found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     assert found.mark and found.mark.score == 2

@@ -135,8 +135,10 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", exercises.NOTEBOOKS)
 def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
-    assert outline.made(name) == build.answers_made(name), "run `make build`: the answers are those of another key"
-    assert not outline.write(name, outline.made(name)), "run `make build`"
+    assert outline.built_from(name) == build.answers_made(name), (
+        "run `make build`: the answers are those of another key"
+    )
+    assert not outline.write(name, outline.built_from(name)), "run `make build`"
     for known, exercise in zip(outline.of_notebook(name), exercises.of_notebook(name), strict=True):
         assert (known.name, known.points, known.cases) == (exercise.name, exercise.points, exercise.cases)
         assert [part.name for part in known.aspects] == [aspect.name for aspect in exercise.aspects]
@@ -173,7 +175,9 @@ def test_a_notebook_is_made_again_where_a_module_that_it_loads_changes(name: str
     said = subprocess.run([sys.executable, "-c", LOADED], input=imports, capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in json.loads(said.stdout)}
     own = {file for file in loaded if file.name not in ("__init__.py", "handed.py") and file.parent.name != "exercises"}
-    assert len(own) > 10 and own <= source_hash.files(paths.source(name))  # the rest belongs to all notebooks' exercises
+    assert len(own) > 10 and own <= source_hash.files(
+        paths.source(name)
+    )  # the rest belongs to all notebooks' exercises
 
 
 def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +266,7 @@ def test_the_title_of_a_fold_is_html(name: str) -> None:
 def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_same(name: str) -> None:
     header = "\n".join(cell.source for cell in nbformat.read(paths.release(name), as_version=4).cells[:8])
     said = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
-    step, counted = STEPS[int(name[:2])], minutes.of(name)
+    step, counted = STEPS[int(name[:2])], minutes.estimate(name)
     assert said and (int(said[1]), int(said[2] or 0)) == (step.core, step.more)
     assert (step.core, step.more) == minutes.announced(counted)
 
@@ -286,7 +290,7 @@ def test_minutes_follow_the_marks_of_what_is_deeper(monkeypatch: pytest.MonkeyPa
         ]
         monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
         monkeypatch.setattr(exercises, "of_notebook", lambda assignment: [])
-        return minutes.of("02_feed_forward")
+        return minutes.estimate("02_feed_forward")
 
     plain, marked = counted(""), counted("*deeper: the core path goes on with section 2*")
     assert plain.words == marked.words == 8 and plain.deeper == 0

@@ -188,7 +188,7 @@ def fails(*_: object) -> None:
 def test_a_group_that_stops_telling_costs_nobody_anything(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Jail(Limits(cell_seconds=2.0)) as hasty, hasty.worker() as worker:
         worker.run("import time\nwhile time.process_time() < 1: pass")
-        monkeypatch.setattr(cgroups.Group, silent, fails)
+        monkeypatch.setattr(cgroups.ControlGroup, silent, fails)
         left = worker.budget.left
         assert worker.run("1")["error"] is None
         assert left - worker.budget.left < 0.7, "what was paid for is not paid for again"
@@ -198,7 +198,7 @@ def test_a_group_that_stops_telling_costs_nobody_anything(silent: str, monkeypat
 
 def test_a_group_that_obeys_nobody_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     with Jail(Limits(cell_seconds=1.0)) as hasty:
-        monkeypatch.setattr(cgroups.Group, "_write", fails)
+        monkeypatch.setattr(cgroups.ControlGroup, "_write", fails)
         with hasty.worker() as worker:
             worker.run("import os\nif os.fork() == 0:\n    while True: pass")
             family = [psutil.Process(worker.process), *psutil.Process(worker.process).children()]

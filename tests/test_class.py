@@ -39,7 +39,7 @@ from autograder.engine import pool, rebuild
 from autograder.engine.graded import Graded
 from autograder.errors import UserError
 from autograder.files import Batch
-from autograder.files import keep as keep_file
+from autograder.files import write_private as keep_file
 from autograder.gradebook import draw_secrets, gradebook, preflight, sanitize
 from autograder.grading import feedback, grade_class
 from autograder.jail.limits import Limits
@@ -94,7 +94,7 @@ def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, Graded]:
     return said
 
 
-class Nobody(pool.Team):
+class Nobody(pool.GradingPool):
     """A team that is never needed."""
 
     def __init__(self) -> None:
@@ -108,14 +108,14 @@ class Nobody(pool.Team):
         raise AssertionError("there was nothing to grade")
 
 
-def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.Summary, dict[str, Graded]]:
+def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.GradingSummary, dict[str, Graded]]:
     done: dict[str, Graded] = {}
 
     def tell(one: grade_class.Done, total: int) -> None:
         if one.graded:
             done[one.submission.student] = one.graded
 
-    return grade_class.grade(class_folder, START, Nobody(), grade_class.Asked(**how), tell), done
+    return grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(**how), tell), done
 
 
 # One paper costs that paper alone
@@ -238,16 +238,16 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
         "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in listed}, remarks=["the jail broke"]
     )
     with gradebook.Book(class_folder) as book:
-        book.know("01_attention")
+        book.sync_assignment("01_attention")
         for student, graded in (("eve", one), ("ada", two)):
             with Batch() as files:
                 feedback.write(files, class_folder, student, graded)
-            book.enter(student, graded, "0" * 64, None)
+            book.save_attempt(student, graded, "0" * 64, None)
         scores = book.scores("01_attention")
     assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
-    cells = json.loads((class_folder.autograded / "eve" / "01_attention" / "01_attention.ipynb").read_text(encoding="utf-8"))[
-        "cells"
-    ]
+    cells = json.loads(
+        (class_folder.autograded / "eve" / "01_attention" / "01_attention.ipynb").read_text(encoding="utf-8")
+    )["cells"]
     assert cells[0]["source"] == "not a notebook"
     assert {"M1", "check-softmax"} & {cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in cells}
 
@@ -284,17 +284,17 @@ NOTEBOOKS = (
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ClassFolder, gradebook.Book]]:
     class_folder = ClassFolder(tmp_path_factory.mktemp("shelf"))
     with gradebook.Book(class_folder) as book:
-        book.know(START)
+        book.sync_assignment(START)
         yield class_folder, book
 
 
-def keep(class_folder: ClassFolder, book: gradebook.Book, graded: Graded) -> None:
+def write_private(class_folder: ClassFolder, book: gradebook.Book, graded: Graded) -> None:
     """Write it, enter it, log it, show it."""
     with Batch() as files:
         feedback.write(files, class_folder, "eve", graded)
-    book.enter("eve", graded, "0" * 64, None)
-    with log.of(class_folder) as line:
-        line([log.Line("2026-11-01T10:00:00+00:00", "eve", graded)])
+    book.save_attempt("eve", graded, "0" * 64, None)
+    with log.open_log(class_folder) as line:
+        line([log.LogLine("2026-11-01T10:00:00+00:00", "eve", graded)])
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -302,7 +302,7 @@ def keep(class_folder: ClassFolder, book: gradebook.Book, graded: Graded) -> Non
 def test_whatever_json_comes_it_is_refused_or_can_be_kept(
     shelf: tuple[ClassFolder, gradebook.Book], notebook: object
 ) -> None:
-    keep(*shelf, rebuilt(json.dumps(notebook).encode()))
+    write_private(*shelf, rebuilt(json.dumps(notebook).encode()))
 
 
 # What would hang or end a page that a person reads
@@ -653,20 +653,20 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     less = earned() | {"hello_shape": not_earned(exercises.find("hello_shape"), "It is not right.")}
     graded_here[worse] = rebuilt(worse, less)
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
-    found: list[grade_class.Change] = []
+    found: list[grade_class.PointsChange] = []
 
     def tell(done: grade_class.Done, total: int) -> None:
         found.extend(filter(None, [done.change()]))
 
-    summary = grade_class.grade(class_folder, START, Nobody(), grade_class.Asked(force=True, dry=True), tell)
+    summary = grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(force=True, dry=True), tell)
     assert summary.graded == 3
     changes = {change.student: change for change in found}
     assert set(changes) == {"new", "wes"} and changes["new"].new
     assert changes["wes"].exercises == {"hello_shape": (2.0, 0.0)} and changes["wes"].points == (2.0, 0.0)
     assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()} == before
     console = Console(width=160, file=io.StringIO())
-    terminal.of_changes(console, START, found)
+    terminal.print_changes(console, START, found)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "hello_shape 2 → 0" in said and said.index("wes") < said.index("new")
-    terminal.of_changes(console, START, found, lambda name: False)
+    terminal.print_changes(console, START, found, lambda name: False)
     assert "nobody's points would change" in console.file.getvalue()  # type: ignore[attr-defined]

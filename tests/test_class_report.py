@@ -30,7 +30,7 @@ from autograder.gradebook.policy import FILE, Policy
 from autograder.grading import feedback
 from autograder.marking import outline
 from autograder.reports import class_report, report_page, similarity, tables, terminal
-from autograder.reports.class_report import Assignment, Report, without_comments
+from autograder.reports.class_report import AssignmentReport, ClassReport, without_comments
 
 EVIL = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 MISSING_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2  # written by Ada Lovelace"
@@ -66,27 +66,29 @@ def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     return found
 
 
-def report_of(class_folder: ClassFolder, *assignments: str, hide: bool = False, policy: Policy | None = None) -> Report:
+def report_of(
+    class_folder: ClassFolder, *assignments: str, hide: bool = False, policy: Policy | None = None
+) -> ClassReport:
     with gradebook.Book(class_folder) as book:
-        return class_report.of_class(
+        return class_report.build_report(
             class_folder, book, policy or Policy.of(class_folder), assignments or (FFN,), hide, with_rows=True
         )
 
 
 @pytest.fixture(scope="module")
-def whole(class_folder: ClassFolder) -> Report:
+def whole(class_folder: ClassFolder) -> ClassReport:
     return report_of(class_folder)
 
 
 @pytest.fixture(scope="module")
-def one(whole: Report) -> Assignment:
+def one(whole: ClassReport) -> AssignmentReport:
     return whole.assignments[0]
 
 
 # Numbers
 
 
-def test_scores_are_those_that_count(one: Assignment) -> None:
+def test_scores_are_those_that_count(one: AssignmentReport) -> None:
     """ben's four points came a day late, for 25 %."""
     assert {student.label: student.grade.points for student in one.students} == {
         "ada": 29, "ben": 3, "cas": 3, "dee": 0, "eli": 0, "fay": 2,
@@ -95,7 +97,9 @@ def test_scores_are_those_that_count(one: Assignment) -> None:
     assert one.late == [("ben", "late by 1 day: −25\N{NO-BREAK SPACE}%, −1 point")]
 
 
-def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_with_the_rest(one: Assignment) -> None:
+def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_with_the_rest(
+    one: AssignmentReport,
+) -> None:
     """ffn_forward: ada and ben 4 of 4; cas, dee and fay 0; eli's file could not be read. The rest of ada's points is 28, of the others' 0, 3, 0, 2."""
     forward = next(exercise for exercise in one.exercises if exercise.name == "ffn_forward")
     assert forward.answers == 5 and forward.share == pytest.approx(8 / 20)
@@ -109,7 +113,7 @@ def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_wi
     assert question.by_hand and question.waiting == 2 and question.share is None, "nobody has read them yet"
 
 
-def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: Assignment) -> None:
+def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: AssignmentReport) -> None:
     first, second = one.mistakes
     assert (first.exercise, first.name, first.now, first.gone) == ("ffn_forward", "b1_missing", 2, 1)
     assert (second.exercise, second.name, second.now, second.gone) == ("ffn_trace", "only_out", 1, 0)
@@ -118,14 +122,14 @@ def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: Assi
     )
 
 
-def test_what_a_person_must_look_at_is_listed(one: Assignment) -> None:
+def test_what_a_person_must_look_at_is_listed(one: AssignmentReport) -> None:
     assert one.waiting == {"M2": ["ada", "cas"]} and one.not_graded == 1 and one.unread == 1
     found = dict(one.to_look_at)
     assert set(found) == {"eli", "fay"}
     assert "could not be read; not a notebook" in found["eli"] and "not graded: ffn_trace" in found["fay"]
 
 
-def test_attempts_over_time_and_what_became_of_them(one: Assignment) -> None:
+def test_attempts_over_time_and_what_became_of_them(one: AssignmentReport) -> None:
     assert (one.hand_ins, one.again, one.better, one.worse) == (7, 1, 1, 0)
     assert {day.day: both for day, both in one.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
 
@@ -133,7 +137,7 @@ def test_attempts_over_time_and_what_became_of_them(one: Assignment) -> None:
 def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
     class_folder = fabricate(tmp_path, {"ada": [Handed([])]})
     with gradebook.Book(class_folder) as book:
-        book.enter("ada", graded(Handed(["ffn_forward"])), "0" * 64, None)
+        book.save_attempt("ada", graded(Handed(["ffn_forward"])), "0" * 64, None)
     (found,) = report_of(class_folder).assignments
     assert found.hand_ins == 1 and found.students[0].grade.points == 4 and found.students[0].attempts == 1
 
@@ -186,7 +190,7 @@ def test_the_page_runs_nothing_and_asks_for_nothing(hide: bool, class_folder: Cl
     assert "url(http" not in text and "@import" not in text
 
 
-def test_the_page_can_be_read_without_seeing_it(whole: Report) -> None:
+def test_the_page_can_be_read_without_seeing_it(whole: ClassReport) -> None:
     page = _Page(report_page.page(whole))
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
@@ -198,7 +202,7 @@ def test_the_page_can_be_read_without_seeing_it(whole: Report) -> None:
     assert len(list(page.all("figure"))) == len(list(page.all("figcaption"))) == 4
 
 
-def test_every_chart_says_in_words_what_it_shows(whole: Report) -> None:
+def test_every_chart_says_in_words_what_it_shows(whole: ClassReport) -> None:
     page = report_page.page(whole)
     for sentence in (
         "2 known mistakes were made. Most often, by 3 students, in ffn_forward: The mistake is b1_missing.",
@@ -284,7 +288,7 @@ def test_real_names_are_shown_beside_ids_and_hidden_with_them(tmp_path: Path) ->
         tmp_path, {"s1": [Handed([], {"ffn_forward": "b1"}, code={"ffn_forward": "lovelace = Ada = max(1, 2)"})]}
     )
     with gradebook.Book(class_folder) as book:
-        book.introduce({"s1": {"first_name": "Ada", "last_name": "Lovelace"}})
+        book.upsert_students({"s1": {"first_name": "Ada", "last_name": "Lovelace"}})
     assert "Ada Lovelace (s1)" in report_page.page(report_of(class_folder))
     page = report_page.page(report_of(class_folder, hide=True))
     assert "ovelace" not in page and "s1" not in page and "max(1, 2)" in page
@@ -339,44 +343,44 @@ STUB = "def is_spread(weights, limit=0.5, rounds=12):\n    raise NotImplementedE
 
 
 def test_a_copy_with_other_names_is_a_pair_and_independent_work_is_none() -> None:
-    (pair,) = similarity.compare("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])[1]
+    (pair,) = similarity.find_similar("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])[1]
     assert (pair.one, pair.other) == ("ada", "ben") and pair.share > 0.9 and not pair.names and not pair.comments
-    (same,) = similarity.compare(
+    (same,) = similarity.find_similar(
         "is_spread", {"ada": LONG + "# the same odd comment", "ben": LONG + "#the same  odd comment"}, [STUB]
     )[1]
     assert same.names and same.comments == 1, "names and comments that agree are said"
 
 
 def test_what_the_handout_or_the_marking_guide_has_is_no_hint() -> None:
-    assert similarity.compare("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG])[1] == []
+    assert similarity.find_similar("is_spread", {"ada": LONG, "ben": RENAMED}, [STUB, LONG])[1] == []
 
 
 def test_short_answers_are_no_hint() -> None:
     short = "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n"
-    assert similarity.compare("is_spread", {"ada": short, "ben": short}, [STUB])[1] == []
+    assert similarity.find_similar("is_spread", {"ada": short, "ben": short}, [STUB])[1] == []
 
 
 def test_what_many_have_is_no_hint() -> None:
     answers = {f"s{number}": LONG for number in range(30)}
-    assert similarity.compare("is_spread", answers, [STUB])[1] == []
-    assert len(similarity.compare("is_spread", dict(list(answers.items())[:3]), [STUB])[1]) == 3
+    assert similarity.find_similar("is_spread", answers, [STUB])[1] == []
+    assert len(similarity.find_similar("is_spread", dict(list(answers.items())[:3]), [STUB])[1]) == 3
 
 
 @pytest.mark.parametrize(("ring", "size"), [(5, 24), (21, 24), (16, 300), (3, 3)])
 def test_a_ring_of_any_size_is_one_group(ring: int, size: int) -> None:
     answers = {f"s{number:03}": (LONG, RENAMED)[number % 2] + "# the same odd comment\n" for number in range(ring)}
     answers |= {f"t{number:03}": OTHER.replace("0.5 ", f"{number}.5 ") for number in range(size - ring)}
-    (group, *rest) = similarity.compare("is_spread", answers, [STUB])[0]
+    (group, *rest) = similarity.find_similar("is_spread", answers, [STUB])[0]
     assert len(group.students) == ring and not group.names and group.comments == 1 and not rest
-    assert similarity.compare("is_spread", answers, [STUB, LONG])[0] == [], "what the guide has is nobody's own"
+    assert similarity.find_similar("is_spread", answers, [STUB, LONG])[0] == [], "what the guide has is nobody's own"
     short = dict.fromkeys(answers, "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n")
-    assert similarity.compare("is_spread", short, [STUB])[0] == []
+    assert similarity.find_similar("is_spread", short, [STUB])[0] == []
 
 
 def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: Path) -> None:
     began = time.process_time()
     for much in ("x=1;" * 2_000_000, "(" * 8_000_000):
-        similarity.compare("f", {"ada": much, "ben": much, "cas": much}, [])
+        similarity.find_similar("f", {"ada": much, "ben": much, "cas": much}, [])
     assert time.process_time() - began < 10, "43 s for one of them when all of it was read"
     code = {"DeepFFN": "x=1;" * 500_000}
     (found,) = report_of(fabricate(tmp_path, {"ada": [Handed(["DeepFFN"], code=code)]})).assignments
@@ -388,7 +392,7 @@ def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: 
 
 @pytest.mark.parametrize("source", ["", "(", "'''", "def f(:\n\t  x\n y", "\x00", "x = 1\n\\", "🙂 = 'ok"])
 def test_what_is_no_python_breaks_nothing(source: str) -> None:
-    assert similarity.compare("f", {"ada": source, "ben": source}, [source])[1] == []
+    assert similarity.find_similar("f", {"ada": source, "ben": source}, [source])[1] == []
 
 
 def test_a_thousand_answers_take_seconds() -> None:
@@ -399,7 +403,7 @@ def test_a_thousand_answers_take_seconds() -> None:
         own = [f"    v{n} = weights[{rng.randrange(99)}] * {rng.random():.4f} - limit" for n in range(6)]
         answers[f"s{number}"] = "\n".join([lines[0], *own, *rng.sample(lines[1:], 6)])
     answers["copy"] = answers["s7"].replace("v3", "w")
-    found = similarity.compare("is_spread", answers, [STUB])[1]
+    found = similarity.find_similar("is_spread", answers, [STUB])[1]
     assert ("s7", "copy") in {(pair.one, pair.other) for pair in found}
 
 
@@ -411,7 +415,9 @@ def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, and no verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page
-    class_folder = fabricate(tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]})
+    class_folder = fabricate(
+        tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]}
+    )
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, and no verdict" in page and "1 pair of students" in page
 
@@ -419,7 +425,7 @@ def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -
 # Going on
 
 
-def test_the_csv_has_a_line_for_each_exercise_of_each_hand_in_and_no_formula(whole: Report) -> None:
+def test_the_csv_has_a_line_for_each_exercise_of_each_hand_in_and_no_formula(whole: ClassReport) -> None:
     rows = list(csv.DictReader(io.StringIO(tables.as_csv(whole.rows).removeprefix("\ufeff"))))
     assert len(rows) == 6 * (len(EVERYTHING) + 1) + len(EVERYTHING), "M2 stands with the latest attempts alone"
     (before,) = [r for r in rows if r["student"] == "ben" and r["attempt"] == "1" and r["exercise"] == "ffn_forward"]
@@ -427,13 +433,13 @@ def test_the_csv_has_a_line_for_each_exercise_of_each_hand_in_and_no_formula(who
     (after,) = [r for r in rows if r["student"] == "ben" and r["attempt"] == "2" and r["exercise"] == "ffn_forward"]
     assert (after["latest"], after["counts"], after["points"], after["outcome"]) == ("1", "1", "4", "earned")
     assert {r["counts"] for r in rows if r["exercise"].startswith("quiz_")} == {"0"}
-    row = class_report.Row(FFN, "=1+1", 1, True, True, "", "", "@x", "", -1.5, 2.0, "+", "-", False, False, True)
+    row = class_report.ReportRow(FFN, "=1+1", 1, True, True, "", "", "@x", "", -1.5, 2.0, "+", "-", False, False, True)
     line = tables.as_csv([row]).splitlines()[1]
     assert line == f"{FFN},'=1+1,1,1,1,,,'@x,,-1.5,2,'+,'-,0,0,1"
 
 
 def test_the_notebook_reads_the_csv_and_counts_the_same(
-    whole: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    whole: ClassReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "class.csv").write_text(tables.as_csv(whole.rows), encoding="utf-8")
     notebook = json.loads(tables.as_notebook("class.csv"))
@@ -457,7 +463,9 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     )
 
 
-def test_the_command_writes_files_for_their_owner_and_says_what_waits(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_the_command_writes_files_for_their_owner_and_says_what_waits(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     files = [tmp_path / name for name in ("page.html", "rows.csv", "on.ipynb")]
     status, said = run(
         "report", FFN, "--grading", class_folder.path, "--to", files[0], "--csv", files[1], "--notebook", files[2]
@@ -483,7 +491,9 @@ def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_clas
         ([FFN, "--to", str(ROOT)], "is a folder; the name of a file was expected"),
     ],
 )
-def test_a_mistake_at_the_keyboard_is_one_clear_line(arguments: list[str], said: str, class_folder: ClassFolder) -> None:
+def test_a_mistake_at_the_keyboard_is_one_clear_line(
+    arguments: list[str], said: str, class_folder: ClassFolder
+) -> None:
     _, found = run("report", *arguments, "--grading", class_folder.path)
     assert f"UserError: {found.partition('UserError: ')[2]}" in found and said in found
 
@@ -513,7 +523,7 @@ def test_the_table_on_the_terminal_shows_what_counts(class_folder: ClassFolder) 
     console = Console(width=200, file=io.StringIO())
     with gradebook.Book(class_folder) as book:
         grades = Policy.of(class_folder).grades(book, FFN)
-        terminal.of_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
+        terminal.print_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "3/29 (−1 late)" in said or "3/32 (−1 late)" in said
     assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in said

@@ -204,7 +204,7 @@ def test_the_table_shows_every_total_in_full(width: int) -> None:
     verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in exercises.of_notebook(longest)}
     attempt = Attempt(1, "student01", "", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
     console = Console(width=width, file=io.StringIO())
-    terminal.of_class(console, longest, [attempt], {})
+    terminal.print_class(console, longest, [attempt], {})
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "12.5/30" in said and "…" not in said and "deleted: quiz_rank" in said, said
     assert all(name in said or width == 200 for name in verdicts)

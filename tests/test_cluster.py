@@ -98,13 +98,16 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
 
 
 @contextlib.contextmanager
-def team_of(machines: Machines, said: list[str], **how: object) -> Iterator[pool.Team]:
+def team_of(machines: Machines, said: list[str], **how: object) -> Iterator[pool.GradingPool]:
     with cluster.on_cluster(machines.address, Limits(), say=said.append, **how) as team:  # type: ignore[arg-type]
         yield team
 
 
 def grade(
-    class_folder: ClassFolder, team: pool.Team, tell: Callable[[int], None] = lambda done: None, force: bool = False
+    class_folder: ClassFolder,
+    team: pool.GradingPool,
+    tell: Callable[[int], None] = lambda done: None,
+    force: bool = False,
 ) -> list[grade_class.Done]:
     """Grade the class; `tell` hears how many are done."""
     done: list[grade_class.Done] = []
@@ -113,11 +116,11 @@ def grade(
         done.append(one)
         tell(len(done))
 
-    grade_class.grade(class_folder, START, team, grade_class.Asked(force=force), count)
+    grade_class.grade(class_folder, START, team, grade_class.GradeOptions(force=force), count)
     return done
 
 
-def until(holds: Callable[[], object], team: pool.Team | None = None) -> None:
+def until(holds: Callable[[], object], team: pool.GradingPool | None = None) -> None:
     for _ in range(600):
         if holds():
             return
@@ -156,7 +159,7 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
     assert len(done) == students and len(workers) == 3
     assert_graded_once(class_folder, students)
     assert {(one.graded.host, one.graded.build) for one in done if one.graded} == {
-        (os.uname().nodename, fingerprint.described())
+        (os.uname().nodename, fingerprint.describe())
     }
 
 
@@ -344,7 +347,7 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_
     assert lines_of(class_folder) < students
 
 
-class Failing(pool.Team):
+class Failing(pool.GradingPool):
     """A team to which everything happens alike."""
 
     side_by_side = 2

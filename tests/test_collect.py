@@ -80,7 +80,7 @@ def class_folder(tmp_path: Path) -> ClassFolder:
 def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests do without the gradebook, which takes half a second to make."""
     if request.node.name not in WITH_GRADEBOOK:
-        monkeypatch.setattr(collecting._Plan, "_enter", lambda plan: None)
+        monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
 
 
 def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> Collected:
@@ -116,7 +116,9 @@ def settle(class_folder: ClassFolder, **answers: str) -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
-def test_every_hand_in_is_filed_under_whom_its_token_leads_to(system: System, class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_every_hand_in_is_filed_under_whom_its_token_leads_to(
+    system: System, class_folder: ClassFolder, tmp_path: Path
+) -> None:
     list_of = system.roster(tmp_path / "list.csv", CLASS)
     by_name = system.name == "brightspace"
     found = collect(class_folder, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
@@ -125,7 +127,9 @@ def test_every_hand_in_is_filed_under_whom_its_token_leads_to(system: System, cl
     assert {row.student for row in found.rows} == set(folders.values())
 
 
-def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     found = collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not found.needs_somebody
     assert all(FOLDER_NAME.fullmatch(student) for student in handed_in_by(class_folder).values())
@@ -142,7 +146,9 @@ def test_a_folder_stays_when_a_list_comes_later(class_folder: ClassFolder, tmp_p
     assert roster.students["canvas-12000"].name == CLASS[0].name
 
 
-def test_one_student_has_one_folder_whichever_system_it_was_handed_in_to(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_one_student_has_one_folder_whichever_system_it_was_handed_in_to(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     lists = [system.roster(tmp_path / f"{system.name}.csv", CLASS) for system in SYSTEMS]
     lists.append(gradescope_roster(tmp_path / "gradescope.csv", CLASS))
     for system in SYSTEMS:
@@ -184,7 +190,9 @@ TEAM = f"Team_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
         f"{CLASS[2].sis} {CLASS[3].participant}",
     ],
 )
-def test_an_answer_is_understood_by_whatever_names_a_student(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_an_answer_is_understood_by_whatever_names_a_student(
+    text: str, class_folder: ClassFolder, tmp_path: Path
+) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data})
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
     settle(class_folder, Team=f"student {text}")
@@ -205,7 +213,9 @@ def test_an_answer_is_understood_by_whatever_names_a_student(text: str, class_fo
         ("system skype", "line 2: there is no system called 'skype'; there are: gradescope, moodle"),
     ],
 )
-def test_a_bad_answer_in_any_column_is_a_line(answer: str, said: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_bad_answer_in_any_column_is_a_line(
+    answer: str, said: str, class_folder: ClassFolder, tmp_path: Path
+) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data, moodle_name(CLASS[1]): CLASS[1].data})
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
     before = (class_folder.path / "roster.csv").read_bytes()
@@ -265,8 +275,11 @@ def test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_noth
     assert [note for note in found.notes if f"of {CLASS[0].sis}, for {FFN}, is withdrawn" in note]
     with gradebook.Book(class_folder) as book:
         assert [attempt.points for attempt in book.history(FFN)] == [exports.points(0)], "her own, and nobody else's"
-        assert set(book.scores(FFN)) == {CLASS[0].sis} and not book.settled(FFN)[CLASS[0].sis][1], "graded again"
-    assert not (class_folder.feedback / CLASS[1].sis / FFN).exists() and (class_folder.feedback / CLASS[0].sis / FFN).exists()
+        assert set(book.scores(FFN)) == {CLASS[0].sis} and not book.latest_hashes(FFN)[CLASS[0].sis][1], "graded again"
+    assert (
+        not (class_folder.feedback / CLASS[1].sis / FFN).exists()
+        and (class_folder.feedback / CLASS[0].sis / FFN).exists()
+    )
     assert not any("withdrawn" in note for note in collect(class_folder, archive).notes), "once"
 
 
@@ -341,17 +354,22 @@ def test_no_students_name_meets_a_name_of_ours(name: str, class_folder: ClassFol
     archive = export(tmp_path / "a.zip", files)
     found = collect(class_folder, archive)
     assert (
-        handed_in_by(class_folder) == {1: "user1"} and "no id in it of which a folder could be made" in found.open[0].trouble
+        handed_in_by(class_folder) == {1: "user1"}
+        and "no id in it of which a folder could be made" in found.open[0].trouble
     )
     settle(class_folder, **{name: f"student {name}"})
     assert "a file or folder of the autograder has that name" in collect(class_folder, archive).open[0].trouble
     assert (
-        Manifest.load(class_folder, FFN).path(class_folder, Manifest.load(class_folder, FFN).records["user1"][0]).read_bytes()
+        Manifest.load(class_folder, FFN)
+        .path(class_folder, Manifest.load(class_folder, FFN).records["user1"][0])
+        .read_bytes()
         == CLASS[1].data
     )
 
 
-def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     collect(class_folder, archive)
     folder = class_folder.path / manifest.FOLDER / FFN
@@ -378,7 +396,9 @@ def test_without_its_worksheet_moodles_number_is_nobody(class_folder: ClassFolde
 def test_marking_blind_uses_the_numbers_alone(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
     found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
-    assert handed_in_by(class_folder) == {who.i: f"moodle-{who.participant}" for who in CLASS} and not found.needs_somebody
+    assert (
+        handed_in_by(class_folder) == {who.i: f"moodle-{who.participant}" for who in CLASS} and not found.needs_somebody
+    )
 
 
 def test_canvas_marks_blind_too(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -600,7 +620,7 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
     opened: list[str] = []
     inside = archive_of.inside
 
-    def noted(entry: archive_of.Entry) -> archive_of.Archive:
+    def noted(entry: archive_of.ArchiveEntry) -> archive_of.Archive:
         opened.append(entry.name)
         return inside(entry)
 
@@ -635,11 +655,11 @@ def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder,
 def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"a/" * 2_000 + f"{i}.ipynb": b"{}" for i in range(200)})
     tracemalloc.start()
-    found = archive_of.inside(archive_of.Entry("x", 0, inner.read_bytes))
+    found = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
     assert len(found.entries) == 200 and tracemalloc.get_traced_memory()[1] < 30 * 2**20
     tracemalloc.stop()
     inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
-    found = archive_of.inside(archive_of.Entry("x", 0, inner.read_bytes))
+    found = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
     assert [why for _, why in found.refused] == ["its name is too long"]
 
 
@@ -656,7 +676,9 @@ def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFold
     assert list(asked(found).values()) == [f"this is {NEXT}, handed in as {FFN}"]
 
 
-def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     files = {canvas_name(CLASS[0]): notebook("", FFN), canvas_name(CLASS[1]): notebook("", NEXT)}
     archive = export(tmp_path / "a.zip", files)
     with pytest.raises(UserError, match="say which it is an export of, with --assignment"):
@@ -698,7 +720,9 @@ def test_the_latest_attempt_by_its_time_counts_whatever_the_order(class_folder: 
     }
     (late, *others) = sorted(files, key=lambda name: "09-13" not in name)
     collect(class_folder, export(tmp_path / "b.zip", {late: files[late]}), zone=ZoneInfo("UTC"))
-    found = collect(class_folder, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC"))
+    found = collect(
+        class_folder, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC")
+    )
     assert handed_in_by(class_folder) == {1: CLASS[0].username}
     assert {row.what for row in found.rows} == {"new, kept: a later one counts"} or "later one counts" in found.rows[
         0
@@ -828,7 +852,9 @@ def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are
     assert note in collect(class_folder, archive, listed).doubts
 
 
-def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
     people = [["Prénom", "Nom", "Adresse de courriel"], *([who.first, who.last, who.email] for who in CLASS)]
     groups = [
@@ -852,7 +878,9 @@ def test_a_time_that_can_not_be_read_is_none(text: str, class_folder: ClassFolde
     assert any("its times can't be read" in note for note in found.notes) == (text not in ("-", ""))
 
 
-def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
     participants = sheet(
         tmp_path / "people.csv",
@@ -875,7 +903,10 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(class_f
 def test_a_teams_number_has_no_participants_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     name = f"The team_{CLASS[0].participant}_assignsubmission_file/{FFN}.ipynb"
     found = collect(
-        class_folder, export(tmp_path / "a.zip", {name: CLASS[0].data}), worksheet(tmp_path / "list.csv", CLASS), dry_run=True
+        class_folder,
+        export(tmp_path / "a.zip", {name: CLASS[0].data}),
+        worksheet(tmp_path / "list.csv", CLASS),
+        dry_run=True,
     )
     assert [row.at for row in found.rows] == [""]
 
@@ -1010,7 +1041,9 @@ def owned(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
 
 @ROOT_ALONE
 @pytest.mark.parametrize("whose", ["folder", "file", "unknown account"])
-def test_nobody_hands_in_as_somebody_else_in_the_exchange(whose: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_nobody_hands_in_as_somebody_else_in_the_exchange(
+    whose: str, class_folder: ClassFolder, tmp_path: Path
+) -> None:
     honest = f"nobody+{FFN}+2026-10-01 10:00:00.000000 UTC+x"
     owned(tmp_path / "inbound", honest, NOBODY.pw_uid, {f"{FFN}.ipynb": CLASS[0].data})
     forged = f"nobody+{FFN}+2026-10-02 10:00:00.000000 UTC+y"
@@ -1056,7 +1089,8 @@ def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: Cl
 
 def test_an_exchange_that_lost_its_owners_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
     found = collect(
-        class_folder, export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS})
+        class_folder,
+        export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS}),
     )
     assert set(handed_in_by(class_folder)) == set(range(5)) and not found.needs_somebody
     assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in found.notes[-1]
@@ -1082,7 +1116,10 @@ def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: 
     assert "2089" in trouble and "is still to come: does it count?" in trouble and not handed_in_by(class_folder)
     settle(class_folder, **{".ipynb": f"assignment {FFN}"})
     assert not collect(class_folder, archive, people, match_names=True).needs_somebody
-    assert handed_in_by(class_folder) == {0: who.sis} and untrusted_files.timestamp(class_folder.submitted / who.sis / FFN) is None
+    assert (
+        handed_in_by(class_folder) == {0: who.sis}
+        and untrusted_files.timestamp(class_folder.submitted / who.sis / FFN) is None
+    )
 
 
 # The class's folder
@@ -1115,7 +1152,7 @@ def test_what_is_collected_is_for_its_owner_alone(umask: int, class_folder: Clas
     assert [path for path in class_folder.path.rglob("*") if path.stat().st_mode & 0o077] == []
 
 
-class Broken(BaseException):
+class Interrupted(BaseException):
     """Power is gone, or Ctrl-C."""
 
 
@@ -1125,7 +1162,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 
     def fails(draft: Path, place: Path) -> Path:
         if next(count, None) is None:
-            raise Broken
+            raise Interrupted
         return real(draft, place)
 
     monkeypatch.setattr(Path, "replace", fails)
@@ -1155,7 +1192,7 @@ def test_whatever_breaks_it_off_the_same_command_goes_on(
         breaking(patched, after)
         try:
             collect(class_folder, second)
-        except Broken:
+        except Interrupted:
             pass
         else:
             pytest.fail("it was not broken off")
@@ -1296,7 +1333,9 @@ def test_what_somebody_can_mend_is_one_line(words: tuple[str, ...], tmp_path: Pa
     ],
     ids=lambda damage: damage[1][:20],
 )
-def test_a_manifest_with_a_bad_value_is_one_line(damage: tuple[str, str], class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_manifest_with_a_bad_value_is_one_line(
+    damage: tuple[str, str], class_folder: ClassFolder, tmp_path: Path
+) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     collect(class_folder, archive)
     path = class_folder.path / manifest.FOLDER / FFN / manifest.FILE
@@ -1319,7 +1358,9 @@ def test_the_manifest_is_plain_json(class_folder: ClassFolder, tmp_path: Path) -
 # Who has not handed in, and who is late
 
 
-def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     people = worksheet(tmp_path / "w.csv", CLASS)
     files = {moodle_name(who): who.data for who in CLASS[:3]}
     files |= {moodle_name(CLASS[3], "notes.pdf"): b"%PDF"}  # something is there, so a person looks at it

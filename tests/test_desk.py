@@ -172,7 +172,9 @@ def test_the_class_its_students_and_their_answers_are_there(graded: ClassFolder)
     assert "user3" not in found.get(f"/report/{FFN}", params={"hide": ""}).text
 
 
-def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     found = entered(class_folder)
@@ -235,7 +237,9 @@ def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: ClassFolder, t
     assert policy_free["Participant 123453"] == f"{exports.points(3):.2f}"
 
 
-def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(graded: ClassFolder, tmp_path: Path) -> None:
+def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
+    graded: ClassFolder, tmp_path: Path
+) -> None:
     gradebook = exports.canvas_gradebook(tmp_path / "g.csv", [*CLASS, exports.Somebody(5, "Nora", "Nothing")])
     files = {exports.canvas_name(who): who.data for who in CLASS[:3]}
     files |= {exports.canvas_name(who): exports.notebook(who.answer, exports.NEXT) for who in CLASS[3:]}
@@ -293,7 +297,7 @@ def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_
     found = entered(class_folder)
     for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
         assert f"{exports.points(2):g}/" in found.get(path).text
-    monkeypatch.setattr(class_report, "of_class", None)
+    monkeypatch.setattr(class_report, "build_report", None)
     assert f"{exports.points(2):g}/" in found.get(f"/report/{FFN}").text, "a report is drawn once"
     monkeypatch.undo()
     exports.grade(class_folder, {1: "user1"}, {1: 4})

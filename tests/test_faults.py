@@ -103,7 +103,11 @@ def test_what_was_collected_is_put_back_where_it_was_emptied(tmp_path: Path, gra
     plan = submitted_files.find(class_folder, FFN)[0]
     with pytest.raises(submitted_files.Empty):
         submitted_files.read(plan, 10)
-    for path in (*class_folder.submitted.rglob("submission_secret.txt"), notebooks[1], *class_folder.path.rglob("001.ipynb")):
+    for path in (
+        *class_folder.submitted.rglob("submission_secret.txt"),
+        notebooks[1],
+        *class_folder.path.rglob("001.ipynb"),
+    ):
         empty(path)
     again = collect(class_folder, archive)
     assert again.new == 0 and again.placed == len(notebooks)
@@ -123,7 +127,10 @@ def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_p
         Manifest.load(class_folder, FFN)
     found = collect(class_folder, archive, list_of)
     assert sum("as after a power cut" in line for line in found.doubts) == 2
-    assert len(Manifest.load(class_folder, FFN).records) == before and (class_folder.path / "roster.csv").read_bytes() == roster
+    assert (
+        len(Manifest.load(class_folder, FFN).records) == before
+        and (class_folder.path / "roster.csv").read_bytes() == roster
+    )
     assert len(list((class_folder.path / "damaged" / f"{FFN}-1").glob("files/*/001.ipynb"))) == before
 
 
@@ -198,7 +205,9 @@ def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(use
     """An earlier version entered an attempt without cells where the disk failed."""
     with Book(used) as book:
         (kept,) = book.attempts(START, "ada")
-        book.enter("ada", Graded(START, {name: kept[0].verdict(name) for name in kept[0].verdicts}), "1" * 64, None)
+        book.save_attempt(
+            "ada", Graded(START, {name: kept[0].verdict(name) for name in kept[0].verdicts}), "1" * 64, None
+        )
         assert book._answers(START, ["ada"])["ada"]
 
 
@@ -302,7 +311,7 @@ def test_a_line_of_the_log_that_is_missing_is_appended(used: ClassFolder, monkey
     for student in ("ben", "cem"):
         hand_in(used, student)
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(log.Line, "__str__", kill)
+            patched.setattr(log.LogLine, "__str__", kill)
             grade(used)
         assert grade(used)[0].unchanged == path.read_text().count("\n")
     assert [line.split("  ")[1] for line in path.read_text().splitlines()] == ["ada", "ben", "cem"]

@@ -269,7 +269,7 @@ def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
 
 def judged(exercise: str, answer: object) -> Verdict:
     key = keys.find(exercise)
-    return reference.judge_here(key, answer, draws.public_seeds(key.exercise))
+    return reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:

@@ -116,10 +116,10 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
     (class_folder.submitted / "eve" / NOTEBOOK).mkdir(parents=True)
     graded = hostile()
     with gradebook.Book(class_folder) as book:
-        book.know(NOTEBOOK)
+        book.sync_assignment(NOTEBOOK)
         with Batch() as files:
             feedback.write(files, class_folder, "eve", graded)
-        book.enter("eve", graded, "0" * 64, None)
+        book.save_attempt("eve", graded, "0" * 64, None)
     path = class_folder.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
     if as_it_came:
         text = path.read_text(encoding="utf-8")
@@ -245,7 +245,7 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
             graded = hostile("Another answer. " + "W" * 300)
             with Batch() as files:
                 feedback.write(files, ClassFolder(folder / "grading"), "eve", graded)
-            book.enter("eve", graded, "1" * 64, None)
+            book.save_attempt("eve", graded, "1" * 64, None)
         for field in LEAVE:
             assert save(page, field) == 409
             notice = page.get_by_role("alert")

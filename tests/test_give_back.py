@@ -123,7 +123,9 @@ def owner(page: str) -> int:
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
-def test_every_grade_and_page_lands_on_the_student_it_came_from(system: System, class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_every_grade_and_page_lands_on_the_student_it_came_from(
+    system: System, class_folder: ClassFolder, tmp_path: Path
+) -> None:
     path = of(system, class_folder)
     before = path.read_bytes()
     done, data = give(class_folder, system.name, sheet=path, column=system.column)
@@ -137,7 +139,9 @@ def test_every_grade_and_page_lands_on_the_student_it_came_from(system: System, 
     assert not done.doubts and done.written == len(CLASS)
 
 
-def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     files = {"e/submission_metadata.yml": gradescope_metadata({who.submission: [who] for who in CLASS})}
     files |= {f"e/submission_{who.submission}/x.ipynb": who.data for who in CLASS}
     collected(class_folder, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
@@ -164,7 +168,9 @@ def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(cla
     assert list((home / "results").iterdir()) == []
 
 
-def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     exchange, when = tmp_path / "exchange", "2026-10-02 10:00:00.000000 UTC"
     (exchange / "C" / "feedback").mkdir(parents=True)
     exchange.chmod(0o777)
@@ -204,7 +210,9 @@ def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolde
     assert not list(class_folder.feedback.rglob("submission_secret.txt"))
 
 
-def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     who, folder = CLASS[0], tmp_path / "inbound"
     class_folder.path.mkdir()
     (class_folder.path / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
@@ -212,10 +220,10 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(cla
     inbound(folder, who, "2026-10-02 10:00:00.000000 UTC", notebook("later"), "b" * 128)
     collecting.collect(class_folder, folder)
     with gradebook.Book(class_folder) as book:
-        book.know(FFN)
+        book.sync_assignment(FFN)
         for data, score, day in ((who.data, 3, 1), (notebook("later"), 1, 2)):
             digest, at = hashlib.sha256(data).hexdigest(), datetime(2026, 10, day, 10)
-            book.enter(who.username, graded(who, score), digest, at)
+            book.save_attempt(who.username, graded(who, score), digest, at)
         with Batch() as files:
             feedback.write(files, class_folder, who.username, graded(who, 1), at, submission=digest)
         counted = Policy.of(class_folder).read_book(book, FFN)
@@ -285,7 +293,9 @@ def test_what_moodle_would_pass_over_is_told(class_folder: ClassFolder, tmp_path
     assert "above the sheet's maximum" in done.doubts[0] and "Moodle passes it over" in done.doubts[0]
 
 
-def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     of(CANVAS, class_folder)
     path = canvas_gradebook(tmp_path / "g.csv", CLASS, grade={1: "1.00", 2: f"{points(2):.2f}"})
     done, _ = give(class_folder, "canvas", tmp_path / "nowhere" / "x.csv", sheet=path, column=FFN, dry_run=True)
@@ -298,7 +308,9 @@ def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing
     )
 
 
-def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     path = of(CANVAS, class_folder)
     with Gradebook(class_folder.db_url) as book:
         book.find_grade("M2", FFN, FFN, CLASS[3].sis).needs_manual_grade = True
@@ -353,14 +365,20 @@ def test_a_folder_that_is_an_id_of_the_sheet_needs_no_roster(class_folder: Class
 
 def test_a_row_that_stands_there_twice_is_left_as_it_is(class_folder: ClassFolder, tmp_path: Path) -> None:
     of(CANVAS, class_folder)
-    done, data = give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[1]]), column=FFN)
+    done, data = give(
+        class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[1]]), column=FFN
+    )
     assert "stands there twice" in done.doubts[0] and CANVAS.grades(data)[CLASS[1].canvas] == ""
 
 
 def test_another_maximum_is_told(class_folder: ClassFolder, tmp_path: Path) -> None:
     of(CANVAS, class_folder)
     done, _ = give(
-        class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS, points="100.00"), column=FFN, dry_run=True
+        class_folder,
+        "canvas",
+        sheet=canvas_gradebook(tmp_path / "g.csv", CLASS, points="100.00"),
+        column=FFN,
+        dry_run=True,
     )
     assert any("the sheet's maximum is 100.00, the notebook is worth" in note for note in done.notes)
 
@@ -420,7 +438,9 @@ def test_without_a_sheet_or_a_grade_there_is_one_clear_line(class_folder: ClassF
         give(class_folder, "canvas")
     with pytest.raises(UserError, match=r"nothing of .* was collected from Moodle"):
         give(class_folder, "moodle", pages=True)
-    (class_folder.path / "roster.csv").write_text(f"student,canvas\n{CLASS[0].sis},{CLASS[0].canvas}\n", encoding="utf-8")
+    (class_folder.path / "roster.csv").write_text(
+        f"student,canvas\n{CLASS[0].sis},{CLASS[0].canvas}\n", encoding="utf-8"
+    )
     with pytest.raises(UserError, match="is the sheet itself"):
         give(class_folder, "canvas", path, sheet=path, column=FFN)
 
@@ -539,9 +559,9 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
     (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
     with gradebook.Book(class_folder) as book:
-        book.know(FFN)
+        book.sync_assignment(FFN)
         for who in CLASS:
-            book.enter(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
+            book.save_attempt(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
     said = f"{FFN}: 2 students are marked late"
     words = ("--grading", class_folder.path)
     out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)
@@ -588,7 +608,9 @@ def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_
     assert "1 student is marked late" in said and "1 student has no time of submission" in said, "both kinds are named"
 
 
-def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     path = MOODLE.roster(tmp_path / "sheet.csv", CLASS)
     files = {name: b"{" if CLASS[1].data == data else data for name, data in MOODLE.files(CLASS).items()}
     class_folder.path.mkdir()

@@ -212,16 +212,18 @@ def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     return place
 
 
-def graded_by(class_folder: ClassFolder, assignment: str, team: pool.Team, **how: Any) -> dict[str, grade_class.Done]:
+def graded_by(
+    class_folder: ClassFolder, assignment: str, team: pool.GradingPool, **how: Any
+) -> dict[str, grade_class.Done]:
     """What became of each student's submission."""
     done: dict[str, grade_class.Done] = {}
-    asked = grade_class.Asked(**how)
+    asked = grade_class.GradeOptions(**how)
     grade_class.grade(class_folder, assignment, team, asked, lambda one, _: done.update({one.submission.student: one}))
     return done
 
 
 @pytest.fixture(scope="module")
-def done(class_folder: ClassFolder, team: pool.Team) -> dict[str, grade_class.Done]:
+def done(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, grade_class.Done]:
     return graded_by(class_folder, FFN, team)
 
 
@@ -246,7 +248,7 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
 
 
 def test_what_has_not_changed_is_not_graded_again(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.Team
+    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.GradingPool
 ) -> None:
     assert all(one.graded is None for one in graded_by(class_folder, FFN, team).values())
     again = graded_by(class_folder, FFN, team, student="ada", force=True)["ada"]
@@ -254,7 +256,7 @@ def test_what_has_not_changed_is_not_graded_again(
 
 
 def test_one_exercise_can_be_judged_again_while_the_other_verdicts_stay(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.Team
+    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.GradingPool
 ) -> None:
     again = graded_by(class_folder, FFN, team, student="chloe", exercise="ffn_forward")["chloe"]
     assert again.graded and done["chloe"].graded
@@ -279,7 +281,9 @@ def test_the_graded_notebook_is_a_valid_one(class_folder: ClassFolder, done: dic
         nbformat.validate(nbformat.read(path, as_version=4))
 
 
-def test_every_student_gets_a_page_with_the_named_mistakes(class_folder: ClassFolder, done: dict[str, grade_class.Done]) -> None:
+def test_every_student_gets_a_page_with_the_named_mistakes(
+    class_folder: ClassFolder, done: dict[str, grade_class.Done]
+) -> None:
     page = (class_folder.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
     for exercise in exercises.of_notebook(FFN):
         assert f'id="{exercise.name}"' in page
@@ -287,7 +291,9 @@ def test_every_student_gets_a_page_with_the_named_mistakes(class_folder: ClassFo
 
 
 @pytest.fixture(scope="module")
-def plain(class_folder: ClassFolder, done: dict[str, grade_class.Done], tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
+def plain(
+    class_folder: ClassFolder, done: dict[str, grade_class.Done], tmp_path_factory: pytest.TempPathFactory
+) -> ClassFolder:
     """The same class with the same hidden draws, and their markings, for plain nbgrader."""
     place = ClassFolder(tmp_path_factory.mktemp("plain"))
     sample.make(place, 12)
@@ -302,15 +308,17 @@ def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_ag
     def computed(name: str, seeds: tuple[int, ...]) -> Never:
         raise AssertionError(f"the marking of {name} was computed")
 
-    reference.forget()
-    monkeypatch.setattr(reference, "_computed", computed)
+    reference.clear_cache()
+    monkeypatch.setattr(reference, "_compute", computed)
     with pytest.raises(AssertionError, match="ffn_forward was computed"):
         recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
     monkeypatch.chdir(class_folder.autograded / "ada" / FFN)
     assert recheck("ffn_forward", build.solution_answer("ffn_forward").answer) == exercises.find("ffn_forward").points
 
 
-def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(class_folder: ClassFolder, plain: ClassFolder, tmp_path: Path) -> None:
+def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(
+    class_folder: ClassFolder, plain: ClassFolder, tmp_path: Path
+) -> None:
     for student in UNFAIR:
         (plain.submitted / student).rename(tmp_path / student)
     log = plain_nbgrader.autograde(plain, FFN)
@@ -325,7 +333,9 @@ def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(class_folder: C
 
 
 @pytest.mark.parametrize("student", UNFAIR)
-def test_plain_nbgrader_gives_no_grade_where_ours_does(student: str, class_folder: ClassFolder, plain: ClassFolder) -> None:
+def test_plain_nbgrader_gives_no_grade_where_ours_does(
+    student: str, class_folder: ClassFolder, plain: ClassFolder
+) -> None:
     plain_nbgrader.autograde(plain, FFN, student)
     assert not (plain.autograded / student / FFN / f"{FFN}.ipynb").exists()
     assert student in plain_nbgrader.scores(class_folder, FFN)
@@ -341,7 +351,7 @@ def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
         submitted_files.find(ClassFolder(tmp_path), "77_nothing")
 
 
-def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, team: pool.Team) -> None:
+def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, team: pool.GradingPool) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
     (one,) = graded_by(ClassFolder(tmp_path), START, team).values()

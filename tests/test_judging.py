@@ -56,7 +56,7 @@ def right() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def free() -> Iterator[judging.Judge]:
-    with judging.one(QUICK) as found:
+    with judging.borrow_judge(QUICK) as found:
         yield found
 
 
@@ -69,7 +69,7 @@ def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[
     assert said.verdict and said.verdict.outcome is Outcome.EARNED and said.printed == "hello"
     assert said.verdict == compare(
         exercises.find(NAME),
-        reference.marking(NAME, draws.development(NAME)),
+        reference.reference_outputs(NAME, draws.development(NAME)),
         right,
         reference.inputs(exercises.find(NAME), draws.development(NAME)),
     )
@@ -220,7 +220,7 @@ def test_only_so_many_answers_are_kept_and_no_long_ones(
     judges: judging.Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging, "KEPT", 2)
-    kept, asked = judging._Kept[tuple[str, int], str](), [("name", n) for n in range(3)]
+    kept, asked = judging._BoundedCache[tuple[str, int], str](), [("name", n) for n in range(3)]
     for one in asked:
         kept.put(one, "said")
     assert [kept.get(one) for one in asked] == [None, "said", "said"]
@@ -324,9 +324,9 @@ def test_a_long_message_is_cut_before_an_expression_sees_it() -> None:
 def test_outputs_are_kept_to_what_there_is_room_for(most: int) -> None:
     flood = [{"output_type": "stream", "name": "stdout", "text": "é\n" * 10_000}] * 500
     shown = [{"output_type": "display_data", "data": {"text/html": "x" * 10_000, "text/plain": "y"}}] * 500
-    assert outputs.size(outputs.kept(flood + shown, most)) <= most + 100
-    assert outputs.size(outputs.kept(shown + flood, most)) <= most + 100
-    assert len(outputs.kept(flood, 10**9)) <= wire.MAX_SHOWN + 2
+    assert outputs.size(outputs.bounded(flood + shown, most)) <= most + 100
+    assert outputs.size(outputs.bounded(shown + flood, most)) <= most + 100
+    assert len(outputs.bounded(flood, 10**9)) <= wire.MAX_SHOWN + 2
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -338,14 +338,14 @@ def test_only_known_kinds_of_outputs_are_kept() -> None:
         "image/png": PIXEL, "text/plain": "a\x00b", "text/html": 5, "application/javascript": "alert(1)",
         "application/vnd.jupyter.widget-view+json": "{}", "image/jpeg": PIXEL, "\ud800": "x",
     }  # fmt: skip
-    (kept,) = outputs.kept([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
+    (kept,) = outputs.bounded([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
     assert kept == {"output_type": "display_data", "data": {"image/png": PIXEL, "text/plain": "a�b"}, "metadata": {}}
     for bad in (HUGE, "not base64", PIXEL[:20]):
-        assert outputs.kept([{"output_type": "display_data", "data": {"image/png": bad}}], 10_000) == []
+        assert outputs.bounded([{"output_type": "display_data", "data": {"image/png": bad}}], 10_000) == []
 
 
 def test_a_progress_bar_shows_its_last_state() -> None:
-    (kept,) = outputs.kept([{"output_type": "stream", "name": "stderr", "text": " 1%\r 50%\r100%\nend\r\n"}], 1000)
+    (kept,) = outputs.bounded([{"output_type": "stream", "name": "stderr", "text": " 1%\r 50%\r100%\nend\r\n"}], 1000)
     assert kept["text"] == "100%\nend\n"
 
 

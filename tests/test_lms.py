@@ -41,11 +41,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder import lms
-from autograder.class_folder.roster import listing
+from autograder.class_folder.roster import parse_list
 from autograder.errors import UserError
 from autograder.lms import archive, gradescope, moodle, sheets
-from autograder.lms.archive import Archive, Entry, Refused
-from autograder.lms.records import HandIn, letters, moment
+from autograder.lms.archive import Archive, ArchiveEntry, Refused
+from autograder.lms.records import HandIn, letters, parse_time
 from autograder.lms.sheets import Sheet
 
 # Archives
@@ -94,7 +94,7 @@ def test_a_text_that_a_spreadsheet_takes_for_a_formula_is_guarded_and_comes_back
 @pytest.mark.parametrize("why", HOSTILE)
 def test_a_hostile_entry_is_refused_in_a_line_and_the_rest_goes_on(why: str, tmp_path: Path) -> None:
     path = packed(tmp_path / "a.zip", ("before.ipynb", b"1"), HOSTILE[why], ("behind.ipynb", b"2"))
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         assert [entry.read() for entry in found.entries] == [b"1", b"2"]
         ((_, reason),) = found.refused
         assert why in reason and "\n" not in reason
@@ -108,7 +108,7 @@ def test_an_encrypted_entry_and_a_damaged_one_are_refused_and_the_rest_goes_on(t
     data[place + 8] |= 1  # of the first entry, in the table of contents
     data[data.index(b"damaged") + 12] ^= 0xFF
     path.write_bytes(data)
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         assert found.refused == [("locked", "encrypted")]
         damaged, good = found.entries
         assert good.read() == b"3"
@@ -119,39 +119,39 @@ def test_an_encrypted_entry_and_a_damaged_one_are_refused_and_the_rest_goes_on(t
 def test_of_two_entries_with_one_name_none_is_read_unless_they_are_the_same(tmp_path: Path) -> None:
     with pytest.warns(UserWarning):
         path = packed(tmp_path / "a.zip", ("a", b"1"), ("a", b"2"), ("b", b"3"), ("b", b"3"))
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         assert named(found) == ["b"] and "differ" in found.refused[0][1]
 
 
 def test_all_together_may_not_unpack_to_more_than_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = packed(tmp_path / "a.zip", *((str(i), bytes(2**20)) for i in range(9)))
     monkeypatch.setattr(archive, "OF_AN_EXPORT", archive.Bounds(total=3 * 2**20))
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         assert len(found.entries) == 3 and len(found.refused) == 6
         assert "all together" in found.refused[0][1]
 
 
 def test_what_systems_leave_behind_is_nobodys_hand_in(tmp_path: Path) -> None:
     names = ("__MACOSX/._a.ipynb", "a/.DS_Store", "a/._b.ipynb", "a/.ipynb_checkpoints/a-checkpoint.ipynb", "a/b.ipynb")
-    with archive.opened(packed(tmp_path / "a.zip", *((name, b"") for name in names))) as found:
+    with archive.open_archive(packed(tmp_path / "a.zip", *((name, b"") for name in names))) as found:
         assert named(found) == ["a/b.ipynb"] and not found.refused
     for name in names:
         (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "folder" / name).touch()
-    assert named(archive.opened(tmp_path / "folder")) == ["a/b.ipynb"]
+    assert named(archive.open_archive(tmp_path / "folder")) == ["a/b.ipynb"]
 
 
 def test_ten_thousand_entries_are_read_and_far_more_are_refused(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.zip", *((f"{i}.ipynb", b"") for i in range(10_000)))
     start = time.monotonic()
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         assert len(found.entries) == 10_000
     assert time.monotonic() - start < 5
     data = path.read_bytes()
     end = data.rindex(b"PK\5\6")
     path.write_bytes(data[: end + 12] + struct.pack("<L", 2**30) + data[end + 16 :])
     with pytest.raises(UserError, match="table of contents is too large"):
-        archive.opened(path)
+        archive.open_archive(path)
 
 
 @pytest.mark.parametrize("coded", ["utf-8", "cp437"])
@@ -159,7 +159,7 @@ def test_a_name_without_the_flag_for_utf_8_is_read_all_the_same(coded: str, tmp_
     path = packed(tmp_path / "a.zip", ("xxxxxxxxxxxx", b"1"))
     name = "Chloé_1.ipynb".encode(coded)[:12].ljust(12, b"x")
     path.write_bytes(path.read_bytes().replace(b"xxxxxxxxxxxx", name))
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         assert found.entries[0].name == name.decode(coded) and found.entries[0].read() == b"1"
 
 
@@ -169,7 +169,7 @@ def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     (tmp_path / "export" / "b.ipynb").symlink_to("/etc/passwd")
     (tmp_path / "export" / "c").symlink_to("/etc")
     os.mkfifo(tmp_path / "export" / "pipe")
-    found = archive.opened(tmp_path / "export")
+    found = archive.open_archive(tmp_path / "export")
     assert {(entry.name, entry.is_folder) for entry in found.entries} == {("a.ipynb", False), ("empty", True)}
     assert {name for name, _ in found.refused} == {"b.ipynb", "c", "pipe"}
 
@@ -188,7 +188,7 @@ def test_what_is_no_export_is_one_clear_line(odd: str, tmp_path: Path) -> None:
     path, data = tmp_path / "a.zip", ODD_SOURCES[odd]
     if data is not None:
         path.write_bytes(data)
-    with pytest.raises(UserError) as raised, archive.opened(path) as found:
+    with pytest.raises(UserError) as raised, archive.open_archive(path) as found:
         lms.read(found)
     assert "a.zip" in str(raised.value) and "\n" not in str(raised.value)
 
@@ -196,7 +196,7 @@ def test_what_is_no_export_is_one_clear_line(odd: str, tmp_path: Path) -> None:
 def outcome(path: Path) -> lms.Export | None:
     """What reading it comes to: an export, all of whose files were read or refused; or a line."""
     try:
-        with archive.opened(path) as found:
+        with archive.open_archive(path) as found:
             export = lms.read(found)
             for hand_in in export.hand_ins:
                 try:
@@ -252,7 +252,7 @@ def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: 
             opened.writestr(zipfile.ZipInfo(name.encode("utf-8", "replace").decode()), data)
     export = outcome(path)
     if export:
-        with archive.opened(path) as found:
+        with archive.open_archive(path) as found:
             listed = ("/" + name for name in (*(hand_in.entry for hand_in in export.hand_ins), *export.unknown))
             below = tuple(listed)  # outer folders of all are left out of the names
             beside = {entry.name for entry in found.entries if not f"/{entry.name}".endswith(below)}
@@ -267,8 +267,8 @@ def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: 
 def hand_ins(
     *names: str, folders: tuple[str, ...] = (), zone: Any = UTC, data: bytes = b""
 ) -> tuple[list[HandIn], list[str]]:
-    entries = [Entry(name, 1, lambda: data) for name in names]
-    entries += [Entry(name, 0, lambda: b"", is_folder=True) for name in folders]
+    entries = [ArchiveEntry(name, 1, lambda: data) for name in names]
+    entries += [ArchiveEntry(name, 0, lambda: b"", is_folder=True) for name in folders]
     export = lms.read(Archive("export", entries), zone)
     return list(export.hand_ins), list(export.unknown)
 
@@ -366,7 +366,7 @@ def test_an_empty_folder_is_a_hand_in_without_a_file() -> None:
 def test_blackboards_own_words_say_who_it_is() -> None:
     about = "Name: Ana Ruiz (ana_r)\nAssignment: Project 0\nDate Submitted: Monday\n"
     name = "Project 0_ana_r_attempt_2022-09-12-15-45-08"
-    entries = [Entry(f"{name}.txt", 1, lambda: about.encode()), Entry(f"{name}_a.ipynb", 1, lambda: b"")]
+    entries = [ArchiveEntry(f"{name}.txt", 1, lambda: about.encode()), ArchiveEntry(f"{name}_a.ipynb", 1, lambda: b"")]
     (found,) = lms.read(Archive("export", entries)).hand_ins
     assert (found.who, found.name, found.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
     (found,) = lms.read(Archive("export", entries[:1])).hand_ins
@@ -381,7 +381,7 @@ def blackboards(
         f"00_x_{who}_attempt_{when}.txt": f"{text}: Some Name ({who})\nComments:\nName: J (jdoe)\n".encode()
         for who in people
     }
-    entries = [Entry(name, 1, partial(bytes, data)) for name, data in (texts | files).items()]
+    entries = [ArchiveEntry(name, 1, partial(bytes, data)) for name, data in (texts | files).items()]
     return lms.read(Archive("export", entries), UTC)
 
 
@@ -425,8 +425,8 @@ def test_a_second_time_in_brightspaces_flat_names_is_a_persons_matter() -> None:
 
 def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
     data = gradescope_metadata({"7": CLASS[:1], "8": CLASS[1:3]}).replace(b"sid: S00000", b"sid: 00123")
-    entries = [Entry("assignment_1_export/submission_metadata.yml", len(data), lambda: data)]
-    entries += [Entry(f"assignment_1_export/submission_{n}/a.ipynb", 1, lambda: b"") for n in (7, 8, 9)]
+    entries = [ArchiveEntry("assignment_1_export/submission_metadata.yml", len(data), lambda: data)]
+    entries += [ArchiveEntry(f"assignment_1_export/submission_{n}/a.ipynb", 1, lambda: b"") for n in (7, 8, 9)]
     export = lms.read(Archive("export", entries))
     one, group = export.hand_ins
     assert (one.who, one.name, one.file, one.attempt) == ("00123", CLASS[0].name, "a.ipynb", "7")
@@ -448,7 +448,10 @@ def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
     ],
 )
 def test_metadata_that_can_not_be_read_is_a_line(data: bytes) -> None:
-    entries = [Entry(gradescope.METADATA, len(data), lambda: data), Entry("submission_1/a.ipynb", 1, lambda: b"")]
+    entries = [
+        ArchiveEntry(gradescope.METADATA, len(data), lambda: data),
+        ArchiveEntry("submission_1/a.ipynb", 1, lambda: b""),
+    ]
     try:
         assert not lms.read(Archive("export", entries)).hand_ins
     except UserError as error:
@@ -467,7 +470,7 @@ def test_metadata_that_can_not_be_read_is_a_line(data: bytes) -> None:
     ],
 )
 def test_a_time_with_its_zone_is_read_or_not_at_all(text: str, expected: datetime | None) -> None:
-    assert moment(text) == expected
+    assert parse_time(text) == expected
 
 
 def test_names_are_compared_without_accents_and_signs() -> None:
@@ -527,7 +530,7 @@ def test_any_bytes_as_a_sheet_end_in_a_sheet_or_a_line(data: bytes) -> None:
             continue
         assert found.written() == bom + data
         try:
-            listing(found)
+            parse_list(found)
         except UserError as error:
             assert "\n" not in str(error)
         for system in (*SYSTEMS,):
@@ -587,20 +590,20 @@ def test_a_list_is_recognised_by_its_header(tmp_path: Path) -> None:
     made["moodle"].append(sheet(tmp_path / "7.csv", participants, delimiter=";"))
     for system, files in made.items():
         for file in files:
-            found, people = listing(Sheet.read(file))
+            found, people = parse_list(Sheet.read(file))
             assert found is lms.SYSTEMS[system]
             for who, person in zip(CLASS, people, strict=False):
                 assert person.ids["sis_id"] == who.sis and letters(person.shown) == letters(who.name)
     assert people[0].ids["email"] == CLASS[0].email
-    (_, (first, *_)) = listing(Sheet.read(tmp_path / "7.csv"))
+    (_, (first, *_)) = parse_list(Sheet.read(tmp_path / "7.csv"))
     assert first.groups == ("Blau", "Rot")
-    _, blind = listing(Sheet.read(worksheet(tmp_path / "8.csv", CLASS, blind=True)))
+    _, blind = parse_list(Sheet.read(worksheet(tmp_path / "8.csv", CLASS, blind=True)))
     assert [dict(person.ids) for person in blind] == [{"moodle": who.participant} for who in CLASS]
 
 
 def test_an_unknown_header_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"a\.csv is no list .* its columns are name, age"):
-        listing(Sheet.read(sheet(tmp_path / "a.csv", [["name", "age"], ["Ana", "20"]])))
+        parse_list(Sheet.read(sheet(tmp_path / "a.csv", [["name", "age"], ["Ana", "20"]])))
 
 
 @pytest.mark.parametrize(
@@ -652,7 +655,7 @@ def test_helpers_make_what_the_systems_make() -> None:
 def test_ids_that_a_spreadsheet_program_has_changed_are_refused_with_the_line(tmp_path: Path) -> None:
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
     path.write_text(path.read_text(encoding="utf-8").replace(",12001,", ",1.20E+04,"), encoding="utf-8")
-    for read in (listing, lambda sheet: lms.SYSTEMS["canvas"].grade_sheet(sheet, FFN)):
+    for read in (parse_list, lambda sheet: lms.SYSTEMS["canvas"].grade_sheet(sheet, FFN)):
         with pytest.raises(
             UserError, match=r"line 5: the ID '1.20E\+04' is none of Canvas's.*download the gradebook again"
         ):

@@ -52,7 +52,7 @@ def test_the_rubric_is_in_view_and_what_is_typed_is_on_the_students_page(tmp_pat
         with gradebook.Book(class_folder) as book:
             mark = book.marks(NOTEBOOK, ["eve"])["eve"][QUESTION]
             assert (mark.score, mark.extra, mark.by_hand) == (2.0, 0.5, True)
-            feedback.write_again(class_folder, NOTEBOOK, book)
+            feedback.rewrite(class_folder, NOTEBOOK, book)
         assert "Which spread do you mean?" in page_of(folder) and "+0.5 extra credit" in page_of(folder)
         done = subprocess.run(
             [sys.executable, "-m", "nbgrader", "generate_feedback", NOTEBOOK, "--force"],

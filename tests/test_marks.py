@@ -46,7 +46,7 @@ def class_folder(tmp_path: Path) -> ClassFolder:
     """A class in which zoe and yan have been graded once."""
     found = ClassFolder(tmp_path)
     with gradebook.Book(found) as book:
-        book.know(FFN)
+        book.sync_assignment(FFN)
         for student in ("zoe", "yan"):
             enter(found, book, student, paper())
     return found
@@ -57,7 +57,7 @@ def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded:
     given = book.marks(FFN, [student]).get(student, {})
     with Batch() as files:
         feedback.write(files, class_folder, student, graded, None, given)
-    book.enter(student, graded, "0" * 64, None)
+    book.save_attempt(student, graded, "0" * 64, None)
 
 
 def give(class_folder: ClassFolder, student: str, name: str, comment: str = "", **scores: Any) -> None:
@@ -76,9 +76,9 @@ def page(class_folder: ClassFolder, student: str = "zoe") -> str:
     return (class_folder.feedback / student / FFN / f"{FFN}.html").read_text(encoding="utf-8")
 
 
-def again(class_folder: ClassFolder) -> feedback.Again:
+def again(class_folder: ClassFolder) -> feedback.Rewritten:
     with gradebook.Book(class_folder) as book:
-        return feedback.write_again(class_folder, FFN, book)
+        return feedback.rewrite(class_folder, FFN, book)
 
 
 FULL = sum(e.points for e in LISTED)
@@ -89,7 +89,7 @@ def test_an_answer_waits_for_a_person_and_the_total_says_so(class_folder: ClassF
         marks = book.marks(FFN)
         assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
         console = Console(width=200, file=io.StringIO())
-        terminal.of_class(console, FFN, book.latest(FFN), marks)
+        terminal.print_class(console, FFN, book.latest(FFN), marks)
         said = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"{FULL:g}/{FULL:g} + 3 to read" in said and "2 answers wait for a person" in said
     assert f"{FULL:g} of {FULL:g} points, 3 more to be read" in page(class_folder)
@@ -101,8 +101,12 @@ def test_what_a_person_gave_is_in_the_total_and_on_the_page(class_folder: ClassF
     give(class_folder, "yan", QUESTION, manual_score=3.0, extra_credit=0.5)
     assert again(class_folder).written == 2
     points = next(e.points for e in LISTED if e.name == EXERCISE)
-    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(class_folder) and "to be read" not in page(class_folder)
-    assert "Nearly: &lt;b&gt;where&lt;/b&gt; is it?" in page(class_folder) and "scored by your instructor" in page(class_folder)
+    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(class_folder) and "to be read" not in page(
+        class_folder
+    )
+    assert "Nearly: &lt;b&gt;where&lt;/b&gt; is it?" in page(class_folder) and "scored by your instructor" in page(
+        class_folder
+    )
     assert f"{FULL + 3.5:g} of {FULL + 3:g} points" in page(class_folder, "yan") and "+0.5 extra credit" in page(
         class_folder, "yan"
     )
@@ -114,12 +118,12 @@ def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(cl
     give(class_folder, "zoe", EXERCISE, manual_score=1.5)
     for _ in range(2):
         with gradebook.Book(class_folder) as book:
-            book.know(FFN)
+            book.sync_assignment(FFN)
             enter(class_folder, book, "zoe", paper(earned=False))
             marks = book.marks(FFN, ["zoe"])["zoe"]
         assert not marks[QUESTION].waits and not marks[EXERCISE].waits
     with gradebook.Book(class_folder) as book:  # an attempt before it is graded too, because the best counts
-        book.enter("zoe", paper("Something else."), "1" * 64, None, history_only=True)
+        book.save_attempt("zoe", paper("Something else."), "1" * 64, None, history_only=True)
         enter(class_folder, book, "zoe", paper())
         assert not book.marks(FFN, ["zoe"])["zoe"][QUESTION].waits
 
@@ -137,7 +141,7 @@ def test_grading_again_keeps_what_a_person_gave(class_folder: ClassFolder) -> No
     give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
     give(class_folder, "zoe", EXERCISE, manual_score=1.5)
     with gradebook.Book(class_folder) as book:
-        book.know(FFN)
+        book.sync_assignment(FFN)
         enter(class_folder, book, "zoe", paper(earned=False))
         marks = book.marks(FFN, ["zoe"])["zoe"]
     assert (marks[QUESTION].score, marks[QUESTION].comment, marks[EXERCISE].score) == (2.0, "Good.", 1.5)
@@ -183,7 +187,9 @@ def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(class_f
         enter(class_folder, book, "zoe", unread)
     give(class_folder, "zoe", EXERCISE, "Please hand in the notebook.")
     assert again(class_folder).written == 2
-    assert page(class_folder).count("There is no notebook") == 1 and "Please hand in the notebook." in page(class_folder)
+    assert page(class_folder).count("There is no notebook") == 1 and "Please hand in the notebook." in page(
+        class_folder
+    )
 
 
 # Exercises come and go.
@@ -213,8 +219,8 @@ def test_exercises_come_and_go_although_somebody_was_graded(changed: ClassFolder
     (gone,) = [e.name for e in LISTED if e.name.startswith("quiz_")][:1]
     give(changed, "zoe", QUESTION, "Good.", manual_score=2.0)
     with gradebook.Book(changed) as book:
-        book.know(FFN)
-        book.know(FFN)
+        book.sync_assignment(FFN)
+        book.sync_assignment(FFN)
         marks = book.marks(FFN)
         assert gone not in marks["zoe"] and marks["zoe"]["quiz_new"] == Mark("quiz_new", 0.0, 2.0, waits=True)
         assert marks["zoe"][QUESTION].comment == "Good.", "what a person gave elsewhere stays"

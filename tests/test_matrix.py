@@ -32,9 +32,9 @@ def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     """On one of the twenty secrets everything runs again: a record of what kept answers get on all of them was not made up."""
     number = 7
     found = stability.scores(name, number)
-    assert stability.unsteady(name, {number: found}) == []
+    assert stability.unstable(name, {number: found}) == []
     key, solution = keys.find(name), build.solution_answer(name)
-    verdict = reference.judge_here(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
+    verdict = reference.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
     recorded = stability.recorded().get(exercises.notebook_of(name))
     if recorded:
@@ -47,7 +47,7 @@ def test_what_was_found_on_twenty_secrets_was_found_for_the_key_as_it_is(noteboo
     record = stability.recorded()[notebook]
     assert record["secrets"] == stability.SECRETS
     for name, found in record["answers"].items():
-        assert stability.unsteady(name, {0: {answer: tuple(got) for answer, got in found.items()}}) == []
+        assert stability.unstable(name, {0: {answer: tuple(got) for answer, got in found.items()}}) == []
 
 
 def test_a_verdict_that_depends_on_luck_is_told() -> None:
@@ -55,12 +55,12 @@ def test_a_verdict_that_depends_on_luck_is_told() -> None:
     steady = stability.scores("ffn_forward", 0)
     right, mistake = key.rights[0], key.mistakes[0]
     unlucky = steady | {right.name: (key.exercise.points - 1, ""), mistake.name: (key.exercise.points, "")}
-    found = {row.answer: row.what for row in stability.unsteady("ffn_forward", {0: steady, 1: unlucky, 2: steady})}
+    found = {row.answer: row.what for row in stability.unstable("ffn_forward", {0: steady, 1: unlucky, 2: steady})}
     assert set(found) == {right.name, mistake.name}
     assert (
         found[right.name] == f"{key.exercise.points:g} points on 2 of 3; {key.exercise.points - 1:g} points on 1 of 3"
     )
-    always = {row.answer: row.what for row in stability.unsteady("ffn_forward", {0: unlucky, 1: unlucky})}
+    always = {row.answer: row.what for row in stability.unstable("ffn_forward", {0: unlucky, 1: unlucky})}
     assert set(always) == {right.name, mistake.name}
 
 
@@ -75,7 +75,7 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
         replace(mistake, name="wrong", kind="right"),
     ):
         assert not matrix.holds(Key(key.exercise, [*key.answers, wrong]), seeds), wrong.name
-    reference.forget()
+    reference.clear_cache()
 
 
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
@@ -83,7 +83,7 @@ def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) ->
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
     key, shipped = keys.find(name), answers.load(name)
     seeds = draws.public_seeds(key.exercise)
-    fresh, mistakes = reference.marked(key, seeds)
+    fresh, mistakes = reference.compute_reference(key, seeds)
     assert build.same_answers(answers.dump({name: shipped}), answers.dump({name: fresh})), "run `make build`"
     rights = [build.solution_answer(name), *key.rights]
     seen = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
@@ -173,11 +173,11 @@ def small_key() -> Key:
 
 def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(keys, "find", lambda name: key)
-    reference.forget()
+    reference.clear_cache()
     try:
         found = matrix.rows(key, {"public": draws.public_seeds(key.exercise)})
     finally:
-        reference.forget()
+        reference.clear_cache()
     return {row.answer.name: row.problem for row in found if row.problem}
 
 
@@ -333,5 +333,5 @@ def test_the_stub_is_not_attempted_and_half_a_stub_is() -> None:
     def half(*arguments: object) -> object:
         raise NotImplementedError
 
-    assert reference.judge_here(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
-    assert reference.judge_here(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED
+    assert reference.verdict_of(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
+    assert reference.verdict_of(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.marking import draws, source_hash
-from autograder.marking.redact import withheld
+from autograder.marking.redact import redact
 from ffnlab import comparing, differences, entries, general, naming, plain, raising, related
 from ffnlab.comparing import judge, marking_of
 from ffnlab.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
@@ -753,7 +753,7 @@ def test_what_is_large_is_compared_but_not_explained() -> None:
 
 def test_what_a_page_says_of_hidden_inputs_has_no_value_to_read_off() -> None:
     verdict = of_values(WIDE, torch.where(WIDE < 0, WIDE + 0.123456, WIDE), x=WIDE)
-    assert "0.123" not in withheld(verdict).message and "negative" in withheld(verdict).message
+    assert "0.123" not in redact(verdict).message and "negative" in redact(verdict).message
 
 
 def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:

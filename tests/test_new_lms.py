@@ -63,7 +63,9 @@ def test_an_invented_system_is_collected_with_its_own_column_on_the_roster(class
         assert (student.cells["sakai"], student.name) == (f"id-{who.i}", who.name)
 
 
-def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
     path = tmp_path / "grades.csv"
     done = give_back(class_folder, "sakai", FFN, tmp_path / "back.csv", path)
     assert done.file and not done.doubts

@@ -16,7 +16,7 @@ from nbgrader.api import Gradebook
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.policy_file import near
 from autograder.class_folder.roster import Roster, Student
-from autograder.class_folder.student_lookup import Directory
+from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Grade, Policy
@@ -327,7 +327,7 @@ def test_a_student_is_found_by_whatever_a_person_types() -> None:
     ):
         cells = {"first_name": first, "last_name": last, "username": username, "email": f"{username}@uni.example"}
         roster._add(Student(student, cells))
-    directory = Directory(roster, {"ben": "Ben Bora", "01048211": ""})
+    directory = StudentLookup(roster, {"ben": "Ben Bora", "01048211": ""})
     for text in ("01048211", "Ana Maria Ruiz", "Ruiz, Ana María", "ARUIZ", "aruiz@uni.example"):
         assert directory.find(text) == "01048211", text
     assert directory.find("ben bora") == directory.find("ben") == "ben"

@@ -63,7 +63,7 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_a_class_is_graded_once_into_postgresql(server: str, team: pool.Team, tmp_path: Path) -> None:
+def test_a_class_is_graded_once_into_postgresql(server: str, team: pool.GradingPool, tmp_path: Path) -> None:
     students = 4
     class_folder = ClassFolder(class_of(tmp_path, students).path, server)
     first = grade_class.grade(class_folder, START, team)
@@ -84,8 +84,8 @@ def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path
     said = "NUL \x00, half a character \ud800, \x1b[31mred"
     verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in exercises.of_notebook(START)}
     with Book(ClassFolder(tmp_path, server)) as book:
-        book.know(START)
-        book.enter("eve", Graded(START, verdicts, remarks=[said]), "0" * 64, None)
+        book.sync_assignment(START)
+        book.save_attempt("eve", Graded(START, verdicts, remarks=[said]), "0" * 64, None)
         (kept,) = book.latest(START, ["eve"])
     assert kept.points == 0.0
 
@@ -102,7 +102,7 @@ def test_a_gradebook_has_one_writer_whichever_folders_there_are(server: str, tmp
 
 
 def test_a_gradebook_that_can_only_be_read_is_one_line_before_any_work(
-    server: str, team: pool.Team, tmp_path: Path
+    server: str, team: pool.GradingPool, tmp_path: Path
 ) -> None:
     class_folder = class_of(tmp_path, 2)
     grade_class.grade(ClassFolder(class_folder.path, server), START, team)
@@ -117,7 +117,9 @@ def test_a_gradebook_that_can_only_be_read_is_one_line_before_any_work(
         (f"{server}?options=-c%20default_transaction_read_only%3Don", "read-only, as a standby is"),
     ):
         with pytest.raises(UserError, match=why):
-            grade_class.grade(ClassFolder(class_folder.path, address), START, team, grade_class.Asked(force=True))
+            grade_class.grade(
+                ClassFolder(class_folder.path, address), START, team, grade_class.GradeOptions(force=True)
+            )
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.html")} == pages
 
 
@@ -140,10 +142,10 @@ def test_making_a_gradebook_is_one_step_and_one_that_was_broken_off_is_finished(
 
 def test_a_connection_that_the_server_has_ended_is_opened_again(server: str, tmp_path: Path) -> None:
     with Book(ClassFolder(tmp_path, server)) as book:
-        book.know(START)
+        book.sync_assignment(START)
         other = sa.create_engine(ClassFolder(tmp_path, server).db_url)
         with other.begin() as connection:
             end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'gradebook'"
             assert connection.execute(sa.text(end)).rowcount >= 1
         other.dispose()
-        assert "ada" not in book.settled(START)
+        assert "ada" not in book.latest_hashes(START)

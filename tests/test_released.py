@@ -17,7 +17,7 @@ from nbgrader.utils import notebook_hash
 from traitlets.config import Config
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.nbgrader_patches.exchange import Collect, ReleaseAssignment, ReleaseFeedback
 
 NOTEBOOK = "00_start_here"
@@ -54,18 +54,18 @@ def released(project: Path) -> tuple[Path, str]:
     class_folder = ClassFolder(folder / "grading")
     for student, secret, submitted in (("ada", "a" * 128, OLD), ("ben", "", OLD), ("cleo", "c" * 128, NEW)):
         data = f"the notebook of {student}".encode()
-        keep(class_folder.feedback / student / NOTEBOOK / f"{NOTEBOOK}.html", page_of(student, data))
-        keep(class_folder.autograded / student / NOTEBOOK / "timestamp.txt", OLD)
-        keep(class_folder.submitted / student / NOTEBOOK / "timestamp.txt", submitted)
-        keep(class_folder.submitted / student / NOTEBOOK / f"{NOTEBOOK}.ipynb", data)
+        write_private(class_folder.feedback / student / NOTEBOOK / f"{NOTEBOOK}.html", page_of(student, data))
+        write_private(class_folder.autograded / student / NOTEBOOK / "timestamp.txt", OLD)
+        write_private(class_folder.submitted / student / NOTEBOOK / "timestamp.txt", submitted)
+        write_private(class_folder.submitted / student / NOTEBOOK / f"{NOTEBOOK}.ipynb", data)
         if secret:
-            keep(class_folder.submitted / student / NOTEBOOK / "submission_secret.txt", secret)
+            write_private(class_folder.submitted / student / NOTEBOOK / "submission_secret.txt", secret)
     # What lies in submitted/ is not what dora's page is of.
     shutil.copytree(class_folder.submitted / "ada", class_folder.submitted / "dora")
     shutil.copytree(class_folder.autograded / "ada", class_folder.autograded / "dora")
-    keep(class_folder.feedback / "dora" / NOTEBOOK / f"{NOTEBOOK}.html", page_of("dora", b"another"))
+    write_private(class_folder.feedback / "dora" / NOTEBOOK / f"{NOTEBOOK}.html", page_of("dora", b"another"))
     # An earlier release has left the secret of another submission beside the page.
-    keep(class_folder.feedback / "ada" / NOTEBOOK / "submission_secret.txt", "b" * 128)
+    write_private(class_folder.feedback / "ada" / NOTEBOOK / "submission_secret.txt", "b" * 128)
     done = nbgrader(folder, "release_feedback", NOTEBOOK)
     assert done.returncode == 0, done.stderr
     return exchange / "ffn" / "feedback", done.stderr

@@ -20,7 +20,7 @@ from autograder.engine.graded import Graded
 from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class, shards
-from autograder.grading.shards import Reader, Shard
+from autograder.grading.shards import Shard, ShardReader
 from autograder.jail.limits import Limits
 
 __all__ = ["graded_here", "used"]
@@ -38,7 +38,9 @@ def command(*words: object, expect: int = 0) -> str:
 def made(class_folder: ClassFolder) -> dict[str, bytes]:
     """The pages and notebooks of a class."""
     places = (class_folder.feedback, class_folder.autograded)
-    return {str(path.relative_to(class_folder.path)): path.read_bytes() for place in places for path in place.rglob("*.*")}
+    return {
+        str(path.relative_to(class_folder.path)): path.read_bytes() for place in places for path in place.rglob("*.*")
+    }
 
 
 def test_every_student_is_in_one_shard() -> None:
@@ -90,9 +92,9 @@ def files(used: ClassFolder, tmp_path: Path) -> Path:
     return out
 
 
-def enter(class_folder: ClassFolder, folder: Path) -> tuple[grade_class.Summary, Reader]:
-    reader = Reader([folder], Limits())
-    return grade_class.grade(class_folder, START, reader, grade_class.Asked(force=True)), reader
+def enter(class_folder: ClassFolder, folder: Path) -> tuple[grade_class.GradingSummary, ShardReader]:
+    reader = ShardReader([folder], Limits())
+    return grade_class.grade(class_folder, START, reader, grade_class.GradeOptions(force=True)), reader
 
 
 def change(folder: Path, **content: object) -> None:
@@ -132,7 +134,7 @@ def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: 
     class_folder = ClassFolder(tmp_path)
     hand_in(class_folder, "ada")
     with pytest.raises(UserError, match="--prepare"):
-        shards.grade(class_folder, START, Shard(0, 1), tmp_path / "out", Reader([tmp_path], Limits()))
+        shards.grade(class_folder, START, Shard(0, 1), tmp_path / "out", ShardReader([tmp_path], Limits()))
     assert not class_folder.draws.exists()
 
 

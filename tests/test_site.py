@@ -41,14 +41,14 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(work: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, make.Built]:
+def built(work: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, make.BuiltSite]:
     """A site with two notebooks, from nothing: the folder, and what is known of it. A warning would have ended it."""
     target = tmp_path_factory.mktemp("site")
     return target, make.build(target, work, SUBSET, workers=1)
 
 
 @pytest.fixture(scope="session")
-def site(built: tuple[Path, make.Built]) -> Path:
+def site(built: tuple[Path, make.BuiltSite]) -> Path:
     return built[0]
 
 
@@ -74,7 +74,7 @@ def html_files(site: Path) -> list[Path]:
 # What is on it
 
 
-def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Built]) -> None:
+def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.BuiltSite]) -> None:
     target, known = built
     assert known.drawn == SUBSET
     assert [figure.name for figure in known.notebooks[1].figures] == [
@@ -119,7 +119,10 @@ def secret_lines(name: str) -> set[str]:
     regions = re.findall(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END (?:SOLUTION|HIDDEN TESTS)", whole, re.S)
     code = [line for region in regions for line in region.splitlines()]
     code += [
-        line for key in keys.of_notebook(name) for kept in reference.kept_answers(key) for line in kept.source.splitlines()
+        line
+        for key in keys.of_notebook(name)
+        for kept in reference.all_answers(key)
+        for line in kept.source.splitlines()
     ]
     given = "\n".join(cell.source for cell in pages.students(name).cells)
     squeezed = {re.sub(r"\s+", " ", line).strip() for line in code}
@@ -431,7 +434,7 @@ def test_everybody_can_use_every_page(width: int, site: Path, address: str, chro
 # Built again
 
 
-def test_a_second_build_draws_nothing(built: tuple[Path, make.Built], work: Path) -> None:
+def test_a_second_build_draws_nothing(built: tuple[Path, make.BuiltSite], work: Path) -> None:
     target, first = built
     times = {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json")}
     again = make.build(target, work, SUBSET)
@@ -441,7 +444,7 @@ def test_a_second_build_draws_nothing(built: tuple[Path, make.Built], work: Path
 
 
 def test_only_what_has_changed_is_drawn_again(
-    built: tuple[Path, make.Built], work: Path, monkeypatch: pytest.MonkeyPatch
+    built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, _ = built
     wanted: list[str] = []
@@ -466,7 +469,7 @@ def test_a_changed_prediction_draws_its_page_again(tmp_path: Path, monkeypatch: 
 
 
 def test_a_notebook_that_is_no_longer_asked_for_leaves_nothing(
-    built: tuple[Path, make.Built], work: Path, tmp_path: Path
+    built: tuple[Path, make.BuiltSite], work: Path, tmp_path: Path
 ) -> None:
     whole, before = (shutil.copytree(folder, tmp_path / name) for folder, name in ((built[0], "site"), (work, "work")))
     left = make.build(whole, before, SUBSET[1:])
@@ -476,7 +479,7 @@ def test_a_notebook_that_is_no_longer_asked_for_leaves_nothing(
 
 
 def test_a_page_that_is_too_heavy_ends_the_build_and_names_the_figure(
-    built: tuple[Path, make.Built], work: Path, monkeypatch: pytest.MonkeyPatch
+    built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, known = built
     monkeypatch.setattr(make, "PAGE", known.wires["02_feed_forward"] - 1)

@@ -43,7 +43,7 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     return done.exit_code, done.output + (str(done.exception) if isinstance(done.exception, UserError) else "")
 
 
-def look(class_folder: ClassFolder, student: str, name: str, policy: Policy | None = None) -> explain.Why:
+def look(class_folder: ClassFolder, student: str, name: str, policy: Policy | None = None) -> explain.Explanation:
     with gradebook.Book(class_folder) as book:
         return explain.find(book, policy or Policy(), student, name)
 
@@ -96,7 +96,7 @@ def test_a_question_shows_its_answers_and_that_it_waits(class_folder: ClassFolde
 def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
     other = fabricate(tmp_path, {"zoe": [Handed([NAME], code={NAME: RIGHT})]})
     with gradebook.Book(other) as book:
-        book.enter("zoe", Graded(FFN, {}), f"{0:064d}", None)
+        book.save_attempt("zoe", Graded(FFN, {}), f"{0:064d}", None)
     gradings = look(other, "zoe", NAME).gradings
     assert [(one.hand_in, one.again) for one in gradings] == [(1, False), (1, True)]
 
@@ -173,8 +173,8 @@ def test_the_script_gives_the_same_verdict_alone(
     graded = grade_submission(FFN, data, jail, seeds, (NAME,))
     assert graded.verdicts[NAME].mistake == "b1_missing"
     with gradebook.Book(class_folder) as book:
-        book.know(FFN)
-        book.enter("zoe", graded, submitted_files.digest(data), None)
+        book.sync_assignment(FFN)
+        book.save_attempt("zoe", graded, submitted_files.digest(data), None)
     if there:
         (class_folder.submitted / "zoe" / FFN).mkdir(parents=True)
         (class_folder.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)
@@ -213,9 +213,9 @@ def test_the_inputs_in_a_script_are_those_that_were_drawn(name: str, tmp_path: P
     source = "from math import inf, nan\nimport torch\nfrom autograder.reports.explain import unpacked\n"
     (tmp_path / "found.py").write_text(f"{source}INPUTS = {explain._in_python(inputs)}\n", encoding="utf-8")
     found = runpy.run_path(str(tmp_path / "found.py"))["INPUTS"]
-    assert explain.drawn(name, seeds, found)
-    assert not explain.drawn(name, [seed + 1 for seed in seeds], found)
-    assert not explain.drawn(name, seeds, found[:-1])
+    assert explain.is_same_draw(name, seeds, found)
+    assert not explain.is_same_draw(name, [seed + 1 for seed in seeds], found)
+    assert not explain.is_same_draw(name, seeds, found[:-1])
 
 
 def test_odd_numbers_survive_the_way_into_a_script() -> None:

@@ -20,8 +20,8 @@ from autograder.gradebook import nbgrader_tables
 from autograder.grading import feedback
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws, panels, quotations
-from autograder.marking.redact import rough, withheld
-from autograder.marking.reference import judge_here
+from autograder.marking.redact import redact, round_numbers
+from autograder.marking.reference import verdict_of
 from ffnlab import exercises
 from ffnlab.verdict import not_earned
 from ffnlab.words import quoted
@@ -39,8 +39,8 @@ def digits(number: str) -> int:
 def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
     key = keys.find(name)
     for kept in key.mistakes:
-        verdict = judge_here(key, kept.answer, draws.development(name))
-        for aspect in withheld(verdict).aspects:
+        verdict = verdict_of(key, kept.answer, draws.development(name))
+        for aspect in redact(verdict).aspects:
             assert all(digits(number) <= 2 for number in NUMBER.findall(aspect.seen)), aspect.seen
 
 
@@ -59,7 +59,7 @@ def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_told_of_a_number(seen: str, told: str) -> None:
-    assert rough(seen) == told
+    assert round_numbers(seen) == told
 
 
 @given(
@@ -69,7 +69,7 @@ def test_what_is_told_of_a_number(seen: str, told: str) -> None:
 @example(10.0, "[{!r},{!r}]")
 @example(100.0, "[{!r},{!r}]")
 def test_no_value_can_be_read_off(value: float, form: str) -> None:
-    assert all(digits(number) <= 2 for number in NUMBER.findall(rough(form.format(value, value))))
+    assert all(digits(number) <= 2 for number in NUMBER.findall(round_numbers(form.format(value, value))))
 
 
 def test_a_page_shows_neither_what_was_printed_nor_what_was_raised_in_full() -> None:
@@ -112,7 +112,7 @@ def answers(source: str, jail: Jail) -> tuple[str, str]:
     page = re.sub("<pre.*?</pre>", "", feedback.feedback_page("eve", graded), flags=re.DOTALL)  # but for the answer
     remarks = str(nbgrader_tables.remarks_of(graded))
     verdict = graded.verdicts["hello_shape"]
-    return verdict.message, page + remarks + panels.of(START, verdict).text
+    return verdict.message, page + remarks + panels.panel_for(START, verdict).text
 
 
 @needs_bubblewrap
@@ -125,11 +125,11 @@ def test_no_hidden_input_is_spelled_on_a_page(way: str, jail: Jail) -> None:
 @pytest.mark.parametrize("returned", ["zqone", type("zqone", (), {})(), {"zqone": 1}, ["zqone"]])
 def test_no_returned_text_or_type_is_on_a_page(returned: object) -> None:
     for name in ("relu", "superposition_error", "ffn_trace", "count_ffn"):
-        verdict = judge_here(keys.find(name), lambda *_, **__: returned, draws.development(name))
-        verdict = quotations.looked_up(verdict, ["zqtwo"])
+        verdict = verdict_of(keys.find(name), lambda *_, **__: returned, draws.development(name))
+        verdict = quotations.strip_unquoted(verdict, ["zqtwo"])
         assert (
             verdict.seen
-            and "zq" not in panels.of(exercises.notebook_of(name), verdict).text + withheld(verdict).message
+            and "zq" not in panels.panel_for(exercises.notebook_of(name), verdict).text + redact(verdict).message
         )
 
 
@@ -149,4 +149,4 @@ def test_words_that_were_handed_in_and_those_of_our_probes_are_shown(jail: Jail)
         "in the pair (out, A), A is a NoneType; a tensor was expected",
     ):
         verdict = not_earned(LISTED[0], quoted(message))
-        assert withheld(quotations.looked_up(verdict, [])).seen == message and withheld(verdict).seen == "…"
+        assert redact(quotations.strip_unquoted(verdict, [])).seen == message and redact(verdict).seen == "…"

@@ -37,7 +37,7 @@ SAMPLE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Run:
+class Measurement:
     """One way of grading one class, measured. CPU is the whole machine's: leave it alone meanwhile."""
 
     how: str
@@ -101,7 +101,7 @@ def run(
         console.print(f"drawn: {picture}")
 
 
-def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
+def _table(title: str, runs: Sequence[Measurement], base: Measurement) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("how")
     for name in [
@@ -131,18 +131,20 @@ def _table(title: str, runs: Sequence[Run], base: Run) -> Table:
 Grade = Callable[[ClassFolder, str], list[float]]
 
 
-def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade, odd: bool = True) -> Run:
+def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade, odd: bool = True) -> Measurement:
     class_folder = ClassFolder(home / "class")
     for path in class_folder.path.iterdir() if class_folder.path.is_dir() else ():
         if path.name not in (draws.FILE, reference_cache.FOLDER):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     sample.make(class_folder, students, only=[assignment], odd=odd)
-    reference_cache.made(class_folder.path, assignment, draws.hidden(assignment, class_folder.draws))  # once a class, whoever grades it
+    reference_cache.ensure_file(
+        class_folder.path, assignment, draws.hidden(assignment, class_folder.draws)
+    )  # once a class, whoever grades it
     with _memory() as peak:
         before, start = _machine_cpu(), time.perf_counter()
         each = grade(class_folder, assignment)
         seconds, cpu = time.perf_counter() - start, _machine_cpu() - before
-    return Run(how, students, seconds, cpu, each, *peak)
+    return Measurement(how, students, seconds, cpu, each, *peak)
 
 
 def _machine_cpu() -> float:
@@ -280,7 +282,7 @@ def cluster(home: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Pop
             process.wait()
 
 
-def draw(grown: Sequence[Run], path: Path) -> None:
+def draw(grown: Sequence[Measurement], path: Path) -> None:
     """Two panels: seconds and the conductor's memory against the number of submissions."""
     import matplotlib.pyplot as plt
 

@@ -106,7 +106,7 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
         UserError: a cell of the solution notebook fails, the source is broken, or it promises other points than its exercises give.
     """
     _compare_points(assignment)
-    changed = (force or outline.made(assignment) != answers_made(assignment)) and build_answers(assignment, tell)
+    changed = (force or outline.built_from(assignment) != answers_made(assignment)) and build_answers(assignment, tell)
     if outline.write(assignment, answers_made(assignment)):
         tell(f"{assignment}: writing what graders know of its exercises")
         changed = True
@@ -144,7 +144,9 @@ def answers_made(assignment: str) -> str:
 
 def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
-    markings = {e.name: reference.marking(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)}
+    markings = {
+        e.name: reference.reference_outputs(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)
+    }
     path = answers.path(assignment)
     data = answers.dump(markings)
     if path.is_file() and same_answers(path.read_bytes(), data):

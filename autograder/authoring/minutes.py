@@ -45,7 +45,7 @@ def _rounded(spent: float) -> int:
     return 5 * round(spent / 5)
 
 
-def of(assignment: str) -> Minutes:
+def estimate(assignment: str) -> Minutes:
     """What the rule counts for a notebook.
 
     Raises:

@@ -47,7 +47,7 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedMutant:
     """What became of a mutant. `never_ended`: it was stopped, or asked for more memory than there is."""
 
     mutant: Mutant
@@ -241,22 +241,22 @@ def _with(node: Any, **fields: Any) -> Any:
 # How they are graded
 
 
-def graded(exercise: str, chosen: list[Mutant]) -> list[Graded]:
+def graded(exercise: str, chosen: list[Mutant]) -> list[GradedMutant]:
     """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
     torch.set_num_threads(1)
     seeds = draws.development(exercise)
     return [_grade(mutant, seeds) for mutant in chosen]
 
 
-def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> Graded:
+def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
     key = keys.find(mutant.exercise)
-    marking, given = reference.marking(mutant.exercise, seeds), reference.inputs(key.exercise, seeds)
+    marking, given = reference.reference_outputs(mutant.exercise, seeds), reference.inputs(key.exercise, seeds)
     try:
         with contained(), limited(SECONDS):
             seen = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in given]
     except (TimeUp, MemoryError):
-        return Graded(mutant, None, never_ended=True)
-    return Graded(mutant, verdict_on(key.exercise, marking, seen, given))
+        return GradedMutant(mutant, None, never_ended=True)
+    return GradedMutant(mutant, verdict_on(key.exercise, marking, seen, given))
 
 
 def _answer(mutant: Mutant, exercise: Exercise) -> object:
@@ -286,14 +286,14 @@ def _imported(notebook: str) -> dict[str, Any]:
 
 def run(
     chosen: list[Mutant], tell: Callable[[int], None] = lambda count: None, workers: int | None = None
-) -> list[Graded]:
+) -> list[GradedMutant]:
     """What becomes of each mutant, in the order given. `tell` is called with how many were graded just now."""
     parts: list[list[Mutant]] = []
     for mutant in chosen:
         if not parts or parts[-1][0].exercise != mutant.exercise or len(parts[-1]) == TOGETHER:
             parts.append([])
         parts[-1].append(mutant)
-    done: dict[Mutant, Graded] = {}
+    done: dict[Mutant, GradedMutant] = {}
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=forkserver.start()) as pool:
         asked = [pool.submit(graded, part[0].exercise, part) for part in parts]
         for future in as_completed(asked):
@@ -316,7 +316,7 @@ def allowed() -> dict[tuple[str, str], str]:
     }
 
 
-def problems(found: list[Graded]) -> list[str]:
+def problems(found: list[GradedMutant]) -> list[str]:
     """Survivors without a reason, and reasons whose mutant was graded and did not survive."""
     reasons = allowed()
     listed = []

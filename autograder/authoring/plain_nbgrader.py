@@ -25,7 +25,7 @@ def autograde(class_folder: ClassFolder, assignment: str, student: str | None = 
         raise UserError("nbgrader is not installed beside this Python")
     draws.hidden(assignment, class_folder.draws)
     with gradebook.Book(class_folder) as book:
-        book.know(assignment)
+        book.sync_assignment(assignment)
     command = [str(program), "autograde", assignment, "--force"]
     if student:
         command.append(f"--student={student}")

@@ -52,7 +52,9 @@ Notebook = dict[str, Any]
 Answers = dict[str, str]
 
 
-def make(class_folder: ClassFolder, students: int = 16, seed: int = 1, only: Sequence[str] = (), odd: bool = True) -> list[str]:
+def make(
+    class_folder: ClassFolder, students: int = 16, seed: int = 1, only: Sequence[str] = (), odd: bool = True
+) -> list[str]:
     """Write a class of `students` submissions of every assignment (or of `only` these) below `class_folder`; returns their names.
 
     odd: whether some of them are broken in usual ways.

@@ -57,19 +57,19 @@ def scores(name: str, number: int) -> Scores:
     return {answer.name: (verdict.points, verdict.mistake or "") for answer, verdict in verdicts}
 
 
-def unsteady(name: str, found: dict[int, Scores]) -> list[Unsteady]:
+def unstable(name: str, found: dict[int, Scores]) -> list[Unsteady]:
     """What differs between the secrets (by number), and what a kept answer must not get on any."""
     key = keys.find(name)
     most = key.exercise.points
     listed = []
-    for kept in reference.kept_answers(key):
+    for kept in reference.all_answers(key):
         got = {number: found[number][kept.name] for number in sorted(found)}
         kinds = sorted(set(got.values()), key=list(got.values()).index)
         if len(kinds) > 1:
-            said = "; ".join(
+            _what = "; ".join(
                 f"{_said(kind)} on {sum(1 for g in got.values() if g == kind)} of {len(got)}" for kind in kinds
             )
-            listed.append(Unsteady(name, kept.name, said))
+            listed.append(Unsteady(name, kept.name, _what))
         elif kept.kind == "right" and kinds[0][0] != most:
             listed.append(Unsteady(name, kept.name, f"a right answer gets {_said(kinds[0])}"))
         elif kept.kind == "mistake" and (0 < most <= kinds[0][0] or kinds[0][1] != kept.mistake):

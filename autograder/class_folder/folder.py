@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import UserError
-from autograder.files import errors_of, make_folder, private
+from autograder.files import errors_of, make_folder, private_opener
 
-FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")  # no leading sign: a spreadsheet would take it for a formula
+FOLDER_NAME = re.compile(
+    r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}"
+)  # no leading sign: a spreadsheet would take it for a formula
 RESERVED_NAMES = {
     "files",
     "manifest.json",
@@ -112,7 +114,7 @@ def _lock(path: Path, class_folder: ClassFolder) -> Iterator[io.FileIO]:
     """A file that only this process has locked."""
     with contextlib.ExitStack() as stack:
         with errors_of(path):
-            file = stack.enter_context(open(path, "ab+", buffering=0, opener=private))
+            file = stack.enter_context(open(path, "ab+", buffering=0, opener=private_opener))
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

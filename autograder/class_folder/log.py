@@ -19,7 +19,7 @@ SPACE = "  "  # between the parts of a line
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """What a submission's line tells. at: when it was graded, in ISO 8601."""
 
     at: str
@@ -40,12 +40,12 @@ class Line:
 
 
 @contextlib.contextmanager
-def of(class_folder: ClassFolder) -> Iterator[Callable[[Iterable[Line]], None]]:
+def open_log(class_folder: ClassFolder) -> Iterator[Callable[[Iterable[LogLine]], None]]:
     """A function that appends lines to the class's log; they are on the disk afterwards."""
     path = class_folder.path / FILE
     with appending(path) as file:
 
-        def write(lines: Iterable[Line]) -> None:
+        def write(lines: Iterable[LogLine]) -> None:
             with errors_of(path):
                 file.writelines(f"{line}\n" for line in lines)
                 file.flush()
@@ -54,7 +54,7 @@ def of(class_folder: ClassFolder) -> Iterator[Callable[[Iterable[Line]], None]]:
         yield write
 
 
-def last(class_folder: ClassFolder, assignment: str) -> tuple[str, set[tuple[str, str]]]:
+def last_entries(class_folder: ClassFolder, assignment: str) -> tuple[str, set[tuple[str, str]]]:
     """When the submission in the last line of an assignment was graded, or ""; and when whose were, of all its lines."""
     try:
         lines = (class_folder.path / FILE).read_text(encoding="utf-8", errors="replace").splitlines()

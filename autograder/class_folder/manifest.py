@@ -18,10 +18,10 @@ from pydantic import TypeAdapter
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.lms import SYSTEMS
-from autograder.lms.archive import same
-from autograder.lms.records import moment
+from autograder.lms.archive import normalize_name
+from autograder.lms.records import parse_time
 from autograder.untrusted_files import is_file
 
 FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
@@ -66,11 +66,11 @@ class Record:
     @property
     def key(self) -> tuple[str, str, str, str, str]:
         """What makes it the same file, whenever and in whichever form it is exported again."""
-        return self.system, self.who, self.token, same(self.file), self.sha256
+        return self.system, self.who, self.token, normalize_name(self.file), self.sha256
 
     @property
     def when(self) -> datetime | None:
-        return moment(self.at) if self.at else None
+        return parse_time(self.at) if self.at else None
 
 
 @dataclass
@@ -110,7 +110,7 @@ class Manifest:
         data = {"format": FORMAT, "assignment": self.assignment, "placing": self.placing, "files": listed}
         text = json.dumps(data, indent=1, ensure_ascii=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            keep(path, text)
+            write_private(path, text)
 
     def add(self, record: Record) -> None:
         self.records.setdefault(record.student, []).append(record)
@@ -190,7 +190,10 @@ def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str]
     Raises:
         UserError: the manifest can't be read.
     """
-    path, marking = _path(class_folder, assignment), [system.name for system in SYSTEMS.values() if system.marks_lateness]
+    path, marking = (
+        _path(class_folder, assignment),
+        [system.name for system in SYSTEMS.values() if system.marks_lateness],
+    )
     content = path.read_bytes() if path.is_file() else b""
     if not any(f'"{name}"'.encode() in content for name in marking):  # to parse a large manifest takes a second
         return {}

@@ -13,8 +13,8 @@ from pathlib import Path
 from autograder.class_folder import manifest
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
-from autograder.files import keep
-from autograder.lms.archive import same
+from autograder.files import write_private
+from autograder.lms.archive import normalize_name
 from autograder.lms.sheets import Sheet, bare, table
 
 FILE = "settle.csv"
@@ -26,7 +26,7 @@ NO = {"no", "n", "nein", "non", "false", "0", "-"}  # in the column leave, where
 
 
 @dataclass(frozen=True)
-class Matter:
+class OpenQuestion:
     """One thing to settle. student: whose it is, or the members of a group; assignment: that this file is the notebook of; leave: that it may stay as it is."""
 
     archive: str
@@ -47,18 +47,18 @@ class Matter:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        return self.system, self.who, same(self.file)
+        return self.system, self.who, normalize_name(self.file)
 
 
 @dataclass
-class Settled:
+class SettledQuestions:
     """What people have settled so far. unfilled: matters of earlier runs that nobody has."""
 
-    filled: list[Matter] = field(default_factory=list)
-    unfilled: list[Matter] = field(default_factory=list)
+    filled: list[OpenQuestion] = field(default_factory=list)
+    unfilled: list[OpenQuestion] = field(default_factory=list)
 
     @classmethod
-    def load(cls, class_folder: ClassFolder) -> Settled:
+    def load(cls, class_folder: ClassFolder) -> SettledQuestions:
         """What stands in the file; nothing where there is none. Raises UserError: it can't be used."""
         path, found = _path(class_folder), cls()
         if not path.exists():
@@ -72,11 +72,11 @@ class Settled:
             cells |= {title: cells[title].strip() for title in ANSWERS}
             if cells["leave"].casefold() in NO:
                 cells["leave"] = ""
-            matter = Matter(**cells, line=row.line)
+            matter = OpenQuestion(**cells, line=row.line)
             (found.filled if matter.is_filled else found.unfilled).append(matter)
         return found
 
-    def save(self, class_folder: ClassFolder, archive: str, open_matters: Sequence[Matter]) -> Path:
+    def save(self, class_folder: ClassFolder, archive: str, open_matters: Sequence[OpenQuestion]) -> Path:
         """Write it anew: what is filled in, what is open in other archives, and what is open in this one. Returns where."""
         others = [matter for matter in self.unfilled if matter.archive != archive]
         rows = [
@@ -85,27 +85,27 @@ class Settled:
         ]
         path, data = _path(class_folder), table(COLUMNS, rows)
         if (rows or path.exists()) and not (path.is_file() and path.read_bytes() == data):
-            keep(path, data)
+            write_private(path, data)
         return path
 
     @property
     def files(self) -> set[str]:
         """The files that somebody called a notebook of an assignment."""
-        return {same(matter.file) for matter in self.filled if matter.assignment}
+        return {normalize_name(matter.file) for matter in self.filled if matter.assignment}
 
-    def student(self, system: str, who: str) -> Matter | None:
+    def student(self, system: str, who: str) -> OpenQuestion | None:
         """The line in which somebody wrote whose all files of this token are."""
         named = [m for m in self.filled if (m.system, m.who) == (system, who) and m.student]
         return named[-1] if named else None
 
-    def assignment(self, system: str, who: str, file: str) -> Matter | None:
+    def assignment(self, system: str, who: str, file: str) -> OpenQuestion | None:
         """The line in which somebody wrote of which assignment this file is the notebook."""
-        said = [m for m in self.filled if m.place == (system, who, same(file)) and m.assignment]
+        said = [m for m in self.filled if m.place == (system, who, normalize_name(file)) and m.assignment]
         return said[-1] if said else None
 
     def is_left(self, system: str, who: str, file: str) -> bool:
         """Whether somebody said that this may stay as it is."""
-        return any(m.place == (system, who, same(file)) and m.leave for m in self.filled)
+        return any(m.place == (system, who, normalize_name(file)) and m.leave for m in self.filled)
 
 
 def _path(class_folder: ClassFolder) -> Path:

@@ -29,7 +29,7 @@ LONGEST_NUMBER = 1000  # bits; Python writes none with more than 4,300 digits
 MOST = 1_000_000  # with larger numbers sums are no numbers any more
 
 
-def read(text: str, where: str) -> File:
+def read(text: str, where: str) -> PolicyFile:
     """What stands in a text. `where` names it in error messages.
 
     Raises:
@@ -42,7 +42,7 @@ def read(text: str, where: str) -> File:
     except ValueError as error:  # TOMLDecodeError is one; a number of very many digits raises another
         raise UserError(f"{where} is not TOML: {in_a_line(str(error))}") from None
     try:
-        file = File.model_validate(table)
+        file = PolicyFile.model_validate(table)
     except ValidationError as error:
         raise UserError(f"{where}: {_told(error.errors()[0])}") from None
     for trouble in _troubles(file):
@@ -50,7 +50,7 @@ def read(text: str, where: str) -> File:
     return file
 
 
-def by_folder(file: File, matches: Callable[[str], Sequence[str]], where: str) -> File:
+def by_folder(file: PolicyFile, matches: Callable[[str], Sequence[str]], where: str) -> PolicyFile:
     """The rules with each student's folder for what the file calls them. A name that may be several students', or nobody's, stays.
 
     matches: the folders of those who may be meant.
@@ -132,7 +132,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Late(_Table):
+class LatePenalty(_Table):
     percent_a_day: float | None = Field(default=None, ge=0, le=100, strict=True, description="a number from 0 to 100")
     points_a_day: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
     floor: float = Field(
@@ -149,15 +149,15 @@ class Late(_Table):
         return self
 
 
-class Assignment(_Table):
+class AssignmentRules(_Table):
     due: Annotated[datetime, PlainValidator(_moment)] | None = Field(default=None, description=DATE)
     grace: Duration | None = Field(default=None, description=LENGTH)
-    late: Late | None = Field(default=None, description="a table")
+    late: LatePenalty | None = Field(default=None, description="a table")
     attempts: Literal["latest", "best"] | None = Field(default=None, description='"latest" or "best"')
     weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
 
 
-class Group(_Table):
+class TeamRule(_Table):
     students: Names = Field(min_length=1, description="a list of students' names")
     notebooks: Names = Field(default=(), description="a list of notebooks' names")
 
@@ -166,7 +166,7 @@ class Group(_Table):
         return not self.notebooks or assignment in self.notebooks
 
 
-class File(_Table):
+class PolicyFile(_Table):
     time_zone: Annotated[ZoneInfo, PlainValidator(_zone)] | None = Field(
         default=None, description='a time zone such as "Europe/Berlin"'
     )
@@ -174,18 +174,18 @@ class File(_Table):
     does_not_count: Names = Field(default=NOT_COUNTED, description='a list of exercises or patterns such as "quiz_*"')
     extra_credit: Names = Field(default=(), description="a list of exercises or questions")
     grace: Duration = Field(default=timedelta(0), description=LENGTH)
-    late: Late | None = Field(default=None, description="a table")
+    late: LatePenalty | None = Field(default=None, description="a table")
     attempts: Literal["latest", "best"] = Field(default="latest", description='"latest" or "best"')
     weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
-    assignments: dict[str, Assignment] = Field(default={}, description="a table for each notebook")
+    assignments: dict[str, AssignmentRules] = Field(default={}, description="a table for each notebook")
     extensions: dict[str, dict[str, Annotated[datetime | Extension, PlainValidator(_until)]]] = Field(
         default={}, description=f'{DATE}, or a text such as "3 days"'
     )
-    groups: tuple[Group, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
+    groups: tuple[TeamRule, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
 
-    def rules(self, assignment: str) -> Assignment:
+    def rules(self, assignment: str) -> AssignmentRules:
         """What is said of one assignment alone."""
-        return self.assignments.get(assignment) or Assignment()
+        return self.assignments.get(assignment) or AssignmentRules()
 
     def weight_of(self, assignment: str) -> float | None:
         """Its weight in the term; None where weights are not used."""
@@ -205,7 +205,7 @@ def parts(assignment: str) -> dict[str, float]:
 # What can't be, though each value by itself could: a line each.
 
 
-def _troubles(file: File) -> Iterator[str]:
+def _troubles(file: PolicyFile) -> Iterator[str]:
     every = assignments()
     for name in file.notebooks or ():
         yield from _unknown("notebooks", name, every)
@@ -230,11 +230,13 @@ def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
         yield f"{key} names {as_written(name)}, and there is no notebook called so{meant}"
 
 
-def _lacks_zone(file: File, at: datetime) -> bool:
+def _lacks_zone(file: PolicyFile, at: datetime) -> bool:
     return at.tzinfo is None and file.time_zone is None
 
 
-def _of_extension(file: File, key: str, name: str, until: datetime | Extension, every: Sequence[str]) -> Iterator[str]:
+def _of_extension(
+    file: PolicyFile, key: str, name: str, until: datetime | Extension, every: Sequence[str]
+) -> Iterator[str]:
     if "*" not in name:
         yield from _unknown(key, name, every)
         if file.rules(name).due is None:
@@ -245,7 +247,7 @@ def _of_extension(file: File, key: str, name: str, until: datetime | Extension, 
         yield f"{key}.{name} is {as_written(until)}, without a time zone: set time_zone, or write the offset"
 
 
-def _of_patterns(file: File) -> Iterator[str]:
+def _of_patterns(file: PolicyFile) -> Iterator[str]:
     given = [("does_not_count", one) for one in file.does_not_count if "does_not_count" in file.model_fields_set]
     given += [("extra_credit", one) for one in file.extra_credit]
     if not given:
@@ -258,7 +260,7 @@ def _of_patterns(file: File) -> Iterator[str]:
             yield f"{key} holds {as_written(pattern)}, and no exercise or question is called so{meant}"
 
 
-def _of_groups(file: File, every: Sequence[str]) -> Iterator[str]:
+def _of_groups(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
     seen: dict[tuple[str, str], int] = {}
     for number, group in enumerate(file.groups, 1):
         for name in group.notebooks:
@@ -270,7 +272,7 @@ def _of_groups(file: File, every: Sequence[str]) -> Iterator[str]:
                     yield f"{student} is in groups number {first} and {number} for {notebook}: one was expected"
 
 
-def _of_weights(file: File, every: Sequence[str]) -> Iterator[str]:
+def _of_weights(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
     weights = {name: file.weight_of(name) for name in every if file.notebooks is None or name in file.notebooks}
     weighted = [name for name, weight in weights.items() if weight is not None]
     missing = [name for name, weight in weights.items() if weight is None]
@@ -302,12 +304,12 @@ def _told(error: Any) -> str:
     return f"{_key(place)} is {as_written(error['input'])}; {_at(place)[1]} was expected{meant}"
 
 
-_TABLES: dict[str | int, type[_Table]] = {"late": Late, "assignments": Assignment, "groups": Group}
+_TABLES: dict[str | int, type[_Table]] = {"late": LatePenalty, "assignments": AssignmentRules, "groups": TeamRule}
 
 
 def _at(place: Sequence[str | int]) -> tuple[type[_Table], str]:
     """The table that a place in the file is in, or is, and what was expected there."""
-    table: type[_Table] = File
+    table: type[_Table] = PolicyFile
     expected = ""
     for part in place:
         if part in table.model_fields:

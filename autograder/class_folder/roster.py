@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from autograder.class_folder.folder import FOLDER_NAME, RESERVED_NAMES, ClassFolder
 from autograder.errors import UserError
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.lms import SYSTEMS, has_several, numbered
 from autograder.lms.base import Lms, Number
 from autograder.lms.records import Person, letters, words
@@ -106,7 +106,7 @@ class Roster:
         ]
         path, data = class_folder.path / FILE, table(self.titles, rows)
         if not path.is_file() or path.read_bytes() != data:
-            keep(path, data)
+            write_private(path, data)
 
     def not_free(self, student: str) -> str:
         """Why nobody new can have this id; "" where somebody can."""
@@ -219,7 +219,7 @@ class Roster:
         Raises:
             UserError: it is no list that is known here.
         """
-        system, people = listing(sheet)
+        system, people = parse_list(sheet)
         doubts, rows = [], dict[str, Person]()
         for person in people:
             student, doubt = self._of_two_rows(person, rows), ""
@@ -252,7 +252,7 @@ class Roster:
         return ""
 
 
-def listing(sheet: Sheet) -> tuple[Lms, list[Person]]:
+def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
     """Whose list it is, by its header, and who is on it.
 
     Raises:
@@ -292,7 +292,7 @@ def _who(person: Person) -> str:
     return in_a_line(f"{person.shown} ({ids})" if person.shown else ids, 200)
 
 
-def named(students: Iterable[Student]) -> Iterator[str]:
+def names_with_ids(students: Iterable[Student]) -> Iterator[str]:
     """Each student, for a message."""
     for student in students:
         yield in_a_line(f"{student.name} ({student.id})" if student.name else student.id, 120)

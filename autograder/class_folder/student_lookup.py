@@ -19,14 +19,14 @@ MOST = 4  # who may be meant, in a line
 
 
 @dataclass(frozen=True)
-class Directory:
+class StudentLookup:
     """The students of a class. names: by folder, of everybody who is in submitted/ or in the gradebook; empty where no name is known."""
 
     roster: Roster
     names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, class_folder: ClassFolder, names: Mapping[str, str] | None = None) -> Directory:
+    def of(cls, class_folder: ClassFolder, names: Mapping[str, str] | None = None) -> StudentLookup:
         """Everybody on the class's roster and in submitted/. names: of those in the gradebook. Raises UserError: the roster can't be used."""
         homes = class_folder.submitted.iterdir() if class_folder.submitted.is_dir() else ()
         there = {home.name: "" for home in homes if FOLDER_NAME.fullmatch(home.name)}

@@ -52,7 +52,9 @@ def find(class_folder: ClassFolder, assignment: str, student: str | None = None)
     """
     require_assignment(assignment)
     if not class_folder.submitted.is_dir():
-        raise UserError(f"there is no folder {class_folder.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/")
+        raise UserError(
+            f"there is no folder {class_folder.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/"
+        )
     found = []
     for home in sorted(home for home in class_folder.submitted.iterdir() if FOLDER_NAME.fullmatch(home.name)):
         if student not in (None, home.name):
@@ -65,12 +67,12 @@ def find(class_folder: ClassFolder, assignment: str, student: str | None = None)
             found.append(Submission(home.name, assignment, home / assignment, None, unreadable=reason))
     if not found:
         who = f"by {student} " if student else ""
-        also = "; ".join(("", *passed_over(class_folder, assignment)))
+        also = "; ".join(("", *overlooked_notebooks(class_folder, assignment)))
         raise UserError(f"no submission {who}of {assignment} in {class_folder.submitted}{also}")
     return found
 
 
-def passed_over(class_folder: ClassFolder, assignment: str) -> tuple[str, ...]:
+def overlooked_notebooks(class_folder: ClassFolder, assignment: str) -> tuple[str, ...]:
     """What lies in submitted/ and can be nobody's submission of an assignment, all of it, each with the reason."""
     named: list[str] = []
     linked: list[str] = []

@@ -39,7 +39,7 @@ def minutes() -> None:
     from autograder.authoring import minutes as counting
 
     table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
-    counted = {name: counting.of(name) for name in assignments()}
+    counted = {name: counting.estimate(name) for name in assignments()}
     for name, found in counted.items():
         core, more = counting.announced(found)
         table.add_row(
@@ -68,7 +68,7 @@ def matrix(
     torch.set_num_threads(1)  # the tensors are small
     console = console_of()
     names = exercise or list(exercises.every())
-    found: list[matrices.Row] = []
+    found: list[matrices.MatrixRow] = []
     for name in names:
         try:
             key = keys.find(name)
@@ -112,7 +112,7 @@ def luck(
         with bar(console) as progress:
             task = progress.add_task(title, total=len(names) * lucks.SECRETS, rate="")
             found = lucks.tried(names, lambda: progress.advance(task), workers)
-        wrong = [row for name in names for row in lucks.unsteady(name, found[name])]
+        wrong = [row for name in names for row in lucks.unstable(name, found[name])]
         if not wrong and not exercise:
             lucks.keep(title, found)
         return wrong

@@ -95,7 +95,9 @@ def collect(
                 progress.update(task, completed=done, total=total)
 
             try:
-                found = collecting.collect(class_folder, source, roster or (), assignment, False, zone, match_names, tell)
+                found = collecting.collect(
+                    class_folder, source, roster or (), assignment, False, zone, match_names, tell
+                )
             except KeyboardInterrupt:
                 progress.stop()
                 sys.stderr.write("autograder: interrupted; nothing is lost. The same command goes on from there.\n")
@@ -133,7 +135,9 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
     _lines(console, found.doubts, "bold red", MOST_ASKED)
     require_assignment = f", {found.known:,} here already" if found.known else ""
     placed = "" if dry_run else f", {found.placed:,} put into submitted/"
-    console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{require_assignment}."), soft_wrap=True)
+    console.print(
+        Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{require_assignment}."), soft_wrap=True
+    )
     if found.open:
         number = len(found.open)
         _lines(console, [f"{count:,} × {why}" for why, count in _often(found)], "bold red")

@@ -40,7 +40,7 @@ from ffnlab import exercises
 
 if TYPE_CHECKING:
     from autograder.grading import grade_class
-    from autograder.grading.shards import Reader
+    from autograder.grading.shards import ShardReader
     from autograder.jail.sandbox import Mode
 
 FINISHING = "finishing what is under way; Ctrl-C once more breaks it off"
@@ -157,13 +157,15 @@ def grade(
         if not names:
             raise UserError(f"no submission by {student} in {class_folder.submitted}")
     if not names:
-        raise UserError(f"nothing to grade: {class_folder.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course")
+        raise UserError(
+            f"nothing to grade: {class_folder.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course"
+        )
     if prepare:
         sharding.prepare(console, class_folder, names)
         return
     whole = True
     with nullcontext() if shard else alone(class_folder):
-        reader: Reader | None = None
+        reader: ShardReader | None = None
         opened: AbstractContextManager[grade_class.Grader]
         late = [module for name in names for module in exercises.LATE.get(name, ())]
         if scheduler:
@@ -172,9 +174,9 @@ def grade(
             say = partial(console.print, style="dim", soft_wrap=True, markup=False)
             opened = cluster.on_cluster(scheduler, limits, mode, (class_folder.path,), late, say, dry_run)
         elif from_:
-            from autograder.grading.shards import Reader
+            from autograder.grading.shards import ShardReader
 
-            reader = Reader(from_, limits)
+            reader = ShardReader(from_, limits)
             opened = nullcontext(reader)
         else:
             most = 1 if student else max(1, submitted_files.students(class_folder))
@@ -187,7 +189,7 @@ def grade(
                 sharding.grade_shard(console, class_folder, names, shard, to, team)
                 return
             for name in names:
-                asked = grade_class.Asked(student, exercise, force or dry_run, start_anew, dry_run)
+                asked = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
                 whole = _grade(console, class_folder, name, team, asked, forget_manual) and whole
                 if reader and sharding.say_what_is_missing(console, name, reader):
                     whole = False
@@ -197,7 +199,9 @@ def grade(
     with Book(class_folder) as book:
         whole = not say_doubts(console, Policy.of(class_folder), book) and whole
     for stray in () if student or exercise else submitted_files.strays(class_folder):
-        console.print(Text(f"Not looked at in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True)
+        console.print(
+            Text(f"Not looked at in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True
+        )
     if not whole or (not (student or exercise) and submitted_files.has_stray_work(class_folder)):
         raise typer.Exit(2)
 
@@ -241,13 +245,13 @@ def _grade(
     class_folder: ClassFolder,
     assignment: str,
     team: grade_class.Grader,
-    asked: grade_class.Asked,
+    asked: grade_class.GradeOptions,
     forget_manual: bool,
 ) -> bool:
     """Whether all of it could be graded."""
     from autograder.grading import grade_class
 
-    changes: list[grade_class.Change] = []
+    changes: list[grade_class.PointsChange] = []
     with bar(console) as progress:
         task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
 
@@ -258,7 +262,9 @@ def _grade(
                 changes.append(change)
 
         try:
-            summary = grade_class.grade(class_folder, assignment, team, asked, tell, stopping=partial(console.print, FINISHING))
+            summary = grade_class.grade(
+                class_folder, assignment, team, asked, tell, stopping=partial(console.print, FINISHING)
+            )
         except KeyboardInterrupt:
             progress.stop()
             again = "begins anew" if asked.force else "grades the rest"
@@ -273,7 +279,7 @@ def _grade(
     if summary.note:
         console.print(Text(summary.note, style="bold"), soft_wrap=True)
     if asked.dry:
-        terminal.of_changes(console, assignment, changes, partial(policy.counts, assignment))
+        terminal.print_changes(console, assignment, changes, partial(policy.counts, assignment))
         console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
         _say_what_is_missing(console, assignment, summary)
         return not summary.needs_somebody
@@ -284,11 +290,13 @@ def _grade(
         policy.enter_dates(book, assignment)
         counted = policy.read_book(book, assignment, asked.student)
         if forget_manual:
-            feedback.write_again(class_folder, assignment, book, asked.student and [asked.student], counted=counted)
+            feedback.rewrite(class_folder, assignment, book, asked.student and [asked.student], counted=counted)
         counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
         attempts = (replace(one.attempt, student=who) for who, one in counted.items())
         marks = {who: one.marks for who, one in counted.items()}
-        terminal.of_class(console, assignment, attempts, marks, grades={who: one.grade for who, one in counted.items()})
+        terminal.print_class(
+            console, assignment, attempts, marks, grades={who: one.grade for who, one in counted.items()}
+        )
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
@@ -308,7 +316,7 @@ def _grade(
     return not (summary.needs_somebody or any(doubts))
 
 
-def _say_what_is_missing(console: Console, assignment: str, summary: grade_class.Summary) -> None:
+def _say_what_is_missing(console: Console, assignment: str, summary: grade_class.GradingSummary) -> None:
     for line in summary.problems():
         console.print(Text(f"{assignment}: {line}", style="bold red"), soft_wrap=True)
 
@@ -342,7 +350,7 @@ def feedback(
                 task = progress.add_task(name, total=None, rate="")
                 counted = policy.read_book(book, name, student)
                 students = student and [student]
-                done = pages.write_again(class_folder, name, book, students, partial(progress.advance, task), counted)
+                done = pages.rewrite(class_folder, name, book, students, partial(progress.advance, task), counted)
             console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
             if done.left:
                 console.print(

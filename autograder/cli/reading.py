@@ -24,7 +24,7 @@ from autograder.cli.shared import (
     student_of,
 )
 from autograder.errors import UserError
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.paths import require_assignment
 from autograder.startup import gc_paused
 from ffnlab.cleaning import clean, in_a_line
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from autograder.gradebook.gradebook import Book
     from autograder.gradebook.policy import Policy
     from autograder.reports import class_report
-    from autograder.reports.explain import Grading as OneGrading
-    from autograder.reports.explain import Why
+    from autograder.reports.explain import Explanation, GradedAttempt
 
 MOST_MISSING = 12  # in a line
 
@@ -84,27 +83,27 @@ def report(
         for missing in filter(None, (not_yet_graded(class_folder, name, policy, book) for name in names)):
             console.print(Text(missing), style="bold red", soft_wrap=True)
         with console.status("") as status:
-            found = class_report.of_class(
+            found = class_report.build_report(
                 class_folder, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
             )
             status.update("drawing the page")
             page = report_page.page(found)
-    keep(to, page)
+    write_private(to, page)
     console.print(Text(f"{shown(to)} ({len(page.encode()) / 1000:,.0f} kB): {_in_short(found)}"), soft_wrap=True)
     for one in found.assignments:
         if one.missing:
             console.print(Text(one.missing.line(0 if hide_names else MOST_MISSING)), soft_wrap=True)
     if csv:
-        keep(csv, tables.as_csv(found.rows))
+        write_private(csv, tables.as_csv(found.rows))
         console.print(Text(f"{shown(csv)}: {len(found.rows):,} rows"), soft_wrap=True)
     if csv and not hide_names:
         mail = csv.with_name(f"{csv.stem}-students.csv")
-        keep(mail, tables.for_mail(found.people))
+        write_private(mail, tables.for_mail(found.people))
         console.print(
             Text(f"{shown(mail)}: a line for each student, with name and e-mail, for mail merge"), soft_wrap=True
         )
     if csv and notebook:
-        keep(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
+        write_private(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
         console.print(Text(f"{shown(notebook)}: reads it"), soft_wrap=True)
     waits = list(found.doubts)
     for one in found.assignments:
@@ -130,7 +129,7 @@ def _assignments(book: Book, policy: Policy, wanted: list[str], class_folder: Cl
     return names
 
 
-def _in_short(found: class_report.Report) -> str:
+def _in_short(found: class_report.ClassReport) -> str:
     from autograder.reports.report_page import of
 
     students = {student.label for one in found.assignments for student in one.students}
@@ -175,7 +174,7 @@ def why(
         found = whys.find(book, policy, student_of(class_folder, student, names), exercise)
     chosen = [found.last_of(attempt)] if attempt else found.gradings
     if script:
-        keep(script, whys.script(class_folder, found, attempt))
+        write_private(script, whys.script(class_folder, found, attempt))
     console.print(Text(f"{found.student}, {found.exercise} of {found.assignment}", style="bold"), soft_wrap=True)
     for one in chosen:
         _show_grading(console, found, one, policy)
@@ -187,15 +186,15 @@ def why(
         raise typer.Exit(2)
 
 
-def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy) -> None:
-    from autograder.gradebook.policy import moment
-    from autograder.reports.explain import told
+def _show_grading(console: Console, found: Explanation, one: GradedAttempt, policy: Policy) -> None:
+    from autograder.gradebook.policy import format_time
+    from autograder.reports.explain import print_verdict
 
     counts = one.attempt.number == found.counted.attempt.number
     said = [f"Attempt {one.hand_in} of {found.hand_ins}" + (", graded again" if one.again else "")]
-    said += [f"handed in {moment(policy.here(one.submitted_at))}"] if one.submitted_at else []
+    said += [f"handed in {format_time(policy.here(one.submitted_at))}"] if one.submitted_at else []
     said += [
-        f"graded {moment(policy.here(datetime.fromisoformat(one.attempt.graded_at)))} by version {one.attempt.version}",
+        f"graded {format_time(policy.here(datetime.fromisoformat(one.attempt.graded_at)))} by version {one.attempt.version}",
         *(["this one counts"] if counts else []),
     ]
     console.print(Text("\n" + ", ".join(said), style="bold" if counts else ""), soft_wrap=True)
@@ -210,13 +209,13 @@ def _show_grading(console: Console, found: Why, one: OneGrading, policy: Policy)
         place = "" if found.question else f"{number:3} "  # an answer in words has no lines that an error could name
         console.print(Text.assemble(("  " + place, "dim"), line), soft_wrap=True)
     if one.verdict:
-        for line in told(one.verdict):
+        for line in print_verdict(one.verdict):
             console.print(Text(f"  {line}"), soft_wrap=True)
     elif found.question:
         console.print(Text("  a question that a person reads"), soft_wrap=True)
 
 
-def _show_result(console: Console, found: Why) -> None:
+def _show_result(console: Console, found: Explanation) -> None:
     mark, grade = found.mark, found.counted.grade
     newest = max(one.attempt.number for one in found.gradings)
     earlier = found.counted.by == found.student and found.counted.attempt.number != newest

@@ -18,7 +18,7 @@ from autograder.cli.shared import alone, bar, shown
 
 if TYPE_CHECKING:
     from autograder.grading.grade_class import Grader
-    from autograder.grading.shards import Reader
+    from autograder.grading.shards import ShardReader
 
 MOST = 20  # students of a shard that are named
 
@@ -46,7 +46,9 @@ def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -
     )
 
 
-def grade_shard(console: Console, class_folder: ClassFolder, names: Sequence[str], text: str, to: Path, team: Grader) -> None:
+def grade_shard(
+    console: Console, class_folder: ClassFolder, names: Sequence[str], text: str, to: Path, team: Grader
+) -> None:
     """Grade one shard into files. Ends with status 2 where something could not be graded."""
     from autograder.cli.grading import FINISHING, interrupted
     from autograder.grading import shards
@@ -76,7 +78,7 @@ def _advance(progress: Progress, task: TaskID, total: int) -> None:
     progress.update(task, total=total, advance=1)
 
 
-def say_what_is_missing(console: Console, assignment: str, reader: Reader) -> bool:
+def say_what_is_missing(console: Console, assignment: str, reader: ShardReader) -> bool:
     """Name the submissions for which no file was there. Returns whether there are any."""
     for shard, students in sorted(reader.missing.items(), key=lambda item: int(item[0].partition("/")[0])):
         listed = ", ".join(students[:MOST]) + (f" and {len(students) - MOST:,} more" if len(students) > MOST else "")

@@ -97,7 +97,7 @@ def book_of(class_folder: ClassFolder) -> Book:
     """
     from autograder.gradebook import preflight
 
-    preflight.look(class_folder)
+    preflight.check_gradebook(class_folder)
     path = class_folder.db_url.removeprefix("sqlite:///")
     if path != class_folder.db_url and not Path(path).exists():
         raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade` first")
@@ -119,9 +119,9 @@ def student_of(class_folder: ClassFolder, text: str, names: Mapping[str, str] | 
 
     names: of those who may be meant beside the roster's and those in submitted/, by folder. Raises UserError: it is not clear who that is.
     """
-    from autograder.class_folder.student_lookup import Directory
+    from autograder.class_folder.student_lookup import StudentLookup
 
-    return Directory.of(class_folder, names).find(text)
+    return StudentLookup.of(class_folder, names).find(text)
 
 
 def source_of(file: Path) -> str:

@@ -25,10 +25,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from autograder.engine import cluster_worker, fingerprint
-from autograder.engine.cluster_worker import Reply, Report, Setup
+from autograder.engine.cluster_worker import Reply, Setup, WorkerReport
 from autograder.engine.graded import Graded
 from autograder.engine.job import TRIES, Job
-from autograder.engine.pool import Team, WorkerDied
+from autograder.engine.pool import GradingPool, WorkerDied
 from autograder.errors import UserError
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
@@ -56,7 +56,7 @@ def on_cluster(
     also: Sequence[str] = (),
     say: Callable[[str], None] = print,
     dry: bool = False,
-) -> Iterator[Team]:
+) -> Iterator[GradingPool]:
     """The workers of a Dask scheduler, those that join later included.
 
     private, also: as for a Jail. say: prints a line for the person at the keyboard. dry: nothing that is graded is saved.
@@ -113,7 +113,7 @@ class _Call:
 
 
 @dataclass
-class _Worker:
+class _ClusterWorker:
     """A worker of the cluster. prepared: the files of markings that it has, the name of none being empty; preparing: what it is asked to take in.
 
     problem: why it is left out. failures: how often it could not grade what was sent to it.
@@ -122,13 +122,13 @@ class _Worker:
     threads: int
     host: str
     prepared: set[str] = field(default_factory=set)
-    preparing: tuple[str, Future[Report]] | None = None
+    preparing: tuple[str, Future[WorkerReport]] | None = None
     problem: str = ""
     failures: int = 0
 
 
 @dataclass(eq=False)
-class _Task:
+class _ClusterTask:
     """A job that is not done. sent: its future in Dask, which one of the `workers` will settle. losses: how often all of them had ended before."""
 
     job: Job
@@ -150,7 +150,7 @@ class _Task:
             self.sent.cancel()
 
 
-class Cluster(Team):
+class Cluster(GradingPool):
     """The workers of a Dask scheduler that can grade as this machine would. All but `_landed` runs in the thread of whoever grades."""
 
     def __init__(self, client: Client, address: str, setup: Setup, say: Callable[[str], None], dry: bool) -> None:
@@ -163,11 +163,13 @@ class Cluster(Team):
         self._markings: dict[Path, str] = {}
         self._say = say
         self._saved = "" if dry else " and saved"
-        self._workers: dict[str, _Worker] = {}  # by address
+        self._workers: dict[str, _ClusterWorker] = {}  # by address
         self._hosts: dict[str, str] = {}  # by address, of those that are gone as well
-        self._waiting: deque[_Task] = deque()
-        self._sent: dict[_Task, None] = {}  # in the order in which they were sent
-        self._back: SimpleQueue[_Task] = SimpleQueue()  # of those that were sent, what is settled or must be sent again
+        self._waiting: deque[_ClusterTask] = deque()
+        self._sent: dict[_ClusterTask, None] = {}  # in the order in which they were sent
+        self._back: SimpleQueue[_ClusterTask] = (
+            SimpleQueue()
+        )  # of those that were sent, what is settled or must be sent again
         self._calls: list[Any] = []
         self._next_look = 0.0
         self._alone_since: float | None = None  # since when there has been nobody who can grade
@@ -187,7 +189,7 @@ class Cluster(Team):
             self._markings[job.markings] = file = hashlib.sha256(data).hexdigest()[:16]
             notebook = fingerprint.of_notebook(job.assignment)
             self._setup = replace(self._setup, assignment=job.assignment, notebook=notebook, file=file, markings=data)
-        task = _Task(job, self._markings[job.markings], Future())
+        task = _ClusterTask(job, self._markings[job.markings], Future())
         task.result.add_done_callback(task.follow)
         self._waiting.append(task)
         self._require_scheduler()
@@ -230,7 +232,7 @@ class Cluster(Team):
                 worker.preparing[1].cancel()
         for address, threads in present.items():
             host = self._hosts.setdefault(address, str(urlsplit(address).hostname))
-            self._workers.setdefault(address, _Worker(threads, host)).threads = threads
+            self._workers.setdefault(address, _ClusterWorker(threads, host)).threads = threads
         for task in [task for task in self._sent if not task.workers & present.keys()]:
             task.losses += 1
             task.take_back()
@@ -241,7 +243,7 @@ class Cluster(Team):
                 "workers. docs/clusters.md shows how to use tls://"
             )
 
-    def _ready(self, file: str) -> dict[str, _Worker]:
+    def _ready(self, file: str) -> dict[str, _ClusterWorker]:
         """Those that have what submissions of one assignment need, by address."""
         return {at: worker for at, worker in self._workers.items() if file in worker.prepared and not worker.problem}
 
@@ -256,7 +258,7 @@ class Cluster(Team):
             if not worker.preparing and not worker.problem and file not in worker.prepared:
                 worker.preparing = file, self._call([address], cluster_worker.prepare, self._setup)
 
-    def _hear(self, address: str, file: str, future: Future[Report]) -> None:
+    def _hear(self, address: str, file: str, future: Future[WorkerReport]) -> None:
         if future.cancelled():
             return
         worker, error = self._workers[address], future.exception()
@@ -303,7 +305,7 @@ class Cluster(Team):
                 self._sent[task] = None
                 task.sent.add_done_callback(partial(self._landed, task))
 
-    def _landed(self, task: _Task, sent: Future[Reply]) -> None:
+    def _landed(self, task: _ClusterTask, sent: Future[Reply]) -> None:
         """Hand on a grade at once. Called in a thread of Dask's."""
         if not sent.cancelled() and not sent.exception() and (graded := sent.result().graded):
             _settle(task.result, graded)
@@ -331,7 +333,7 @@ class Cluster(Team):
             else:
                 self._look_into(task, task.sent.result())
 
-    def _look_into(self, task: _Task, reply: Reply) -> None:
+    def _look_into(self, task: _ClusterTask, reply: Reply) -> None:
         if reply.key:
             _settle(task.result, KeyProblem(f"{reply.host}: {reply.problem}"))
         elif not reply.unfit:
@@ -378,7 +380,7 @@ class Cluster(Team):
         else:
             self._tell(f"no workers at {self._address} yet; waiting for the first: {start_one}")
 
-    def _leave_out(self, worker: _Worker, problem: str) -> None:
+    def _leave_out(self, worker: _ClusterWorker, problem: str) -> None:
         worker.problem = problem
         self._tell(f"{worker.host} is left out: {problem}")
 

@@ -41,7 +41,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Report:
+class WorkerReport:
     """What a worker says of itself. problem: why it can't grade; empty where it can."""
 
     host: str
@@ -62,7 +62,7 @@ class Reply:
     key: bool = False
 
 
-def prepare(setup: Setup) -> Report:
+def prepare(setup: Setup) -> WorkerReport:
     """Take in what submissions need, and try all that grading rests on; a jail and a judge are warm afterwards."""
     from autograder.engine import worker_process  # brings torch, which the machine of the command needs not import
 
@@ -78,7 +78,7 @@ def prepare(setup: Setup) -> Report:
         problem = str(error)
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
-    return Report(host, problem)
+    return WorkerReport(host, problem)
 
 
 def grade(build: Build, job: Job) -> Reply:
@@ -88,7 +88,7 @@ def grade(build: Build, job: Job) -> Reply:
     if not file.is_file() or build != fingerprint.HERE:
         return replace(here, problem="it was never asked whether it can grade", unfit=True)
     try:
-        return replace(here, graded=pool.grade(replace(job, markings=file)))
+        return replace(here, graded=pool.grade_here(replace(job, markings=file)))
     except (UserError, JailWontStart) as error:
         return replace(here, problem=str(error), unfit=True)
     except KeyProblem as error:

@@ -52,7 +52,7 @@ HERE = Build(  # taken when this process imports it, as what is in memory stays 
 
 
 @cache
-def described() -> str:
+def describe() -> str:
     """The build of this process in words, with the vector instructions that its torch uses, which may be others on another machine."""
     import torch
 

@@ -15,7 +15,7 @@ from autograder.engine.graded import Graded, Outputs
 from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
-from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, Worker, question
+from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, question
 from autograder.marking import draws, quotations, reference
 from autograder.paths import release
 from ffnlab import differences, exercises
@@ -51,7 +51,7 @@ def grade_submission(
         return Graded(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
     graded = Graded(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
     marked = judging.Marked(markings, seeds) if markings else None
-    with judging.one(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
+    with judging.borrow_judge(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
                 if cell.name not in names:
@@ -114,7 +114,7 @@ class _Session:
         """Probe the answer to an exercise and have judged what it does. Returns the verdict and what its code printed."""
         verdict, printed = self._judge_unread(exercise, seeds)
         own = self._sources.get(exercise.name, "")
-        return quotations.looked_up(verdict, [own, *self._sources.values()]), printed
+        return quotations.strip_unquoted(verdict, [own, *self._sources.values()]), printed
 
     def _judge_unread(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
         """The same, with marks around the student's own words."""
@@ -210,7 +210,7 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     )
     cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched)
     jail = jail or _shared_jail()
-    with judging.one(jail.limits) as free, _Session(jail, free) as session:
+    with judging.borrow_judge(jail.limits) as free, _Session(jail, free) as session:
         session.run(imports)
         session.run(cell)
         verdict, _ = session.judge(found, draws.trial(found, secret))
@@ -236,4 +236,4 @@ def _shared_jail() -> Jail:
         return _one_jail()
 
 
-__all__ = ["Graded", "JailBroken", "Outcome", "Worker", "grade_answer", "grade_submission"]
+__all__ = ["Graded", "JailBroken", "JailFork", "Outcome", "grade_answer", "grade_submission"]

@@ -142,7 +142,7 @@ class Judge:
             self.judges.verdicts.put(sent, judged)
         return judged
 
-    def outputs(self, frame: bytes, most: int) -> outputs.Ran:
+    def outputs(self, frame: bytes, most: int) -> outputs.CellRun:
         """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises likewise."""
         sent = (most, frame)
         said = self.judges.shown.get(sent)
@@ -150,7 +150,7 @@ class Judge:
             said = self._ask({"do": "outputs", "most": most}, frame)
             if len(frame) <= SHORT:
                 self.judges.shown.put(sent, said)
-        return outputs.Ran(copy.deepcopy(said["outputs"]), Failure(*said["error"]) if said["error"] else None)
+        return outputs.CellRun(copy.deepcopy(said["outputs"]), Failure(*said["error"]) if said["error"] else None)
 
     def close(self) -> None:
         """The judge ends by itself."""
@@ -224,7 +224,7 @@ class Judge:
         return "the process that judges it breaks down"
 
 
-class _Kept(Generic[Sent, Said]):
+class _BoundedCache(Generic[Sent, Said]):
     """What judges said of the last few thousand things that were sent. Many of a class send the same bytes: a right answer's, or a cell's that shows nothing.
     What is said of them depends on nothing else, the seconds that judging takes included, so that the budget of a submission does not depend on others.
     """
@@ -249,8 +249,8 @@ class Judges:
     """The warm process that forks judges, for all threads of this process. `fork`: from this process, which must have one thread only."""
 
     def __init__(self, fork: bool = False) -> None:
-        self.verdicts = _Kept[tuple[str, Seeds, bytes], Judged]()
-        self.shown = _Kept[tuple[int, bytes], dict[str, Any]]()
+        self.verdicts = _BoundedCache[tuple[str, Seeds, bytes], Judged]()
+        self.shown = _BoundedCache[tuple[int, bytes], dict[str, Any]]()
         self._lock = threading.Lock()
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(START_SECONDS)
@@ -258,7 +258,7 @@ class Judges:
         with inside:
             if fork:
                 if os.fork() == 0:
-                    _forked(inside)
+                    _fork_server(inside)
             else:
                 roots = [str(Path(__file__).resolve().parents[2]), str(Path(ffnlab.__file__).resolve().parents[1])]
                 self._process = subprocess.Popen(
@@ -289,7 +289,7 @@ class Judges:
 
 
 @dataclass
-class _Here:
+class _ProcessState:
     """The judges of this process, and those that nobody is asking at the moment."""
 
     judges: Judges | None = None
@@ -297,10 +297,10 @@ class _Here:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_here = _Here()
+_here = _ProcessState()
 
 
-def start(fork: bool = False) -> None:
+def start_judges(fork: bool = False) -> None:
     """Start the warm process, unless it runs. `fork`: from this process, while it has one thread only."""
     with _here.lock:
         if _here.judges is None:
@@ -309,13 +309,13 @@ def start(fork: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def one(limits: Limits) -> Iterator[Judge]:
+def borrow_judge(limits: Limits) -> Iterator[Judge]:
     """A judge with these limits, for one submission; kept for the next one.
 
     Raises:
         JudgeBroken: within the context: the judges are started anew when the next one is asked for.
     """
-    start()
+    start_judges()
     with _here.lock:
         fitting = [free for free in _here.free if free.limits == limits]
         if fitting:
@@ -351,21 +351,21 @@ def main(control: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _warm(socket.socket(fileno=control))
+    _warm_up(socket.socket(fileno=control))
 
 
-def _forked(control: socket.socket) -> None:
+def _fork_server(control: socket.socket) -> None:
     """In a fork: forget what the process had open, and serve. Never returns."""
     with contextlib.suppress(BaseException):
         for number in map(int, os.listdir("/proc/self/fd")):
             if number > 2 and number != control.fileno():
                 with contextlib.suppress(OSError):
                     os.close(number)
-        _warm(control)
+        _warm_up(control)
     os._exit(0)
 
 
-def _warm(control: socket.socket) -> None:
+def _warm_up(control: socket.socket) -> None:
     gc.freeze()  # a collection in a judge would touch, and so copy, all that was imported here
     while True:
         message, numbers, _, _ = socket.recv_fds(control, FORK.size, 1)
@@ -402,14 +402,14 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
             header, body = (_exactly(channel, size) for size in sizes)
             request = json.loads(header)
             try:
-                prepared = _prepared(request)
+                prepared = _load_reference(request)
             except Exception as error:  # ours: nothing of the student's has been looked at
                 kind = "key" if isinstance(error, KeyProblem) else type(error).__name__
                 _reply(channel, {"kind": kind, "says": str(error)}, PROBLEM)
                 continue
             signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends this process, whatever that is busy with
             channel.sendall(READY)
-            answer = _looked_at(request, body, prepared)
+            answer = _compare(request, body, prepared)
             left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
             _reply(channel, answer | {"seconds": seconds - left})
     except OSError:
@@ -420,15 +420,15 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
         os._exit(1)
 
 
-def _prepared(request: dict[str, Any]) -> tuple[comparing.Marking, list[Inputs]] | None:
+def _load_reference(request: dict[str, Any]) -> tuple[comparing.Marking, list[Inputs]] | None:
     """What a request needs that is not the student's, made once."""
     if request["do"] != "judge":
         return None
     name, seeds = request["exercise"], tuple(request["seeds"])
     if "marked" in request:
         file, listed = request["marked"]
-        reference_cache.use(Path(file), tuple((known, tuple(drawn)) for known, drawn in listed))
-    return reference.marking(name, seeds), _inputs(name, seeds)
+        reference_cache.load(Path(file), tuple((known, tuple(drawn)) for known, drawn in listed))
+    return reference.reference_outputs(name, seeds), _inputs(name, seeds)
 
 
 @cache
@@ -436,7 +436,7 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
     return reference.inputs(exercises.find(name), seeds)
 
 
-def _looked_at(
+def _compare(
     request: dict[str, Any], body: bytes, prepared: tuple[comparing.Marking, list[Inputs]] | None
 ) -> dict[str, Any]:
     if prepared is None:

@@ -19,7 +19,7 @@ MAX_PIXELS = 20_000_000  # a picture of few bytes can unfold to any size in the 
 
 
 @dataclass(frozen=True)
-class Ran:
+class CellRun:
     """What a cell showed, and the error that it ended in."""
 
     outputs: Outputs
@@ -35,12 +35,12 @@ def read(frame: bytes, most: int) -> dict[str, Any]:
     said = answer if isinstance(answer, dict) else {}
     error = said.get("error") or said.get("broken")
     return {
-        "outputs": kept(said.get("outputs"), most),
+        "outputs": bounded(said.get("outputs"), most),
         "error": [error.type, error.message, error.line] if isinstance(error, Failure) else None,
     }
 
 
-def kept(outputs: object, most: int) -> Outputs:
+def bounded(outputs: object, most: int) -> Outputs:
     """The outputs that can stand in a graded notebook, the first of them, at most `most` bytes."""
     safe: Outputs = []
     for output in outputs[: wire.MAX_SHOWN + 2] if isinstance(outputs, list) else []:

@@ -35,7 +35,7 @@ POLL_SECONDS = 0.2
 SHARING = 4  # workers that share a jail: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
 
 
-class Team(ABC):
+class GradingPool(ABC):
     """Who grades, for as many assignments as a command has. limits, mode: of every job's jail. count: how many grades it has made so far."""
 
     def __init__(self, limits: Limits, mode: Mode) -> None:
@@ -71,7 +71,7 @@ class Team(ABC):
             future.cancel()
 
 
-class _Processes(Team):
+class _Processes(GradingPool):
     """Worker processes of this machine: an executor, made again when the death of one of them has broken it."""
 
     def __init__(self, make: Callable[[], Executor], side_by_side: int, limits: Limits, mode: Mode) -> None:
@@ -92,16 +92,16 @@ class _Processes(Team):
         self.start()
         assert self._executor
         try:
-            return self._executor.submit(grade, job)
+            return self._executor.submit(grade_here, job)
         except RuntimeError:  # a worker has died since, and the executor takes nothing more
             self._executor = self._make()
-            return self._executor.submit(grade, job)
+            return self._executor.submit(grade_here, job)
 
 
 @contextlib.contextmanager
 def on_this_machine(
     workers: int, limits: Limits, mode: Mode = Mode.BUBBLEWRAP, private: Sequence[Path] = (), also: Sequence[str] = ()
-) -> Iterator[Team]:
+) -> Iterator[GradingPool]:
     """Worker processes here, and the jails that they share. Once started they become warm by themselves, before there is a job. All end when
     this process ends, however it ends, and at once when the context is left by an exception; Ctrl-C is for this process alone. Starting
     raises JailWontStart where bubblewrap is not installed. `also`: modules that the jails import besides the usual ones.
@@ -137,12 +137,12 @@ def on_this_machine(
 # What a worker process does is in engine/worker_process.py, which brings torch: it is imported there alone.
 
 
-def grade(job: Job) -> Graded:
+def grade_here(job: Job) -> Graded:
     """Grade one submission in this process, and note where that was."""
     from autograder.engine import fingerprint, worker_process
 
-    graded = worker_process.work(job)
-    graded.host, graded.build = socket.gethostname(), fingerprint.described()
+    graded = worker_process.grade_job(job)
+    graded.host, graded.build = socket.gethostname(), fingerprint.describe()
     return graded
 
 
@@ -153,15 +153,15 @@ def _start(gates: list[Gate], started: Synchronized[int], end: Connection, priva
 
 
 def graded(
-    jobs: Iterable[tuple[Name, Job]], team: Team, stop: threading.Event | None = None
+    jobs: Iterable[tuple[Name, Job]], team: GradingPool, stop: threading.Event | None = None
 ) -> Iterator[tuple[Name, Graded]]:
     """As `graded_together`, one by one."""
-    for landed in graded_together(jobs, team, stop):
-        yield from landed
+    for completed in graded_together(jobs, team, stop):
+        yield from completed
 
 
 def graded_together(
-    jobs: Iterable[tuple[Name, Job]], team: Team, stop: threading.Event | None = None
+    jobs: Iterable[tuple[Name, Job]], team: GradingPool, stop: threading.Event | None = None
 ) -> Iterator[list[tuple[Name, Graded]]]:
     """The grade of each job, as they come: all that have come by the time that the next ones are asked for. Jobs are taken as they are needed, so that
     a class of any size needs the same memory.
@@ -171,23 +171,23 @@ def graded_together(
     Raises:
         UserError, JailWontStart, KeyProblem: what another try would not mend.
     """
-    with _Flight[Name](team) as flight:
+    with _InFlight[Name](team) as in_flight:
         source = iter(jobs)
         while True:
             stopped = stop is not None and stop.is_set()
             if stopped:
-                flight.leave_what_waits()
-            while not stopped and flight.has_room:
+                in_flight.leave_what_waits()
+            while not stopped and in_flight.has_room:
                 fresh = next(source, None)
                 if fresh is None:
                     break
-                flight.submit(_Seat(*fresh))
-            if not flight.aboard:
-                if landed := list(flight.given_up()):
-                    yield landed
+                in_flight.submit(_Pending(*fresh))
+            if not in_flight.count:
+                if completed := list(in_flight.failed_jobs()):
+                    yield completed
                 return
-            if landed := list(flight.landed()):
-                yield landed
+            if completed := list(in_flight.completed()):
+                yield completed
 
 
 class WorkerDied(Exception):
@@ -199,7 +199,7 @@ class WorkerDied(Exception):
 
 
 @dataclass(frozen=True)
-class _Seat(Generic[Name]):
+class _Pending(Generic[Name]):
     """A job with its name, and how often a process has died over it."""
 
     name: Name
@@ -207,81 +207,81 @@ class _Seat(Generic[Name]):
     deaths: int = 0
 
 
-class _Flight(Generic[Name]):
+class _InFlight(Generic[Name]):
     """What is being graded, and what waits to be graded again, one at a time, because a process died while it was there."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: GradingPool) -> None:
         self._team = team
-        self._flying: dict[Future[Graded], _Seat[Name]] = {}
-        self._suspects: deque[_Seat[Name]] = deque()
-        self._given_up: list[tuple[_Seat[Name], BaseException]] = []  # held back until something has been graded
+        self._running: dict[Future[Graded], _Pending[Name]] = {}
+        self._retry_alone: deque[_Pending[Name]] = deque()
+        self._given_up: list[tuple[_Pending[Name], BaseException]] = []  # held back until something has been graded
         self._leaving = False
 
-    def __enter__(self) -> _Flight[Name]:
+    def __enter__(self) -> _InFlight[Name]:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for future in self._flying:
+        for future in self._running:
             future.cancel()
 
     @property
-    def aboard(self) -> int:
-        return len(self._flying) + len(self._suspects)
+    def count(self) -> int:
+        return len(self._running) + len(self._retry_alone)
 
     @property
     def has_room(self) -> bool:
         places = 2 * max(1, self._team.side_by_side)  # for each worker one at work, one waiting
-        return not self._suspects and len(self._flying) < places
+        return not self._retry_alone and len(self._running) < places
 
-    def submit(self, seat: _Seat[Name]) -> None:
-        self._flying[self._team.submit(seat.job)] = seat
+    def submit(self, pending: _Pending[Name]) -> None:
+        self._running[self._team.submit(pending.job)] = pending
 
     def leave_what_waits(self) -> None:
         if not self._leaving:
             self._leaving = True
-            self._team.cancel(list(self._flying))
-        self._suspects.clear()
+            self._team.cancel(list(self._running))
+        self._retry_alone.clear()
 
-    def landed(self) -> Iterator[tuple[Name, Graded]]:
+    def completed(self) -> Iterator[tuple[Name, Graded]]:
         """What has ended by now, waiting a moment for it."""
-        if self._suspects and not self._flying:
-            self.submit(self._suspects.popleft())
+        if self._retry_alone and not self._running:
+            self.submit(self._retry_alone.popleft())
         self._team.attend()
-        finished, _ = wait(self._flying, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        finished, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in finished:
-            seat = self._flying.pop(future)
+            pending = self._running.pop(future)
             if future.cancelled() and self._leaving:
                 continue
             error = future.exception() if not future.cancelled() else RuntimeError("it was cancelled")
             if error is None:
-                yield from self.given_up()
+                yield from self.failed_jobs()
                 self._team.count += 1
-                yield seat.name, future.result()
+                yield pending.name, future.result()
             elif isinstance(error, (UserError, JailWontStart, KeyProblem)):
                 raise error
             else:
-                yield from self._again(seat, error)
+                yield from self._again(pending, error)
 
-    def _again(self, seat: _Seat[Name], error: BaseException) -> Iterator[tuple[Name, Graded]]:
-        if seat.deaths + 1 < TRIES:
-            self._suspects.append(replace(seat, deaths=seat.deaths + 1))
+    def _again(self, pending: _Pending[Name], error: BaseException) -> Iterator[tuple[Name, Graded]]:
+        if pending.deaths + 1 < TRIES:
+            self._retry_alone.append(replace(pending, deaths=pending.deaths + 1))
             return
-        self._given_up.append((seat, error))
+        self._given_up.append((pending, error))
         if self._team.count:
-            yield from self.given_up()
+            yield from self.failed_jobs()
         elif len(self._given_up) == ALIKE:
             if len({_reason(one) for _, one in self._given_up}) == 1:
                 raise UserError(
                     f"the first {ALIKE} submissions could not be graded, all for the same reason, so it is not theirs: "
                     f"{_in_words(error)}. Nothing was written for them"
                 )
-            yield from self.given_up()
+            yield from self.failed_jobs()
 
-    def given_up(self) -> Iterator[tuple[Name, Graded]]:
+    def failed_jobs(self) -> Iterator[tuple[Name, Graded]]:
         """The submissions that were tried often enough, for a person to look at."""
         while self._given_up:
-            seat, error = self._given_up.pop(0)
-            yield seat.name, ungraded(seat.job, f"grading it failed {TRIES} times ({_in_words(error)})")
+            pending, error = self._given_up.pop(0)
+            yield pending.name, ungraded(pending.job, f"grading it failed {TRIES} times ({_in_words(error)})")
 
 
 def _reason(error: BaseException) -> str:

@@ -34,7 +34,7 @@ from autograder.marking import draws
 OVERTIME = 2 * PATIENCE
 
 
-def work(job: Job) -> Graded:
+def grade_job(job: Job) -> Graded:
     """Grade one submission in this process's jail; where the jail breaks, again in a new one; in the end leave it to a person.
 
     Raises:
@@ -161,10 +161,10 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
             _jails.private, _jails.also = wanted
     for jail in outdated:
         jail.close()
-    judging.start()  # becomes warm while the jail does
+    judging.start_judges()  # becomes warm while the jail does
     for attempt in range(1, TRIES + 1):
         try:
-            with _free_jail(limits, mode) as free, judging.one(limits) as judge, free.worker() as fork:
+            with _free_jail(limits, mode) as free, judging.borrow_judge(limits) as judge, free.worker() as fork:
                 judge.outputs(fork.run_unread("pass"), limits.output)
                 return
         except JailWontStart:
@@ -178,7 +178,7 @@ def start(gates: list[Gate], started: Synchronized[int], end: Connection, privat
     """Become a worker of a pool: take one of the `gates`, of which each worker takes another; end when `end` does."""
     gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    judging.start(fork=True)  # while there is one thread
+    judging.start_judges(fork=True)  # while there is one thread
     threading.Thread(target=_end_with_conductor, args=(end,), daemon=True).start()
     with started.get_lock():
         place = started.value % len(gates)

@@ -35,7 +35,7 @@ def look(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
     kept, told = _in_gradebook(class_folder), ""
     try:
         here = draws.entries(class_folder.draws)
-    except draws.Broken:
+    except draws.BrokenSecrets:
         if not kept and not anew:
             raise
         aside = class_folder.draws.with_name(f"{class_folder.draws.name}.broken")

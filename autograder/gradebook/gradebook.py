@@ -43,7 +43,7 @@ from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.files import make_folder
 from autograder.gradebook import database, draw_secrets, preflight
-from autograder.gradebook.nbgrader_tables import Cells, Entry, Time, enter, set_times
+from autograder.gradebook.nbgrader_tables import Cells, GradeEntry, Time, enter, set_times
 from autograder.gradebook.scores import Mark
 from autograder.marking.draws import key_version
 from autograder.paths import solution
@@ -149,9 +149,9 @@ class Book:
         self._class_folder = class_folder
         self._cells: dict[str, Cells] = {}
         self._opened = contextlib.ExitStack()
-        preflight.look(class_folder, anew)
+        preflight.check_gradebook(class_folder, anew)
         if writing:
-            preflight.look_whether_it_can_be_written(class_folder)
+            preflight.check_writable(class_folder)
         make_folder(class_folder.path)
         nbgrader.api.create_engine = database.engine
         # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
@@ -168,7 +168,7 @@ class Book:
             self._opened.callback(self._gradebook.close)
         except (sa.exc.SQLAlchemyError, OSError) as error:
             self._opened.close()
-            raise preflight.refused(class_folder, error) from None
+            raise preflight.error_for(class_folder, error) from None
         except BaseException:
             self._opened.close()
             raise
@@ -184,7 +184,7 @@ class Book:
         """The class whose gradebook it is."""
         return self._class_folder
 
-    def introduce(self, students: Mapping[str, Mapping[str, str]]) -> None:
+    def upsert_students(self, students: Mapping[str, Mapping[str, str]]) -> None:
         """Enter students, or what is new about them: by id, their first_name, last_name, email and lms_user_id. What is empty changes nothing."""
         with self._one_transaction() as session:
             known = {student.id: student for student in self._gradebook.students}
@@ -195,7 +195,7 @@ class Book:
                     if text:
                         setattr(student, title, in_a_line(text, LONGEST_NAME))
 
-    def know(self, assignment: str) -> None:
+    def sync_assignment(self, assignment: str) -> None:
         """Enter the assignment's cells, as `nbgrader generate_assignment` does, if they are not there or have changed."""
         path = solution(assignment)
         if not path.is_file():
@@ -261,7 +261,7 @@ class Book:
         for submission in notebook.submissions:
             session.add((Grade if kind is GradeCell else Comment)(cell=cell, notebook=submission))
 
-    def settled(self, assignment: str) -> dict[str, tuple[str, str]]:
+    def latest_hashes(self, assignment: str) -> dict[str, tuple[str, str]]:
         """By student: the hash and the version of the latest attempt. What was not graded, by our fault, is not settled: it is tried again."""
         query = (
             sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.version)
@@ -296,7 +296,7 @@ class Book:
         with self._gradebook.engine.connect() as connection:
             yield from connection.execution_options(yield_per=100).execute(query).mappings()
 
-    def written(self, number: int) -> tuple[Written, ...] | None:
+    def written_cells(self, number: int) -> tuple[Written, ...] | None:
         """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
         with self._gradebook.engine.connect() as connection:
             return unpacked(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
@@ -405,13 +405,13 @@ class Book:
                 self._gradebook.remove_submission(assignment, student)
         return not left
 
-    def enter(
+    def save_attempt(
         self, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool = False
     ) -> None:
         """One submission's scores, comments and history. Raises as `enter_all` does."""
-        self.enter_all([Entry(student, graded, submission, timestamp, history_only)])
+        self.save_attempts([GradeEntry(student, graded, submission, timestamp, history_only)])
 
-    def enter_all(self, entries: Sequence[Entry]) -> None:
+    def save_attempts(self, entries: Sequence[GradeEntry]) -> None:
         """The scores, comments and history of submissions of one assignment, all in one transaction: each of them whole, or none.
 
         Raises:
@@ -557,7 +557,7 @@ def is_of_one_submission(error: Exception) -> bool:
     return isinstance(error, sa.exc.StatementError) or not isinstance(error, ours)
 
 
-def _row(entry: Entry, code: bytes) -> dict[str, Any]:
+def _row(entry: GradeEntry, code: bytes) -> dict[str, Any]:
     """An attempt, as a row of its table."""
     graded = entry.graded
     verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}

@@ -13,7 +13,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FILE, FOLDER, Manifest
 from autograder.class_folder.open_questions import FILE as SETTLE
 from autograder.class_folder.roster import Roster, Student
-from autograder.gradebook.policy import Policy, in_short, moment
+from autograder.gradebook.policy import Policy, format_time, name_list
 from autograder.lms import SYSTEMS
 from ffnlab.cleaning import in_a_line
 
@@ -52,7 +52,7 @@ def find(roster: Roster, policy: Policy, assignment: str, students: Collection[s
     there = {member for student in students for member in policy.group(assignment, student)}
     expected = listed(roster)
     due = policy.due(assignment)
-    later = moment(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
+    later = format_time(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
     return Missing(assignment, len(expected), tuple(one for one in expected if one.id not in there), later)
 
 
@@ -82,7 +82,7 @@ def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, gr
         return ""
     return (
         f"{assignment}: {len(students):,} student{'s' * (len(students) > 1)} handed in something and {'have' if len(students) > 1 else 'has'} no grade "
-        f"({in_short(students)}). What could not be used, or is not clear, waits in {class_folder.path.name}/{FOLDER}/{SETTLE}; then collect and grade again"
+        f"({name_list(students)}). What could not be used, or is not clear, waits in {class_folder.path.name}/{FOLDER}/{SETTLE}; then collect and grade again"
     )
 
 

@@ -17,7 +17,7 @@ from autograder.engine.graded import Graded
 from autograder.engine.rebuild import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import sanitize
-from autograder.marking.redact import withheld
+from autograder.marking.redact import redact
 from autograder.paths import release
 from ffnlab.verdict import Outcome
 
@@ -46,7 +46,7 @@ _REMARK = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class GradeEntry:
     """A graded submission. submission: the hash of its bytes. submitted_at: in UTC, without a zone; None where it is not known.
 
     history_only: an attempt before the one whose scores stand in nbgrader's tables. graded_at: in ISO 8601.
@@ -101,7 +101,7 @@ _rows = list[dict[str, Any]]
 def enter(
     connection: sa.Connection,
     cells: Cells,
-    entries: Sequence[Entry],
+    entries: Sequence[GradeEntry],
     answers: Mapping[str, Mapping[str, str]],
     written: Mapping[str, Mapping[str, str]],
 ) -> None:
@@ -176,7 +176,7 @@ def remarks_of(graded: Graded) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for name, verdict in graded.verdicts.items():
         earned = verdict.outcome is Outcome.EARNED
-        found[name] = None if earned else sanitize.markdown(withheld(verdict).message)
+        found[name] = None if earned else sanitize.markdown(redact(verdict).message)
     for name, answered in _questions(graded):
         found[name] = None if answered else "No response."
     return found

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from autograder.class_folder import manifest, policy_file
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.policy_file import Extension, File, Late, Names, as_written, parts, quoted
+from autograder.class_folder.policy_file import Extension, LatePenalty, Names, PolicyFile, as_written, parts, quoted
 from autograder.class_folder.roster import Roster
-from autograder.class_folder.student_lookup import Directory
+from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
 from autograder.gradebook.scores import Mark, Marks
 from autograder.paths import assignments
@@ -88,10 +88,10 @@ class Grade:
         found = [self.note] if self.note else []
         if self.late and self.due and self.submitted_at:
             found.append(
-                f"{self.late[0].upper()}{self.late[1:]}. It was due {moment(self.due)} and came in {moment(self.submitted_at)}."
+                f"{self.late[0].upper()}{self.late[1:]}. It was due {format_time(self.due)} and came in {format_time(self.submitted_at)}."
             )
         elif self.extended and self.due:
-            found.append(f"The due date was extended to {moment(self.due)}.")
+            found.append(f"The due date was extended to {format_time(self.due)}.")
         if self.not_counted:
             found.append(f"For practice, not for points: {', '.join(self.not_counted)}.")
         if self.on_top:
@@ -121,22 +121,22 @@ class Term:
 def marked_late(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those whom the LMS calls late without saying when they handed in."""
     are = "students are" if len(students) > 1 else "student is"
-    return f"{assignment}: {len(students):,} {are} marked late ({in_short(students)}), and the LMS exports no times, so nothing is taken off for it."
+    return f"{assignment}: {len(students):,} {are} marked late ({name_list(students)}), and the LMS exports no times, so nothing is taken off for it."
 
 
 def without_time(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those of whom nobody knows when they handed in."""
     have = "students have" if len(students) > 1 else "student has"
-    return f"{assignment}: {len(students):,} {have} no time of submission ({in_short(students)}), so nothing is taken off should it have been late."
+    return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off should it have been late."
 
 
-def in_short(students: Sequence[str]) -> str:
+def name_list(students: Sequence[str]) -> str:
     """The first of these students, and how many more there are."""
     first = ", ".join(in_a_line(one, 80) for one in students[:MOST_NAMES])
     return first + (f" and {len(students) - MOST_NAMES:,} more" if len(students) > MOST_NAMES else "")
 
 
-def moment(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     """A moment for people: "2 Nov 2026, 23:59 CET"."""
     return f"{at.day} {at:%b %Y, %H:%M} {at.tzname() or ''}".strip()
 
@@ -145,9 +145,9 @@ def moment(at: datetime) -> str:
 class Policy:
     """The rules of one class. `where`: the file they come from, empty where there is none."""
 
-    _file: File = field(default_factory=File)
+    _file: PolicyFile = field(default_factory=PolicyFile)
     where: str = ""
-    _directory: Directory | None = None
+    _directory: StudentLookup | None = None
 
     @classmethod
     def of(cls, class_folder: ClassFolder) -> Policy:
@@ -170,7 +170,7 @@ class Policy:
         policy = cls.read(text, str(path))
         if not (policy._file.extensions or policy._file.groups):
             return policy
-        directory = Directory.of(class_folder)
+        directory = StudentLookup.of(class_folder)
         return cls(policy_file.by_folder(policy._file, directory.matches, str(path)), str(path), directory)
 
     @classmethod
@@ -184,7 +184,7 @@ class Policy:
         They are no errors: somebody may have an extension who has handed in nothing yet.
         """
         known, found = set(students), []
-        directory = self._directory or Directory(Roster(), dict.fromkeys(known, ""))
+        directory = self._directory or StudentLookup(Roster(), dict.fromkeys(known, ""))
         known |= directory.folders()
         who = "nobody in the class is" if directory.roster.is_listed else "nobody who has handed in anything yet is"
         named = [(f"extensions.{quoted(student)}", student) for student in self._file.extensions]
@@ -282,7 +282,7 @@ class Policy:
         due, late, rules = self._due(assignment), self._late(assignment), self._file.rules(assignment)
         grace = self._file.grace if rules.grace is None else rules.grace
         said = (
-            [f"Due {moment(due)}" + (f", with {_length(grace)} of grace." if grace else ".")]
+            [f"Due {format_time(due)}" + (f", with {_length(grace)} of grace." if grace else ".")]
             if due
             else ["No due date."]
         )
@@ -302,7 +302,7 @@ class Policy:
             said.append(f"Extra credit: {', '.join(extra)}.")
         return said
 
-    def _late(self, assignment: str) -> Late | None:
+    def _late(self, assignment: str) -> LatePenalty | None:
         return self._file.rules(assignment).late or self._file.late
 
     def deducts(self, assignment: str) -> bool:
@@ -436,7 +436,7 @@ class Policy:
             return best
         at = best.grade.submitted_at
         note = f"Of {len(attempts)} attempts the best counts" + (
-            f", handed in {moment(at)}." if at else ", an earlier one."
+            f", handed in {format_time(at)}." if at else ", an earlier one."
         )
         return replace(best, grade=replace(best.grade, note=note))
 
@@ -561,7 +561,7 @@ def of_attempt(attempt: Attempt, marks: Marks) -> dict[str, Mark]:
     return found
 
 
-def _lateness(late: Late) -> str:
+def _lateness(late: LatePenalty) -> str:
     """The penalty for lateness as a rule."""
     floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned stays" if late.floor else ""
     if late.points_a_day is not None:

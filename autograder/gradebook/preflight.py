@@ -30,7 +30,7 @@ def head() -> str:
     return str(_scripts().get_current_head())
 
 
-def named(address: str) -> str:
+def redacted_url(address: str) -> str:
     """A gradebook's address as it can be shown: without a password, even one that was written in a way that can't be read."""
     try:
         url = sa.make_url(address)
@@ -41,21 +41,21 @@ def named(address: str) -> str:
     return url.set(query={}).render_as_string(hide_password=True)
 
 
-def refused(class_folder: ClassFolder, error: Exception) -> UserError:
+def error_for(class_folder: ClassFolder, error: Exception) -> UserError:
     """One line on why a gradebook can't be opened, without its password."""
-    if isinstance(error, (sa.exc.ArgumentError, ValueError)) or named(class_folder.db_url).startswith("given"):
+    if isinstance(error, (sa.exc.ArgumentError, ValueError)) or redacted_url(class_folder.db_url).startswith("given"):
         return UserError(
-            f"the gradebook {named(class_folder.db_url)} can't be opened: DIALECT://USER:PASSWORD@HOST:PORT/DATABASE was expected, "
+            f"the gradebook {redacted_url(class_folder.db_url)} can't be opened: DIALECT://USER:PASSWORD@HOST:PORT/DATABASE was expected, "
             "where a password's @ : / are written %40 %3A %2F"
         )
     password = sa.make_url(class_folder.db_url).password
     reason = re.sub(r"\s+", " ", str(getattr(error, "orig", None) or error).splitlines()[0])
     if password:
         reason = reason.replace(str(password), "***")
-    return UserError(f"the gradebook {named(class_folder.db_url)} can't be opened: {reason}")
+    return UserError(f"the gradebook {redacted_url(class_folder.db_url)} can't be opened: {reason}")
 
 
-def look(class_folder: ClassFolder, anew: bool = False) -> None:
+def check_gradebook(class_folder: ClassFolder, anew: bool = False) -> None:
     """Look whether there is a gradebook of the class, or may be a new one. An empty one that was never finished counts as none.
 
     anew: one that is gone may be made again.
@@ -63,7 +63,7 @@ def look(class_folder: ClassFolder, anew: bool = False) -> None:
     Raises:
         UserError: it is something else, of another version, can't be opened, or is gone.
     """
-    where = named(class_folder.db_url)
+    where = redacted_url(class_folder.db_url)
     with _opened(class_folder) as connection:
         tables, version = _inside(connection) if connection else (set(), "")
     if not tables:
@@ -87,7 +87,7 @@ def look(class_folder: ClassFolder, anew: bool = False) -> None:
         )
 
 
-def look_whether_it_can_be_written(class_folder: ClassFolder) -> None:
+def check_writable(class_folder: ClassFolder) -> None:
     """Look whether the class's gradebook can be written, before any work is done for it.
 
     Raises:
@@ -109,7 +109,9 @@ def look_whether_it_can_be_written(class_folder: ClassFolder) -> None:
                 refused_in = [one for one in sorted(there) if not connection.scalar(sa.text(may), {"table": one})]
                 trouble = f"this role may not write into its table {refused_in[0]}" if refused_in else ""
     if trouble:
-        raise UserError(f"the gradebook {named(class_folder.db_url)} can't be written: {trouble}; nothing was changed")
+        raise UserError(
+            f"the gradebook {redacted_url(class_folder.db_url)} can't be written: {trouble}; nothing was changed"
+        )
 
 
 @contextlib.contextmanager
@@ -121,7 +123,7 @@ def _opened(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
     except ImportError as error:
         raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
     except (sa.exc.SQLAlchemyError, OSError, ValueError) as error:
-        raise refused(class_folder, error) from None
+        raise error_for(class_folder, error) from None
 
 
 def _inside(connection: sa.Connection) -> tuple[set[str], str]:
@@ -145,7 +147,9 @@ def refuse_without_secret(class_folder: ClassFolder, assignment: str) -> None:
     Raises:
         UserError: something was.
     """
-    of_ours = _has_results(class_folder, assignment) and log.mentions(class_folder, assignment)  # plain nbgrader's need no secret
+    of_ours = _has_results(class_folder, assignment) and log.mentions(
+        class_folder, assignment
+    )  # plain nbgrader's need no secret
     if not of_ours and not _has_attempts(class_folder, assignment):
         return
     raise UserError(
@@ -176,7 +180,10 @@ def reading(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
 
 
 def _has_results(class_folder: ClassFolder, assignment: str = "*") -> bool:
-    pages = (class_folder.feedback.glob(f"*/{assignment}/*.html"), class_folder.autograded.glob(f"*/{assignment}/*.ipynb"))
+    pages = (
+        class_folder.feedback.glob(f"*/{assignment}/*.html"),
+        class_folder.autograded.glob(f"*/{assignment}/*.ipynb"),
+    )
     return any(True for found in pages for _ in found)
 
 

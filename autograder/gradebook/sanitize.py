@@ -81,7 +81,7 @@ CLOSES_ITSELF = {"p", "li", "dt", "dd", "td", "th", "tr", "thead", "tbody", "tfo
 EMPTY = {"br", "hr", "img", "wbr", "col", "input", "link", "meta", "source", "area", "embed", "track", "base", "param"}
 SCRIPT, SCRIPT_END = (re.compile(rf"<{part}(?=[\s/>])[^>]*>?", re.IGNORECASE) for part in ("script", "/script"))
 
-Spent = dict[str, int]  # of a notebook or a page: by kind, what of it has been rendered
+OutputBudget = dict[str, int]  # of a notebook or a page: by kind, what of it has been rendered
 
 
 def markdown(source: str) -> str:
@@ -96,7 +96,7 @@ def markdown(source: str) -> str:
     return _put_back(PICTURED.sub("! ", LINKED.sub("] ", TAG.sub("< ", _without_macros(words)))), pictures)
 
 
-def output(raw: Mapping[str, Any], spent: Spent) -> dict[str, Any]:
+def output(raw: Mapping[str, Any], spent: OutputBudget) -> dict[str, Any]:
     """One output of a cell, in nbformat's form: cleaned, and of the types of data only those that can be shown without acting, in a form that does not.
     spent: of the outputs before it in the same notebook; it is counted there.
     """
@@ -108,7 +108,7 @@ def output(raw: Mapping[str, Any], spent: Spent) -> dict[str, Any]:
     return {"output_type": "display_data", "metadata": {}, "data": _harmless(raw["data"], spent)}
 
 
-def _harmless(data: Mapping[str, Any], spent: Spent) -> dict[str, str]:
+def _harmless(data: Mapping[str, Any], spent: OutputBudget) -> dict[str, str]:
     shown: dict[str, str] = {}
     texts = {kind: content for kind, content in data.items() if isinstance(content, str)}
     for kind, content in texts.items():
@@ -149,7 +149,7 @@ def html(text: str) -> str:
     return _without_macros(clean)
 
 
-def _affordable_html(text: str, spent: Spent) -> str | None:
+def _affordable_html(text: str, spent: OutputBudget) -> str | None:
     """HTML that a student made, as `html` cleans it; None where that, or to show it, would be dear."""
     text = "".join(SCRIPT.split(part, maxsplit=1)[0] for part in SCRIPT_END.split(text))
     if _weight(text) > MAX_CELL["html"] or not _is_orderly(text):
@@ -270,7 +270,7 @@ def _put_back(text: str, pictures: list[str], seen_alone: bool = False) -> str:
     return STAND_IN.sub(put, text)
 
 
-def _affordable(spent: Spent, kind: str, length: int) -> bool:
+def _affordable(spent: OutputBudget, kind: str, length: int) -> bool:
     """Whether a text of this length is still rendered; if so, it is counted."""
     if length > MAX_CELL[kind] or spent.get(kind, 0) + length > MAX_PAGE[kind]:
         return False
@@ -281,9 +281,9 @@ def _affordable(spent: Spent, kind: str, length: int) -> bool:
 # Filters in the place of nbconvert's own of the same names.
 
 
-def _spent(context: jinja2.runtime.Context) -> Spent:
+def _spent(context: jinja2.runtime.Context) -> OutputBudget:
     """What has been rendered on the page that is being made."""
-    spent: Spent = context.get("resources", {}).setdefault("autograder_rendered", {})
+    spent: OutputBudget = context.get("resources", {}).setdefault("autograder_rendered", {})
     return spent
 
 

@@ -87,7 +87,7 @@ def _drawn(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, b
         tell("drawing hidden inputs")
         seeds = draws.hidden(assignment, own.draws)
         tell("computing what answers do on them")
-        return seeds, reference_cache.made(own.path, assignment, seeds).read_bytes()
+        return seeds, reference_cache.ensure_file(own.path, assignment, seeds).read_bytes()
 
 
 def settings_of(

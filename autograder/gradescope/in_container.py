@@ -321,7 +321,7 @@ def _test(settings: Settings, number: int, exercise: outline.Outline, graded: Gr
         test["score"] = verdict.points if verdict else 0.0
         test["max_score"] = settings.max_score(exercise)
     if verdict:
-        shown = panels.of(settings.assignment, verdict)
+        shown = panels.panel_for(settings.assignment, verdict)
         test["output"] = shown.html if settings.output_format == "html" else shown.text
         test["extra_data"] = {"outcome": verdict.outcome.value, "mistake": verdict.mistake}
     return test

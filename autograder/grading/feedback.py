@@ -22,7 +22,7 @@ from autograder.files import Batch
 from autograder.class_folder.folder import ClassFolder
 from autograder.paths import release
 from autograder.marking import outline, panels
-from autograder.marking.redact import withheld
+from autograder.marking.redact import redact
 from ffnlab import panel
 from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict
@@ -87,7 +87,7 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
 
     nbformat's own constructors validate every cell, which takes longer than grading it.
     """
-    spent: sanitize.Spent = {}
+    spent: sanitize.OutputBudget = {}
     cells = [_cell(cell, graded, spent) for cell in graded.cells]
     if not cells:  # formgrader has a page for it all the same, with a place for each score
         said = [in_a_line(remark) for remark in graded.remarks]
@@ -105,7 +105,7 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, graded: Graded, spent: sanitize.Spent) -> dict[str, Any]:
+def _cell(cell: Cell, graded: Graded, spent: sanitize.OutputBudget) -> dict[str, Any]:
     ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
     source = cell.source if ours else clean(cell.source, len(cell.source))
     common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
@@ -113,7 +113,7 @@ def _cell(cell: Cell, graded: Graded, spent: sanitize.Spent) -> dict[str, Any]:
         return common | {"cell_type": "markdown", "source": source if ours else sanitize.markdown(source)}
     outputs = [sanitize.output(output, spent) for output in graded.outputs.get(cell.id, [])]
     if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
-        bundle = panels.of(graded.assignment, graded.verdicts[cell.name])._repr_mimebundle_()
+        bundle = panels.panel_for(graded.assignment, graded.verdicts[cell.name])._repr_mimebundle_()
         outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
     return common | {"execution_count": None, "outputs": outputs}
 
@@ -125,34 +125,34 @@ def _template() -> jinja2.Template:
 
 
 @dataclass
-class Again:
+class Rewritten:
     """How many pages were written again, and whose were not: what they wrote was not kept when it was graded."""
 
     written: int = 0
     left: list[str] = field(default_factory=list)
 
 
-def write_again(
+def rewrite(
     class_folder: ClassFolder,
     assignment: str,
     book: Book,
     students: Collection[str] | None = None,
     tell: Callable[[], None] = lambda: None,
     counted: Mapping[str, Counted] = NOTHING_COUNTED,
-) -> Again:
+) -> Rewritten:
     """Write the pages of an assignment again, with what a person has given since; all, or these students'. `tell` is called after each.
 
     counted: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others, and by default, the
     latest is shown.
     """
-    marks, done = book.marks(assignment, students), Again()
+    marks, done = book.marks(assignment, students), Rewritten()
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
     with Batch(TOGETHER) as files:
         for latest in book.latest(assignment, students):
             one = counted.get(latest.student)
             attempt = replace(one.attempt, student=latest.student) if one else latest
             given = one.marks if one else marks.get(latest.student, {})
-            written = book.written(attempt.number)
+            written = book.written_cells(attempt.number)
             if written is None:
                 done.left.append(attempt.student)
             else:
@@ -177,7 +177,7 @@ def _cells(assignment: str, written: Sequence[Written]) -> tuple[Cell, ...]:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _PageRow:
     """A line of a page's table: an exercise, or a question that a person reads."""
 
     name: str
@@ -201,7 +201,7 @@ def feedback_page(
 ) -> str:
     """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
     rows = [*_exercises(graded, marks), *_questions(graded, marks)]
-    first = withheld(next(iter(graded.verdicts.values())))
+    first = redact(next(iter(graded.verdicts.values())))
     once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
     return _template().render(
         student=student,
@@ -217,7 +217,7 @@ def feedback_page(
     )
 
 
-def _exercises(graded: Graded, marks: Marks) -> Iterator[_Row]:
+def _exercises(graded: Graded, marks: Marks) -> Iterator[_PageRow]:
     typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
     sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in typed}
     for name, verdict in graded.verdicts.items():
@@ -227,10 +227,10 @@ def _exercises(graded: Graded, marks: Marks) -> Iterator[_Row]:
             score = given.score if given.by_hand else verdict.points + given.extra
             mark = replace(given, score=score, max_score=verdict.max_points, waits=mark.waits and not given.by_hand)
             word = "scored by your instructor" if given.by_hand else word
-        yield _Row(name, word, mark, panels.of(graded.assignment, verdict).html, sources.get(name, ""))
+        yield _PageRow(name, word, mark, panels.panel_for(graded.assignment, verdict).html, sources.get(name, ""))
 
 
-def _questions(graded: Graded, marks: Marks) -> Iterator[_Row]:
+def _questions(graded: Graded, marks: Marks) -> Iterator[_PageRow]:
     for cell in graded.cells:
         if cell.kind is not Kind.MANUAL:
             continue
@@ -238,9 +238,9 @@ def _questions(graded: Graded, marks: Marks) -> Iterator[_Row]:
         mark = marks.get(cell.name, Mark(cell.name, 0.0, points))
         if mark.by_hand or cell.untouched:
             word = "read by your instructor" if mark.by_hand else "not attempted"
-            yield _Row(cell.name, word, replace(mark, waits=False))
+            yield _PageRow(cell.name, word, replace(mark, waits=False))
         else:
-            yield _Row(cell.name, "your instructor reads it", replace(mark, waits=True))
+            yield _PageRow(cell.name, "your instructor reads it", replace(mark, waits=True))
 
 
 def _head(verdict: Verdict) -> str:

@@ -19,7 +19,7 @@ from autograder.class_folder.manifest import Manifest
 from autograder.gradebook.policy import Policy
 from autograder.engine import pool
 from autograder.engine.graded import Graded
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.startup import gc_paused
@@ -37,7 +37,7 @@ MOST_LINES = 40  # about single students
 
 
 @dataclass(frozen=True)
-class Change:
+class PointsChange:
     """How a submission's points differ from those before. exercises: by name, then and now; None where it was, or is, not there. new: never graded before."""
 
     student: str
@@ -63,18 +63,18 @@ class Done:
     before: Attempt | None = None
     unreadable: str = ""
 
-    def change(self) -> Change | None:
+    def change(self) -> PointsChange | None:
         """How its points differ from those before, if they do."""
         if self.graded is None:
             return None
         now = {name: verdict.points for name, verdict in self.graded.verdicts.items()}
         then = {name: float(verdict["points"]) for name, verdict in self.before.verdicts.items()} if self.before else {}
         differ = {name: (then.get(name), now.get(name)) for name in {**now, **then} if then.get(name) != now.get(name)}
-        return Change(self.submission.student, differ, self.before is None) if differ or not self.before else None
+        return PointsChange(self.submission.student, differ, self.before is None) if differ or not self.before else None
 
 
 @dataclass
-class Summary:
+class GradingSummary:
     """How many submissions were graded, how many had not changed since last time, how many of these have another time now, how many a person has to look at.
 
     passed_over: folders in submitted/ that can be nobody's, with the reason. unreadable: submissions that the machine can't read, with the reason.
@@ -121,7 +121,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Asked:
+class GradeOptions:
     """What is to be graded. The default: what is new or has changed.
 
     student: only this one. exercise: judge only this one again and keep the verdicts on the others (of a submission that has none yet,
@@ -136,7 +136,7 @@ class Asked:
     dry: bool = False
 
 
-EVERYTHING = Asked()
+EVERYTHING = GradeOptions()
 
 
 class Grader(Protocol):
@@ -156,11 +156,11 @@ def grade(
     class_folder: ClassFolder,
     assignment: str,
     team: Grader,
-    asked: Asked = EVERYTHING,
+    asked: GradeOptions = EVERYTHING,
     tell: Callable[[Done, int], None] = lambda done, total: None,
     stop: threading.Event | None = None,
     stopping: Callable[[], None] = lambda: None,
-) -> Summary:
+) -> GradingSummary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
     team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun. stopping: called at
@@ -173,17 +173,17 @@ def grade(
     latest = submitted_files.find(class_folder, assignment, asked.student)
     if asked.exercise is not None and asked.exercise not in {e.name for e in outline.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {asked.exercise!r}")
-    preflight.look(class_folder, asked.anew)
-    preflight.look_whether_it_can_be_written(class_folder)
-    summary = Summary(note=draw_secrets.look(class_folder, assignment, asked.anew))
+    preflight.check_gradebook(class_folder, asked.anew)
+    preflight.check_writable(class_folder)
+    summary = GradingSummary(note=draw_secrets.look(class_folder, assignment, asked.anew))
     if not asked.student:
-        summary.passed_over = submitted_files.passed_over(class_folder, assignment)
+        summary.passed_over = submitted_files.overlooked_notebooks(class_folder, assignment)
     team.start()  # becomes warm while this process draws and imports
     seeds = draws.hidden(assignment, class_folder.draws)
-    reference = reference_cache.made(class_folder.path, assignment, seeds)
+    reference = reference_cache.ensure_file(class_folder.path, assignment, seeds)
     with gc_paused():
         from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
-        from autograder.grading.result_writer import Result, Writer
+        from autograder.grading.result_writer import Result, ResultWriter
 
     collected = Manifest.load(class_folder, assignment)
     earlier = list(_earlier(class_folder, policy, collected, asked.student))
@@ -196,15 +196,15 @@ def grade(
     with (
         gradebook.Book(class_folder, asked.anew, writing=not asked.dry) as book,
         ctrl_c_sets(stop, stopping),
-        log.of(class_folder) as write_lines,
+        log.open_log(class_folder) as write_lines,
     ):
         if not asked.dry:
             book.keep_secret(assignment, draws.entries(class_folder.draws)[assignment])
-            book.know(assignment)
-        writer = Writer(class_folder, assignment, book, write_lines, policy, asked.dry)
+            book.sync_assignment(assignment)
+        writer = ResultWriter(class_folder, assignment, book, write_lines, policy, asked.dry)
         if not asked.dry:
             writer.complete_log()
-        plan = _Plan(class_folder, assignment, collected, asked, book, team.limits.notebook)
+        plan = _GradingPlan(class_folder, assignment, collected, asked, book, team.limits.notebook)
         behind = plan.behind(earlier)
         key = draws.key_version(assignment)
 
@@ -244,15 +244,15 @@ def grade(
         if (earlier or plan.times) and not asked.dry:  # which attempt counts, and how late it is, is known now
             counted = policy.read_book(book, assignment, asked.student)
             students = plan.students_with_another_time(policy) if not earlier else asked.student and [asked.student]
-            feedback.write_again(class_folder, assignment, book, students, counted=counted)
+            feedback.rewrite(class_folder, assignment, book, students, counted=counted)
     return summary
 
 
-class _Plan:
+class _GradingPlan:
     """What of a class is to be graded, and which times have come or changed since it was. times: by submission, what the gradebook is to be told."""
 
     def __init__(
-        self, class_folder: ClassFolder, assignment: str, collected: Manifest, asked: Asked, book: Book, most: int
+        self, class_folder: ClassFolder, assignment: str, collected: Manifest, asked: GradeOptions, book: Book, most: int
     ) -> None:
         from autograder.gradebook import gradebook
 
@@ -264,7 +264,7 @@ class _Plan:
             most,
         )
         version = gradebook.version(assignment)
-        self._settled = {who: digest for who, (digest, its) in book.settled(assignment).items() if its == version}
+        self._settled = {who: digest for who, (digest, its) in book.latest_hashes(assignment).items() if its == version}
         self._graded = book.digests(assignment, version)
         self._known, self._latest = book.times(assignment), book.submitted(assignment)
         self.times: dict[Submission, Time] = {}
@@ -279,7 +279,7 @@ class _Plan:
             if not data or submission.earlier or submission.path is None:
                 raise
             if not self._dry:
-                keep(submission.path, data)
+                write_private(submission.path, data)
             return submission, data[: self._most + 1], ""
 
     def behind(self, earlier: Sequence[Submission]) -> set[str]:

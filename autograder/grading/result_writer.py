@@ -14,9 +14,9 @@ from autograder.grading import feedback
 from autograder.gradebook import gradebook
 from autograder.class_folder import log
 from autograder.class_folder.submitted_files import Submission
-from autograder.gradebook.nbgrader_tables import Entry, Time
+from autograder.gradebook.nbgrader_tables import GradeEntry, Time
 from autograder.gradebook.gradebook import Attempt, Book
-from autograder.class_folder.log import Line
+from autograder.class_folder.log import LogLine
 from autograder.gradebook.policy import Policy
 from autograder.engine.graded import Graded
 from autograder.files import Batch
@@ -37,7 +37,7 @@ class Result:
     before: Attempt | None = None
 
 
-class Writer:
+class ResultWriter:
     """The one writer of a class for an assignment. dry: it writes nothing."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Writer:
         class_folder: ClassFolder,
         assignment: str,
         book: Book,
-        write_lines: Callable[[Iterable[Line]], None],
+        write_lines: Callable[[Iterable[LogLine]], None],
         policy: Policy,
         dry: bool,
     ) -> None:
@@ -97,21 +97,21 @@ class Writer:
                 grade = self._policy.grade(self._assignment, feedback.marks_of(result.graded, marks), at, student)
                 feedback.write(files, self._class_folder, student, result.graded, submitted, marks, grade, result.digest)
         entries = [
-            Entry(one.submission.student, one.graded, one.digest, one.submission.submitted, one.submission.earlier)
+            GradeEntry(one.submission.student, one.graded, one.digest, one.submission.submitted, one.submission.earlier)
             for one in results
         ]
-        self._book.enter_all(entries)
-        self._log(Line(entry.graded_at, entry.student, entry.graded) for entry in entries)
+        self._book.save_attempts(entries)
+        self._log(LogLine(entry.graded_at, entry.student, entry.graded) for entry in entries)
 
     def complete_log(self) -> None:
         """Append the lines that the log lacks, as the command that graded those submissions was ended before it could write them."""
-        last, lines = log.last(self._class_folder, self._assignment)
+        last, lines = log.last_entries(self._class_folder, self._assignment)
         missing = []
         for attempt in self._book.graded_since(self._assignment, last):
             if (attempt.graded_at, attempt.student) not in lines:
                 verdicts = {name: attempt.verdict(name) for name in attempt.verdicts}
                 graded = Graded(self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds)
-                missing.append(Line(attempt.graded_at, attempt.student, graded))
+                missing.append(LogLine(attempt.graded_at, attempt.student, graded))
         self._log(missing)
 
     def set_times(self, times: Mapping[Submission, Time]) -> None:

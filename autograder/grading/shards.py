@@ -61,7 +61,7 @@ class Shard:
 
 
 @dataclass
-class Summary:
+class ShardSummary:
     """What became of a shard. graded: so many now; there: so many before. problems: what could not be graded, a line each."""
 
     graded: int = 0
@@ -71,7 +71,7 @@ class Summary:
 
 def prepare(class_folder: ClassFolder, assignment: str) -> None:
     """Draw an assignment's hidden inputs and compute their reference outputs, where that has not been done: shards only read them."""
-    reference_cache.made(class_folder.path, assignment, draws.hidden(assignment, class_folder.draws))
+    reference_cache.ensure_file(class_folder.path, assignment, draws.hidden(assignment, class_folder.draws))
 
 
 def grade(
@@ -82,7 +82,7 @@ def grade(
     team: grade_class.Grader,
     tell: Callable[[int], None] = lambda total: None,
     stop: threading.Event | None = None,
-) -> Summary:
+) -> ShardSummary:
     """Grade the submissions of an assignment that are in a shard, and write a file for each into `folder`. Those that are there already are left.
 
     tell: called after each, with the number of all in the shard.
@@ -92,7 +92,7 @@ def grade(
     """
     seeds, reference = _prepared(class_folder, assignment)
     submissions = [one for one in grade_class.submissions(class_folder, assignment) if shard.holds(one.student)]
-    summary, key = Summary(), draws.key_version(assignment)
+    summary, key = ShardSummary(), draws.key_version(assignment)
 
     def jobs() -> Iterator[tuple[tuple[Submission, str], Job]]:
         for submission in submissions:
@@ -131,7 +131,7 @@ def _prepared(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, 
     entry = draws.entries(class_folder.draws).get(assignment, {})
     if entry.get("holds_for") == draws.key_version(assignment):
         seeds = draws.hidden(assignment, class_folder.draws)
-        if (reference := reference_cache.place(class_folder.path, assignment, seeds)).is_file():
+        if (reference := reference_cache.file_for(class_folder.path, assignment, seeds)).is_file():
             return seeds, reference.resolve()
     raise UserError(
         f"{class_folder.path} holds no hidden inputs of {assignment} for this version: run `autograder grade {assignment} --prepare` where the class is, "
@@ -139,7 +139,7 @@ def _prepared(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, 
     )
 
 
-class Reader:
+class ShardReader:
     """Grades in files, in the place of those who would make them.
 
     missing: the submissions for which no file fits, by shard, a line for each student. limits: of what is read.

@@ -53,13 +53,13 @@ class Groups:
     controllers: tuple[str, ...]
     _ended: deque[Path] = field(default_factory=deque)
 
-    def make(self) -> Group | None:
+    def make(self) -> ControlGroup | None:
         """A group for the next fork, if there is one to be had; those that have ended are removed."""
         self.sweep()
         with contextlib.suppress(OSError):
             folder = self.folder / f"{os.getpid()}-{next(_numbers)}"
             folder.mkdir()
-            return Group(folder, self)
+            return ControlGroup(folder, self)
         return None
 
     def sweep(self) -> None:
@@ -75,7 +75,7 @@ class Groups:
         self._ended.append(folder)
 
 
-class Group:
+class ControlGroup:
     """One fork's, and that of everything it starts.
 
     Its methods raise OSError where the kernel does not tell; `kill` says whether it was done.

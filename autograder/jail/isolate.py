@@ -59,7 +59,7 @@ def undumpable() -> None:
     _prctl(PR_SET_DUMPABLE, 0)
 
 
-class UserIds:
+class RotatingUserIds:
     """The kernel's user ids that submissions get, each another: they go round, and one that is in use is left out."""
 
     def __init__(self, first: int, count: int) -> None:

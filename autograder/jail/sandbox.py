@@ -98,12 +98,12 @@ class Gate:
         self._control.close()
 
     @contextlib.contextmanager
-    def worker(self) -> Iterator[Worker]:
+    def worker(self) -> Iterator[JailFork]:
         """A fresh fork; when the context ends, it and everything it started end."""
         with self.fork() as worker:
             yield worker
 
-    def fork(self, budget: Budget | None = None) -> Worker:
+    def fork(self, budget: Budget | None = None) -> JailFork:
         """A fresh fork. `budget`: what its submission may still spend, shared with the forks before it; when it is spent, there is no fork, and
         every request says so.
 
@@ -114,13 +114,13 @@ class Gate:
         start = time.monotonic()
         budget.restarts -= 1
         if budget.overspent():
-            return Worker(None, None, self.limits, budget)
+            return JailFork(None, None, self.limits, budget)
         worker = self._forked(budget)
         if budget.restarts < self.limits.restarts:  # the first fork is on us
             budget.left -= time.monotonic() - start
         return worker
 
-    def _forked(self, budget: Budget) -> Worker:
+    def _forked(self, budget: Budget) -> JailFork:
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as handed_over:
             try:
                 ours, theirs = socket.socketpair()
@@ -159,7 +159,7 @@ class Gate:
             except (OSError, RuntimeError) as error:  # the latter where there can be no more threads
                 raise JailBroken(f"a worker could not be watched ({error})") from None
             undo.pop_all()  # from here on they are the worker's
-        return Worker(ours, watch, self.limits, budget)
+        return JailFork(ours, watch, self.limits, budget)
 
 
 def _told(problem: bytes) -> str:
@@ -270,7 +270,7 @@ def question(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
     return wire.frame({"do": "probe", "exercise": exercise, "inputs": inputs})
 
 
-class Worker:
+class JailFork:
     """One fork, seen from outside: asks it to run cells and to answer probes. Without a fork, as its budget is spent, every request says so."""
 
     def __init__(self, channel: socket.socket | None, watch: Watch | None, limits: Limits, budget: Budget) -> None:
@@ -322,7 +322,7 @@ class Worker:
             self._channel.settimeout(PATIENCE * seconds)
             wire.send(self._channel, request)
             return wire.receive_frame(self._channel, most, self._look_whether_it_was_stopped)
-        except wire.Late:
+        except wire.WireTimeout:
             self._watch.why()
             self._look_whether_it_was_stopped()
             raise Overrun("The process that ran it stood still and was stopped.") from None
@@ -364,4 +364,4 @@ class Worker:
             raise OutsideKill(f"{name} from outside ended its process{had}; the kernel does that when memory runs out")
 
 
-__all__ = ["Budget", "Gate", "Jail", "JailBroken", "JailWontStart", "Mode", "Overrun", "Worker", "question"]
+__all__ = ["Budget", "Gate", "Jail", "JailBroken", "JailFork", "JailWontStart", "Mode", "Overrun", "question"]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import psutil
 
 from autograder.jail import wire
-from autograder.jail.cgroups import Group
+from autograder.jail.cgroups import ControlGroup
 from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 
@@ -75,7 +75,7 @@ class Family:
     group: the control group in which they were born, if there is one.
     """
 
-    def __init__(self, main: int, user: int | None, apart: bool, group: Group | None = None) -> None:
+    def __init__(self, main: int, user: int | None, apart: bool, group: ControlGroup | None = None) -> None:
         self.main = main
         self.computed = 0.0  # seconds of CPU, of all that have ever been seen; in a group, of all
         self.hidden = False  # whether a process may have come and gone since the last look, unseen
@@ -267,7 +267,7 @@ class Watch:
         apart: bool,
         limits: Limits,
         budget: Budget,
-        group: Group | None,
+        group: ControlGroup | None,
         ending: int,
     ) -> None:
         self.reason = ""

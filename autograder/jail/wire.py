@@ -24,7 +24,7 @@ class Closed(ConnectionError):
     """The other side is gone."""
 
 
-class Late(TimeoutError):
+class WireTimeout(TimeoutError):
     """The other side does not read."""
 
 
@@ -50,7 +50,7 @@ def send(channel: socket.socket, message: dict[str, Any] | bytes) -> None:
     try:
         channel.sendall(data)
     except TimeoutError:
-        raise Late("the other side does not read") from None
+        raise WireTimeout("the other side does not read") from None
     except ConnectionError:
         raise Closed("the other side is gone") from None
 

@@ -144,7 +144,7 @@ class Forks:
     ) -> None:
         self._limits = limits
         self._namespaces = namespaces
-        self._users = isolate.UserIds(*users) if users else None
+        self._users = isolate.RotatingUserIds(*users) if users else None
         self._keep = keep
         self._mapped = isolate.mapped_bytes()
         self._open: dict[int, _Fork] = {}  # by process

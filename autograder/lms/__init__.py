@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from autograder.errors import UserError
-from autograder.lms.archive import Archive, Entry
+from autograder.lms.archive import Archive, ArchiveEntry
 from autograder.lms.base import Lms, Number
 from autograder.lms.blackboard import Blackboard
 from autograder.lms.brightspace import Brightspace
@@ -90,7 +90,7 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
     raise UserError(f"{archive.name} holds {held}, and is no export that is known here: {titles}{refused}; {advice}")
 
 
-def _below(entries: Sequence[Entry], depth: int) -> list[Entry] | None:
+def _below(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:
     """The entries with their names below so many outer folders, in which D2L writes a date; None where they have not all the same."""
     parts = [entry.name.split("/") for entry in entries]
     if any(len(found) <= depth or found[:depth] != parts[0][:depth] for found in parts):

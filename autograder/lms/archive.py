@@ -53,7 +53,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """A file, or an empty folder, of an export. name: its path in it, "/" between folders.
 
     owners, changed: of each part of that path, as the file system has them: the account's number, and when its inode changed last, in seconds since 1970. A
@@ -77,7 +77,7 @@ class Archive:
     """What can be read of an export. refused: each entry that can't, with the reason."""
 
     name: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ArchiveEntry] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     digest: str = ""  # SHA-256 of a zip; none of a folder
     file: BinaryIO | None = None
@@ -93,7 +93,7 @@ class Archive:
         self.refused.append((in_a_line(name, 200), reason))
 
 
-def opened(source: Path) -> Archive:
+def open_archive(source: Path) -> Archive:
     """The entries of a zip or a folder. Use as a context manager: a zip stays open while it is read from.
 
     Raises:
@@ -118,7 +118,7 @@ def opened(source: Path) -> Archive:
     return found
 
 
-def inside(entry: Entry) -> Archive:
+def inside(entry: ArchiveEntry) -> Archive:
     """What lies in a zip that a student handed in: one level; a zip in it is left closed.
 
     Raises:
@@ -134,10 +134,10 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
     if _contents(file, size) > bounds.contents:
         raise Refused("its table of contents is too large")
     try:
-        opened = zipfile.ZipFile(file)
+        open_archive = zipfile.ZipFile(file)
     except ODD as error:
-        raise Refused(_said(error)) from None
-    listed = [(_decoded(info), info) for info in opened.infolist()]
+        raise Refused(_reason(error)) from None
+    listed = [(_decoded(info), info) for info in open_archive.infolist()]
     if len(listed) > bounds.entries:
         raise Refused(f"it has {len(listed):,} entries, and {bounds.entries:,} are read at the most")
     names: dict[str, list[zipfile.ZipInfo]] = {}
@@ -157,22 +157,22 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
             found.refuse(name, trouble)
             continue
         left -= info.file_size
-        found.entries.append(_entry(name, info, opened))
+        found.entries.append(_entry(name, info, open_archive))
     found.entries = _without_full_folders(found.entries)
 
 
-def _entry(name: str, info: zipfile.ZipInfo, opened: zipfile.ZipFile) -> Entry:
+def _entry(name: str, info: zipfile.ZipInfo, open_archive: zipfile.ZipFile) -> ArchiveEntry:
     def get() -> bytes:
         try:
-            with opened.open(info) as file:
+            with open_archive.open(info) as file:
                 data = file.read(info.file_size + 1)
         except ODD as error:
-            raise Refused(_said(error)) from None
+            raise Refused(_reason(error)) from None
         if len(data) != info.file_size:
             raise Refused("it is cut off")
         return data
 
-    return Entry(name.rstrip("/"), info.file_size, get, info.is_dir())
+    return ArchiveEntry(name.rstrip("/"), info.file_size, get, info.is_dir())
 
 
 def _contents(file: BinaryIO, size: int) -> int:
@@ -236,13 +236,13 @@ def _unreadable(info: zipfile.ZipInfo, bounds: Bounds) -> str:
     return ""
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, zipfile.BadZipFile) and "not a zip" in str(error):
         return "it is no zip, or its end is missing"
     return in_a_line(f"broken ({error or type(error).__name__})", 120)
 
 
-def _without_full_folders(entries: list[Entry]) -> list[Entry]:
+def _without_full_folders(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
     """Without the folders in which something lies: an empty one is a hand-in without a file."""
     folders = {entry.name for entry in entries if entry.is_folder}
     full = {name[:end] for name in (entry.name for entry in entries) for end in _slashes(name) if name[:end] in folders}
@@ -267,7 +267,7 @@ def _folder(top: Path) -> Archive:
                 states[here / name] = _with(states[here], (here / name).lstat())
         kept = sorted(name for name in files if not _is_junk(name))
         if not kept and not folders and here != top:
-            found.entries.append(Entry(_below(top, here), 0, lambda: b"", True, *states[here]))
+            found.entries.append(ArchiveEntry(_below(top, here), 0, lambda: b"", True, *states[here]))
         for name in kept:
             _add_file(found, top, here / name, states[here])
         if len(found.entries) > OF_AN_EXPORT.entries:
@@ -290,7 +290,7 @@ def _add_file(found: Archive, top: Path, path: Path, above: States) -> None:
     elif state.st_size > most:
         found.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
     else:
-        found.entries.append(Entry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state)))
+        found.entries.append(ArchiveEntry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state)))
 
 
 def _bytes(path: Path, most: int) -> bytes:
@@ -310,15 +310,15 @@ def _below(top: Path, path: Path) -> str:
 def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:
     """A zip that is the same for the same files."""
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as open_archive:
         for name, content in files.items():
             info = zipfile.ZipInfo(name)
             info.external_attr = (0o755 if name in programs else 0o644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
-            opened.writestr(info, content)
+            open_archive.writestr(info, content)
     return data.getvalue()
 
 
-def same(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name as it is compared: accents are one letter, whichever system packed it."""
     return unicodedata.normalize("NFC", name)

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry
+from autograder.lms.archive import ArchiveEntry
 from autograder.lms.records import HandIn, Person
 from autograder.lms.sheets import GradeSheet, Sheet
 
@@ -30,7 +30,7 @@ class Number(IntEnum):
 
 
 @dataclass(frozen=True)
-class Page:
+class FeedbackPage:
     """A feedback page on its way back. record: of the attempt. own: the student's numbers. numbers: by student, those on the sheet."""
 
     student: str
@@ -68,7 +68,7 @@ class Lms(Protocol):
         """Whether a path in an export is one of this system's."""
 
     @abstractmethod
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """What was handed in, and the entries that are not understood. zone: of the clock behind times that name none."""
 
     def people(self, sheet: Sheet) -> list[Person] | None:
@@ -79,7 +79,7 @@ class Lms(Protocol):
         """What its sheet means. column: the one that takes the grades. Raises UserError: it is another sheet, or does not say which column is meant."""
         raise UserError(f"{self.title}: no grades can be written into a sheet of it")
 
-    def page_name(self, page: Page) -> tuple[str, str]:
+    def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """Where a page goes in the zip of them, and why it can't go there if it can't."""
         return "", f"{self.title} takes no pages"
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry, Refused, same
-from autograder.lms.base import Lms, Page
+from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
+from autograder.lms.base import FeedbackPage, Lms
 from autograder.lms.records import HandIn, Person, utc
-from autograder.lms.sheets import GradeSheet, Sheet, chosen
+from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 NAME = "blackboard"
 ATTEMPT = re.compile(
@@ -30,14 +30,14 @@ AVAILABILITY = ("Last Access", "Availability", "Letzter Zugriff", "Verfügbarkei
 COLUMN = re.compile(r"(?P<title>.+?) \[[^\]]*?(?P<points>\d+(?:[.,]\d+)?)[^\]]*\](?: ?\|\d+)?")
 
 
-def _said(entry: Entry, head: str) -> tuple[str, str] | None:
+def _said(entry: ArchiveEntry, head: str) -> tuple[str, str] | None:
     """The username and name in the text beside an attempt; None where it says nothing that goes with the file's name."""
     try:
         match = WHO.search(entry.read()[:10_000].decode("utf-8-sig", errors="replace"))
     except Refused:
         return None
-    if match and head.endswith(f"_{same(match['username'])}"):
-        return same(match["username"]), same(match["name"])
+    if match and head.endswith(f"_{normalize_name(match['username'])}"):
+        return normalize_name(match["username"]), normalize_name(match["name"])
     return None
 
 
@@ -63,10 +63,12 @@ class Blackboard(Lms):
 
     def fits(self, path: str) -> bool:
         """Whether a path in an export is one of Blackboard's: all lie side by side."""
-        return "/" not in path and bool(ATTEMPT.fullmatch(same(path)))
+        return "/" not in path and bool(ATTEMPT.fullmatch(normalize_name(path)))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        matched = [(entry, None if entry.is_folder else ATTEMPT.fullmatch(same(entry.name))) for entry in entries]
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        matched = [
+            (entry, None if entry.is_folder else ATTEMPT.fullmatch(normalize_name(entry.name))) for entry in entries
+        ]
         unknown = [entry.name for entry, match in matched if not match]
         known = [(entry, match) for entry, match in matched if match]
         said = {  # by the head and time of an attempt: who it is, in Blackboard's own words
@@ -118,7 +120,9 @@ class Blackboard(Lms):
         if username is None:
             raise UserError(f"{sheet.name} is not a sheet of Blackboard's grade centre: its columns are {sheet.titles}")
         candidates = [i for i, title in enumerate(sheet.header) if COLUMN.fullmatch(title)]
-        grade = chosen(sheet, candidates, column, short=lambda title: [title.split(" [")[0], title.rpartition("|")[2]])
+        grade = choose_column(
+            sheet, candidates, column, short=lambda title: [title.split(" [")[0], title.rpartition("|")[2]]
+        )
         match = COLUMN.fullmatch(sheet.header[grade])
         about = (*LAST, *FIRST, *USERNAME, *STUDENT_ID, *AVAILABILITY)
         keep = [i for i, title in enumerate(sheet.header) if title.strip() in about or i == grade]
@@ -131,7 +135,7 @@ class Blackboard(Lms):
             over="Blackboard takes it as it is",
         )
 
-    def page_name(self, page: Page) -> tuple[str, str]:
+    def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """What a page is called: Blackboard takes no zip of them, so somebody sends them."""
         is_own = page.record.student == page.student and not page.record.members
         return f"{page.record.who if is_own else page.student}_{page.assignment}.html", ""

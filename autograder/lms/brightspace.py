@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry, same
-from autograder.lms.base import Lms, Number, Page
+from autograder.lms.archive import ArchiveEntry, normalize_name
+from autograder.lms.base import FeedbackPage, Lms, Number
 from autograder.lms.records import HandIn, Person, month_of, utc
-from autograder.lms.sheets import GradeSheet, Sheet, chosen
+from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 NAME = "brightspace"
 WHEN = (
@@ -60,13 +60,13 @@ class Brightspace(Lms):
     has_ids_on_lists = False
 
     def fits(self, path: str) -> bool:
-        top = same(path.split("/")[0])
+        top = normalize_name(path.split("/")[0])
         return top == INDEX or bool(FOLDER.fullmatch(top) or FLAT.fullmatch(top))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         found, unknown = [], []
         for entry in entries:
-            top, _, below = same(entry.name).partition("/")
+            top, _, below = normalize_name(entry.name).partition("/")
             if top == INDEX:
                 continue
             times: list[str] = []
@@ -120,7 +120,7 @@ class Brightspace(Lms):
         if org is None and username is None:
             raise UserError(f"{sheet.name} holds no grades of Brightspace: its columns are {sheet.titles}")
         candidates = [i for i, title in enumerate(sheet.header) if POINTS.fullmatch(title)]
-        grade = chosen(
+        grade = choose_column(
             sheet,
             candidates,
             column,
@@ -139,7 +139,7 @@ class Brightspace(Lms):
             advice="What an assignment's item gets is published at once.",
         )
 
-    def page_name(self, page: Page) -> tuple[str, str]:
+    def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """In a folder of the same name as the submission's."""
         owner = page.record.student
         trouble = f"in a group with {owner}, who gets the page" if owner != page.student else ""

@@ -14,10 +14,10 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry, same
-from autograder.lms.base import Lms, Number, Page
+from autograder.lms.archive import ArchiveEntry, normalize_name
+from autograder.lms.base import FeedbackPage, Lms, Number
 from autograder.lms.records import HandIn, Person
-from autograder.lms.sheets import GradeSheet, Sheet, chosen, number
+from autograder.lms.sheets import GradeSheet, Sheet, choose_column, number
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def _is_canvas(path: str) -> bool:
     return bool(ANONYMOUS.fullmatch(path) or UPLOAD.search(path))
 
 
-def _readings(entry: Entry) -> list[HandIn]:
+def _readings(entry: ArchiveEntry) -> list[HandIn]:
     """All that a file's name can mean, the one with the shortest name of a student first."""
-    path = same(entry.name)
+    path = normalize_name(entry.name)
     if match := ANONYMOUS.fullmatch(path):
         return [_hand_in(entry, f"anon_{match['user']}", "", bool(match["late"]), match)]
     found = []
@@ -60,7 +60,7 @@ def _readings(entry: Entry) -> list[HandIn]:
     return found
 
 
-def _hand_in(entry: Entry, user: str, name: str, late: bool, match: re.Match[str]) -> HandIn:
+def _hand_in(entry: ArchiveEntry, user: str, name: str, late: bool, match: re.Match[str]) -> HandIn:
     typed = match["typed"] or ""
     return HandIn(
         NAME,
@@ -111,9 +111,9 @@ class Canvas(Lms):
 
     def fits(self, path: str) -> bool:
         """Whether a path in an export is one of Canvas's: all lie side by side."""
-        return "/" not in path and _is_canvas(same(path))
+        return "/" not in path and _is_canvas(normalize_name(path))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
         found, unknown = [], []
         for entry in entries:
@@ -149,7 +149,7 @@ class Canvas(Lms):
             raise UserError(f"{sheet.name} is not a gradebook of Canvas: its columns are {sheet.titles}")
         _check_ids(sheet)
         candidates = [i for i, title in enumerate(sheet.header) if i > section and ASSIGNMENT.fullmatch(title)]
-        grade = chosen(sheet, candidates, column, short=lambda title: title.rsplit(" (", 1))
+        grade = choose_column(sheet, candidates, column, short=lambda title: title.rsplit(" (", 1))
         first = next((row for row in sheet.rows if row[0].strip().casefold() == POINTS), None)
         possible = first[grade] if first else ""
         return GradeSheet(
@@ -164,14 +164,16 @@ class Canvas(Lms):
             over="Canvas takes it as it is",
         )
 
-    def page_name(self, page: Page) -> tuple[str, str]:
+    def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """By the name that Canvas gave the file which was handed in, or the zip in which it lay."""
         record = page.record
         is_shared = record.student != page.student or (record.members and record.who not in page.own)
         trouble = "Canvas shows the group the page of whose number it is" if is_shared else ""
-        return next((part for part in record.entry.split("/") if _is_canvas(same(part))), record.entry), trouble
+        return next(
+            (part for part in record.entry.split("/") if _is_canvas(normalize_name(part))), record.entry
+        ), trouble
 
     def is_named(self, hand_in: HandIn, student: Student) -> bool:
         """Canvas writes the sortable name ("Doe, Jane") before a file's name."""
-        written = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", same(student.sortable)))
+        written = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", normalize_name(student.sortable)))
         return written.casefold() == hand_in.name.casefold()

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder import untrusted_files
-from autograder.lms.archive import Entry, Refused, same
+from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.base import Lms
-from autograder.lms.records import HandIn, Person, is_to_come, moment
+from autograder.lms.records import HandIn, Person, is_in_future, parse_time
 
 if TYPE_CHECKING:
     from autograder.transfer.give_back import Work
@@ -32,11 +32,11 @@ WHILE_SUBMITTING = timedelta(minutes=5)  # nbgrader takes the time first, and co
 SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
 
 
-def _of_folder(top: str, entries: Sequence[Entry]) -> list[HandIn]:
+def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
     match = INBOUND.fullmatch(top)
     assert match
-    user, named = match["user"], moment(match["when"])
-    nbgraders = [entry for entry in entries if same(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
+    user, named = match["user"], parse_time(match["when"])
+    nbgraders = [entry for entry in entries if normalize_name(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
     files = [entry for entry in entries if entry not in nbgraders]
     secret = next((_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
 
@@ -46,7 +46,7 @@ def _of_folder(top: str, entries: Sequence[Entry]) -> list[HandIn]:
     changed = max((at for entry in entries for at in entry.changed), default=None) if is_owned else None
     written = datetime.fromtimestamp(changed, UTC) if changed else None
     at, doubtful_time = named, ""
-    if named is None or is_to_come(named):
+    if named is None or is_in_future(named):
         at = written
         trouble = "is still to come" if named else "can't be read"
         doubtful_time = f"its time, {match['when']}, {trouble}"
@@ -62,7 +62,7 @@ def _of_folder(top: str, entries: Sequence[Entry]) -> list[HandIn]:
             () if others else (Person({"username": user}),),
             user,
             entry.name,
-            "" if entry.is_folder or entry in nbgraders else same(entry.name).partition("/")[2],
+            "" if entry.is_folder or entry in nbgraders else normalize_name(entry.name).partition("/")[2],
             entry.read,
             attempt=top,
             at=at,
@@ -84,7 +84,7 @@ def _account(uid: int) -> str:
         return f"the account number {uid}"
 
 
-def _secret(entry: Entry) -> str:
+def _secret(entry: ArchiveEntry) -> str:
     try:
         return _as_written(entry.read())
     except Refused:
@@ -114,13 +114,13 @@ class Exchange(Lms):
     instead = "what its release_feedback needs beside the pages"
 
     def fits(self, path: str) -> bool:
-        return "/" in path and bool(INBOUND.fullmatch(same(path.split("/")[0])))
+        return "/" in path and bool(INBOUND.fullmatch(normalize_name(path.split("/")[0])))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        folders: dict[str, list[Entry]] = {}
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+        folders: dict[str, list[ArchiveEntry]] = {}
         unknown = []
         for entry in entries:
-            top, _, below = same(entry.name).partition("/")
+            top, _, below = normalize_name(entry.name).partition("/")
             if INBOUND.fullmatch(top) and (below or entry.is_folder):
                 folders.setdefault(top, []).append(entry)
             else:

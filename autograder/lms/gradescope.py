@@ -14,9 +14,9 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry, Refused, same, zip_files
+from autograder.lms.archive import ArchiveEntry, Refused, normalize_name, zip_files
 from autograder.lms.base import Lms
-from autograder.lms.records import HandIn, Person, moment
+from autograder.lms.records import HandIn, Person, parse_time
 from autograder.lms.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ FIRST, LAST, FULL_NAME = ("First Name",), ("Last Name",), ("Name", "Full Name")
 SID, EMAIL, ROLE = ("SID", "Student ID"), ("Email",), ("Role",)
 
 
-def _metadata(entry: Entry) -> dict[str, dict[str, Any]]:
+def _metadata(entry: ArchiveEntry) -> dict[str, dict[str, Any]]:
     if entry.size > MOST_METADATA:
         raise UserError(f"{METADATA} is too large: {entry.size / 2**20:,.0f} MiB")
     import yaml  # takes a while, and few commands need it
@@ -119,7 +119,7 @@ class Gradescope(Lms):
     def fits(self, path: str) -> bool:
         return path == METADATA or bool(SUBMISSION.fullmatch(path.split("/")[0]))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """Raises UserError: there is no metadata that can be read, without which nobody knows whose a submission is."""
         about = next((entry for entry in entries if entry.name == METADATA), None)
         if about is None:
@@ -129,13 +129,13 @@ class Gradescope(Lms):
         for entry in entries:
             if entry is about:
                 continue
-            top, _, below = same(entry.name).partition("/")
+            top, _, below = normalize_name(entry.name).partition("/")
             match = SUBMISSION.fullmatch(top)
             people = _submitters(listed.get(top)) if match else ()
             if not match or not people:
                 unknown.append(entry.name)
                 continue
-            at = moment(str(listed[top].get(":created_at", "")))
+            at = parse_time(str(listed[top].get(":created_at", "")))
             names = ", ".join(person.name for person in people)
             found.append(
                 HandIn(

@@ -13,10 +13,10 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
-from autograder.lms.archive import Entry, same
-from autograder.lms.base import Lms, Number, Page
+from autograder.lms.archive import ArchiveEntry, normalize_name
+from autograder.lms.base import FeedbackPage, Lms, Number
 from autograder.lms.records import HandIn, Person, month_of, utc, words
-from autograder.lms.sheets import GradeSheet, Row, Sheet
+from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _as_saved(sheet: Sheet) -> str:
     return f" This sheet was saved by another program: choose {chosen} when you upload it." if chosen else ""
 
 
-def _is_blank(row: Row) -> bool:
+def _is_blank(row: SheetRow) -> bool:
     """Whether nothing stands in a row, as below what a spreadsheet program has written."""
     return not any(cell.strip() for cell in row)
 
@@ -131,11 +131,11 @@ class Moodle(Lms):
     def fits(self, path: str) -> bool:
         return bool(FOLDER.fullmatch(path.split("/")[0]) or FLAT.fullmatch(path.split("/")[0]))
 
-    def hand_ins(self, entries: Sequence[Entry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """What was handed in, and the entries that are not understood. Times stand on the worksheet alone; see with_times."""
         found, unknown = [], []
         for entry in entries:
-            top, _, below = same(entry.name).partition("/")
+            top, _, below = normalize_name(entry.name).partition("/")
             if below or entry.is_folder:
                 match = FOLDER.fullmatch(top)
                 file = "" if entry.is_folder else below
@@ -212,7 +212,7 @@ class Moodle(Lms):
             f"over all who were graded before: tick “Update records that have been modified more recently”.{_as_saved(sheet)}",
         )
 
-    def page_name(self, page: Page) -> tuple[str, str]:
+    def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """For "Upload multiple feedback files in a zip": Moodle reads the number and passes over the name."""
         record, numbers = page.record, page.numbers
         is_own = record.who in page.own and record.student == page.student

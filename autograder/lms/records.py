@@ -76,12 +76,12 @@ class HandIn:
         return self.back.get("attachment") or self.attempt
 
 
-def utc(moment: datetime, zone: tzinfo | None) -> datetime | None:
+def utc(parse_time: datetime, zone: tzinfo | None) -> datetime | None:
     """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's."""
-    if moment.year not in YEARS:
+    if parse_time.year not in YEARS:
         return None
     try:
-        return (moment.replace(tzinfo=zone) if zone else moment).astimezone(UTC)
+        return (parse_time.replace(tzinfo=zone) if zone else parse_time).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
 
@@ -93,12 +93,12 @@ def month_of(word: str) -> int:
     return next(found, 0) if len(wanted) > 2 else 0
 
 
-def is_to_come(at: datetime) -> bool:
+def is_in_future(at: datetime) -> bool:
     """Whether a time is later than any clock's now, of whatever zone it was read."""
     return at > datetime.now(UTC) + timedelta(days=1)
 
 
-def moment(text: str) -> datetime | None:
+def parse_time(text: str) -> datetime | None:
     """A time with its zone, `2026-10-01 10:00:00.000000 UTC` or in ISO 8601, in UTC; None where it is none. Without a zone it is UTC."""
     found = MOMENT.fullmatch(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
     if not found:

@@ -29,7 +29,7 @@ FORMULA = re.compile(
 )  # what a spreadsheet takes for one, and what has been kept from that already
 
 
-class Row(list[str]):
+class SheetRow(list[str]):
     """A line's cells. What is not there, by a place or by None, is empty. place: among the rows. line: in the file, for messages."""
 
     def __init__(self, cells: Iterable[str], place: int, line: int) -> None:
@@ -45,8 +45,8 @@ class Sheet:
     """A sheet, to the byte. name: for messages."""
 
     name: str
-    header: Row
-    rows: list[Row]
+    header: SheetRow
+    rows: list[SheetRow]
     delimiter: str
     encoding: str
     bom: bytes = b""
@@ -88,7 +88,7 @@ class Sheet:
         if "\0" in text:
             raise UserError(f"{name} is not a sheet of text")
         body = text.lstrip("\r\n")
-        sheet = cls(name, Row((), -1, 1), [], _delimiter(body), encoding, bom, text[: len(text) - len(body)])
+        sheet = cls(name, SheetRow((), -1, 1), [], _delimiter(body), encoding, bom, text[: len(text) - len(body)])
         sheet._split(body)
         if not sheet.raw:
             raise UserError(f"{name} is empty")
@@ -115,7 +115,7 @@ class Sheet:
                 place += 1
             end = re.compile(r"[\r\n]*").match(text, place)
             assert end
-            row = Row(values, len(self.raw) - 1, line)
+            row = SheetRow(values, len(self.raw) - 1, line)
             if self.raw:
                 self.rows.append(row)
             else:
@@ -135,7 +135,7 @@ class Sheet:
         wanted = {_plain(title) for title in titles}
         return next((place for place, title in enumerate(self.header) if _plain(title) in wanted), None)
 
-    def put(self, row: Row, column: int, text: str) -> None:
+    def put(self, row: SheetRow, column: int, text: str) -> None:
         """Write a cell; quoted, where the one that stood there was, or the whole header is, or it has to be."""
         cells = self.raw[row.place + 1]
         for missing in (cells, row):
@@ -219,12 +219,12 @@ class GradeSheet:
 
     sheet: Sheet
     column: int
-    ids: Callable[[Row], Mapping[str, str]]
-    maximum: Callable[[Row], str] = lambda row: ""
-    nobody: Callable[[Row], bool] = lambda row: False
-    locked: Callable[[Row], bool] = lambda row: False
+    ids: Callable[[SheetRow], Mapping[str, str]]
+    maximum: Callable[[SheetRow], str] = lambda row: ""
+    nobody: Callable[[SheetRow], bool] = lambda row: False
+    locked: Callable[[SheetRow], bool] = lambda row: False
     lock: str = "is locked"
-    graded: Callable[[Row], str] = lambda row: ""
+    graded: Callable[[SheetRow], str] = lambda row: ""
     keep: tuple[int, ...] | None = None
     title: str = ""
     over: str = ""
@@ -235,7 +235,7 @@ class GradeSheet:
         return self.sheet.written(self.keep, {self.column: self.title} if self.title else None)
 
 
-def chosen(sheet: Sheet, candidates: Sequence[int], asked: str, short: Callable[[str], Sequence[str]]) -> int:
+def choose_column(sheet: Sheet, candidates: Sequence[int], asked: str, short: Callable[[str], Sequence[str]]) -> int:
     """The column for the grades: the one that was asked for, or the only one there is.
 
     asked: its title, one of its `short` names, or how it alone begins.

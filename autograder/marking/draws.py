@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import ffnlab
 from autograder.errors import UserError
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.marking import outline, source_hash
 from ffnlab import exercises
 
@@ -36,7 +36,7 @@ def key_version(assignment: str) -> str:
     return source_hash.version(KEYS / module.name, module, Path(ffnlab.__file__).with_name("comparing.py"))[:12]
 
 
-class Drawn(Protocol):
+class HasCases(Protocol):
     """An exercise, as far as its seeds go."""
 
     @property
@@ -53,7 +53,7 @@ def public_seeds(exercise: Exercise) -> tuple[int, ...]:
     return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
 
 
-def hidden_seeds(exercise: Drawn, secret: bytes, attempt: int = 0) -> tuple[int, ...]:
+def hidden_seeds(exercise: HasCases, secret: bytes, attempt: int = 0) -> tuple[int, ...]:
     """The seeds of the draws that decide the grade: HMAC(secret, exercise, case), the same for every student and every regrade."""
     cases = max(exercise.cases, HIDDEN_CASES) if exercise.cases > 1 else 1
 
@@ -64,7 +64,7 @@ def hidden_seeds(exercise: Drawn, secret: bytes, attempt: int = 0) -> tuple[int,
     return tuple(seed(case) for case in range(cases))
 
 
-class Broken(UserError):
+class BrokenSecrets(UserError):
     """The file with the secrets can't be read, or is not what grading wrote there."""
 
 
@@ -82,15 +82,15 @@ def entries(file: Path) -> dict[str, dict[str, Any]]:
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise Broken(f"{file} can't be read; {without}") from None
+        raise BrokenSecrets(f"{file} can't be read; {without}") from None
     if not isinstance(kept, dict) or not all(_is_entry(entry) for entry in kept.values()):
-        raise Broken(f"{file} is not what grading wrote there; {without}")
+        raise BrokenSecrets(f"{file} is not what grading wrote there; {without}")
     return kept
 
 
 def write(file: Path, kept: dict[str, dict[str, Any]]) -> None:
     """Write the file with these entries."""
-    keep(file, json.dumps(kept, indent=1))
+    write_private(file, json.dumps(kept, indent=1))
 
 
 def hidden(assignment: str, file: Path) -> Seeds:
@@ -130,7 +130,7 @@ def development(name: str) -> tuple[int, ...]:
     return hidden_seeds(exercises.find(name), DEVELOPMENT)
 
 
-def trial(exercise: Drawn, secret: str | None = None) -> tuple[int, ...]:
+def trial(exercise: HasCases, secret: str | None = None) -> tuple[int, ...]:
     """The draws on which single answers are tried out: those of a class with this secret, any text, or of development."""
     return hidden_seeds(exercise, DEVELOPMENT if secret is None else secret.encode())
 

@@ -16,7 +16,7 @@ Seeds = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """One kept answer on one set of draws. `problem` is empty where the verdict is what it must be."""
 
     answer: Answer
@@ -36,15 +36,15 @@ def untouched(key: Key) -> Answer:
     return Answer(key.exercise.name, "stub", "stub", "", ... if is_value else stub, "")
 
 
-def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[Row]:
+def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[MatrixRow]:
     """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
     extra = [solution] if solution else []
-    kept = [untouched(key), *extra, *reference.kept_answers(key)]
+    kept = [untouched(key), *extra, *reference.all_answers(key)]
     return [
-        Row(answer, label, verdict, problem(answer, verdict))
+        MatrixRow(answer, label, verdict, problem(answer, verdict))
         for label, seeds in draws.items()
         for answer in kept
-        for verdict in [reference.judge_here(key, answer.answer, seeds)]
+        for verdict in [reference.verdict_of(key, answer.answer, seeds)]
     ]
 
 
@@ -68,8 +68,8 @@ def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
     Raises:
         KeyProblem: the truth itself raises.
     """
-    marking, mistakes = reference.marked(key, seeds)
-    reference.know(key.exercise.name, seeds, marking)
+    marking, mistakes = reference.compute_reference(key, seeds)
+    reference.cache_reference(key.exercise.name, seeds, marking)
     others = [untouched(key), *key.rights]
     seen = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
     given = reference.inputs(key.exercise, seeds)

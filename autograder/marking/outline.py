@@ -22,7 +22,7 @@ FILE = Path(__file__).with_suffix(".json")
 
 
 @dataclass(frozen=True)
-class Part:
+class AspectOutline:
     """An aspect: what it is called, and its points."""
 
     name: str
@@ -37,7 +37,7 @@ class Outline:
     where: str
     understood: str
     cases: int
-    aspects: tuple[Part, ...]
+    aspects: tuple[AspectOutline, ...]
 
     @property
     def points(self) -> float:
@@ -47,7 +47,7 @@ class Outline:
 @cache
 def of_notebook(notebook: str) -> Sequence[Outline]:
     """The exercises of a notebook, in its order."""
-    written = _written().get(notebook, {})
+    written = _read_file().get(notebook, {})
     if written.get("version") != version(notebook):
         return tuple(map(_of, exercises.of_notebook(notebook)))
     return tuple(_from_json(entry) for entry in written["exercises"])
@@ -75,36 +75,36 @@ def version(notebook: str) -> str:
     return source_hash.version(exercises.source(notebook))[:16]
 
 
-def made(notebook: str) -> str:
+def built_from(notebook: str) -> str:
     """What the last build said of the shipped answers; empty where there was none."""
-    return str(_written().get(notebook, {}).get("answers", ""))
+    return str(_read_file().get(notebook, {}).get("answers", ""))
 
 
 def write(notebook: str, answers: str) -> bool:
     """Write what is known of a notebook, if that is not there already. Returns whether it was not. `answers`: what `made` shall return."""
     listed = [asdict(_of(one)) for one in exercises.of_notebook(notebook)]
     read = {"version": version(notebook), "answers": answers, "exercises": listed}
-    kept = _written()
+    kept = _read_file()
     if json.loads(json.dumps(read)) == kept.get(notebook):
         return False
     kept = {name: read if name == notebook else kept[name] for name in exercises.NOTEBOOKS if name in {notebook, *kept}}
     replace(FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n", mode=0o644)
-    _written.cache_clear()
+    _read_file.cache_clear()
     of_notebook.cache_clear()
     return True
 
 
 def _of(exercise: Any) -> Outline:
-    parts = tuple(Part(aspect.name, aspect.points) for aspect in exercise.aspects)
+    parts = tuple(AspectOutline(aspect.name, aspect.points) for aspect in exercise.aspects)
     return Outline(exercise.name, exercise.where, exercise.understood, exercise.cases, parts)
 
 
 def _from_json(entry: Mapping[str, Any]) -> Outline:
-    return Outline(**{**entry, "aspects": tuple(Part(**part) for part in entry["aspects"])})
+    return Outline(**{**entry, "aspects": tuple(AspectOutline(**part) for part in entry["aspects"])})
 
 
 @cache
-def _written() -> dict[str, Any]:
+def _read_file() -> dict[str, Any]:
     try:
         return dict(json.loads(FILE.read_text(encoding="utf-8")))
     except (OSError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from autograder.marking import outline
-from autograder.marking.redact import withheld
+from autograder.marking.redact import redact
 from ffnlab import panel
 from ffnlab.verdict import Outcome, Verdict
 
@@ -16,12 +16,12 @@ NOT_ATTEMPTED = (
 
 
 @lru_cache(maxsize=512)  # a page, a notebook and many students show the same
-def of(assignment: str, verdict: Verdict) -> panel.Panel:
+def panel_for(assignment: str, verdict: Verdict) -> panel.Panel:
     """The panel, without what hidden inputs could be read off. Nothing can be run again here, so what `check` advises about an untouched cell is left out.
 
     What the code printed is left out too: it was called with hidden inputs, and could have printed them.
     """
-    told = withheld(verdict)
+    told = redact(verdict)
     if told.outcome is Outcome.NOT_ATTEMPTED:
         mark, word = panel.MARKS[told.outcome]
         return panel.message(f"{mark} {told.exercise}: {word}", NOT_ATTEMPTED)

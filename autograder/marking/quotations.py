@@ -41,7 +41,7 @@ SIZES = re.compile(r"\[?(?:\d{1,2}|[a-z])?(?:, (?:\d{1,2}|[a-z]))?\]?(?: values?
 NUMBERED = re.compile(r"line (\d{1,6}): (.+)", re.DOTALL)
 
 
-def looked_up(verdict: Verdict, sources: Sequence[str]) -> Verdict:
+def strip_unquoted(verdict: Verdict, sources: Sequence[str]) -> Verdict:
     """The verdict in which `told` holds those words alone that a page may show.
 
     sources: the student's code, cell by cell, that of the exercise first.

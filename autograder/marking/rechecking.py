@@ -10,7 +10,7 @@ import os
 from IPython.display import display
 
 from autograder.marking import draws, quotations, reference, reference_cache
-from autograder.marking.redact import withheld
+from autograder.marking.redact import redact
 from ffnlab import exercises, panel
 from ffnlab.checks import NotEarned, Points, examine
 from ffnlab.verdict import Outcome
@@ -23,10 +23,10 @@ def recheck(name: str, answer: object) -> Points:
         NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
     """
     exercise = exercises.find(name)
-    reference_cache.use_those_here(exercises.notebook_of(name))
+    reference_cache.load_for_class_here(exercises.notebook_of(name))
     seeds = draws.for_recheck(name)
-    verdict, _ = examine(exercise, reference.marking(name, seeds), answer, list(seeds))
-    verdict = withheld(quotations.looked_up(verdict, ()))
+    verdict, _ = examine(exercise, reference.reference_outputs(name, seeds), answer, list(seeds))
+    verdict = redact(quotations.strip_unquoted(verdict, ()))
     display(panel.of_verdict(verdict, exercise.understood, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:
         raise NotEarned(f"{name}: {verdict.message}")

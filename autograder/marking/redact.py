@@ -23,17 +23,17 @@ NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 
 @lru_cache(maxsize=512)
-def withheld(verdict: Verdict) -> Verdict:
+def redact(verdict: Verdict) -> Verdict:
     """The verdict as a student may read it: numbers have two digits, where a value could be read off them, and words that nobody has looked up are left out."""
 
     def shown(aspect: AspectVerdict) -> AspectVerdict:
         told = QUOTATION.sub("…", aspect.told or aspect.seen)
-        return replace(aspect, seen=rough(clean(told)), told="")
+        return replace(aspect, seen=round_numbers(clean(told)), told="")
 
     return replace(verdict, aspects=tuple(map(shown, verdict.aspects)))
 
 
-def rough(text: str) -> str:
+def round_numbers(text: str) -> str:
     """The text with two digits of each number, sizes excepted; a number in disguise is left out, and so are those that are too many."""
     count = 0
 

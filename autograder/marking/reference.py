@@ -25,39 +25,39 @@ def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[
         return [exercise.observe(answer, given) for given in inputs(exercise, seeds)]
 
 
-_known: dict[tuple[str, tuple[int, ...]], Marking] = {}
+_cache: dict[tuple[str, tuple[int, ...]], Marking] = {}
 _computing = threading.Lock()  # what an answer prints is captured for the whole process
 
 
-def know(name: str, seeds: tuple[int, ...], marking: Marking) -> None:
+def cache_reference(name: str, seeds: tuple[int, ...], reference_outputs: Marking) -> None:
     """Take a marking that was computed before, by the same key."""
-    _known[name, seeds] = marking
+    _cache[name, seeds] = reference_outputs
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Compute every marking anew when it is next needed."""
-    _known.clear()
+    _cache.clear()
 
 
-def marking(name: str, seeds: tuple[int, ...]) -> Marking:
+def reference_outputs(name: str, seeds: tuple[int, ...]) -> Marking:
     """The marking of the exercise `name` on the inputs drawn from `seeds`: what the truth and every known mistake do there.
 
     Raises:
         KeyProblem: the truth itself raises.
     """
     with _computing:
-        if (name, seeds) not in _known:
-            know(name, seeds, _computed(name, seeds))
-        return _known[name, seeds]
+        if (name, seeds) not in _cache:
+            cache_reference(name, seeds, _compute(name, seeds))
+        return _cache[name, seeds]
 
 
-def _computed(name: str, seeds: tuple[int, ...]) -> Marking:
+def _compute(name: str, seeds: tuple[int, ...]) -> Marking:
     from autograder import keys  # takes a second, and whoever has the markings needs none
 
-    return marked(keys.find(name), seeds)[0]
+    return compute_reference(keys.find(name), seeds)[0]
 
 
-def marked(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[list[Observation]]]:
+def compute_reference(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[list[Observation]]]:
     """The marking of a key on the inputs drawn from `seeds`, and what each of its mistakes was observed to do there.
 
     Raises:
@@ -73,11 +73,11 @@ def marked(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[list[Observa
     return marking_of(key.exercise, truth, mistakes, inputs(key.exercise, seeds)), observed
 
 
-def judge_here(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:
+def verdict_of(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:
     """The verdict on an answer that may run in this process: one of ours."""
-    return examine(key.exercise, marking(key.exercise.name, seeds), answer, list(seeds))[0]
+    return examine(key.exercise, reference_outputs(key.exercise.name, seeds), answer, list(seeds))[0]
 
 
-def kept_answers(key: Key) -> list[Answer]:
+def all_answers(key: Key) -> list[Answer]:
     """The right answers and the mistakes of a key, in that order."""
     return key.rights + key.mistakes

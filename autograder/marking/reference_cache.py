@@ -7,36 +7,36 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from autograder.files import keep, make_folder
+from autograder.files import make_folder, write_private
 from autograder.marking import draws
 
 FOLDER = ".markings"
 
 
-def made(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
     """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
-    path = place(folder, assignment, seeds)
+    path = file_for(folder, assignment, seeds)
     if not path.is_file():
         from autograder.marking import reference
         from ffnlab import answers
 
         make_folder(path.parent)
-        data = answers.dump({name: reference.marking(name, drawn) for name, drawn in seeds.items()})
+        data = answers.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
-        keep(path, data)
+        write_private(path, data)
     return path.resolve()
 
 
-def use_those_here(assignment: str) -> None:
+def load_for_class_here(assignment: str) -> None:
     """Take the markings that the class in whose folder this process works has kept of an assignment, if there are any."""
     folder = draws.class_here()
     if folder:
         seeds = draws.hidden(assignment, folder / draws.FILE)
-        use(place(folder, assignment, seeds), tuple(seeds.items()))
+        load(file_for(folder, assignment, seeds), tuple(seeds.items()))
 
 
-def place(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
+def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
     """Where a class's folder has an assignment's markings on these draws, for this version of the key and of torch."""
     made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
     identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
@@ -44,7 +44,7 @@ def place(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
 
 
 @cache
-def use(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
+def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
     """Take the markings from that file, if this machine has it; else the judge computes them when it needs them."""
     from autograder.marking import reference
     from ffnlab import answers, plain
@@ -55,4 +55,4 @@ def use(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
         return
     for name, drawn in seeds:
         if name in found:
-            reference.know(name, drawn, found[name])
+            reference.cache_reference(name, drawn, found[name])

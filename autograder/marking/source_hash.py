@@ -30,18 +30,18 @@ def files(*starts: Path) -> set[Path]:
     new = {start.resolve() for start in starts}
     while new:
         found |= new
-        new = {module for file in new for module in imported(file)} - found
+        new = {module for file in new for module in imports_of(file)} - found
     return found | {stored for file in found if (stored := file.with_suffix(".json")).is_file()}
 
 
 @cache
-def imported(file: Path) -> frozenset[Path]:
+def imports_of(file: Path) -> frozenset[Path]:
     """The modules of ours that a file imports itself, wherever in it."""
-    return frozenset(path for name in imported_names(file) if (path := _module(name)))
+    return frozenset(path for name in imported_names_of(file) if (path := _module(name)))
 
 
 @cache
-def imported_names(file: Path) -> frozenset[str]:
+def imported_names_of(file: Path) -> frozenset[str]:
     """The dotted names that a file imports, or may import, wherever in it."""
     tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
     return frozenset(name for node in ast.walk(tree) for name in _names(node))

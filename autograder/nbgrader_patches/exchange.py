@@ -60,7 +60,9 @@ class ReleaseFeedback(_Guarded, ExchangeReleaseFeedback):  # type: ignore[misc]
 
     def _class(self) -> ClassFolder:
         course = self.coursedir
-        return ClassFolder(Path(course.format_path(course.submitted_directory, "student", course.assignment_id)).parents[2])
+        return ClassFolder(
+            Path(course.format_path(course.submitted_directory, "student", course.assignment_id)).parents[2]
+        )
 
     def _pages(self) -> Iterator[tuple[str, Path]]:
         course, one = self.coursedir, self.coursedir.student_id or "*"

@@ -12,7 +12,7 @@ from autograder import untrusted_files
 from autograder.class_folder import manifest, submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.jail.limits import Limits
 from autograder.lms import exchange
 
@@ -27,8 +27,8 @@ def put_beside(class_folder: ClassFolder, student: str, assignment: str) -> str:
     except UserError as reason:
         return str(reason)
     folder = class_folder.feedback / student / assignment
-    keep(folder / exchange.SECRET, secret)
-    keep(folder / untrusted_files.TIMESTAMP, manifest.stamp(at))
+    write_private(folder / exchange.SECRET, secret)
+    write_private(folder / untrusted_files.TIMESTAMP, manifest.stamp(at))
     return ""
 
 

@@ -46,7 +46,7 @@ FEW = 5  # students: fewer say nothing about an exercise
 
 
 @dataclass(frozen=True)
-class Exercise:
+class ExerciseReport:
     """How a class did in an exercise or a question. All numbers are of students, but for max_points.
 
     share: of its points that were earned, from 0 to 1. discrimination: the correlation of its points with those of all other exercises, from −1 to 1;
@@ -114,7 +114,7 @@ class Alike:
 class AlikeGroup:
     """The same answer of three students or more, as the first of them typed it."""
 
-    group: similarity.Group
+    group: similarity.SimilarGroup
     labels: Sequence[str]
     source: str
 
@@ -127,7 +127,7 @@ class AlikeGroup:
 
 
 @dataclass(frozen=True)
-class Student:
+class StudentReport:
     """A line of the table: what one student has. marks: by the exercise's or question's name. outcomes: how an exercise ended, likewise."""
 
     label: str
@@ -139,7 +139,7 @@ class Student:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """A line of the CSV: one exercise or question in one hand-in of a student."""
 
     assignment: str
@@ -161,7 +161,7 @@ class Row:
 
 
 @dataclass
-class Assignment:
+class AssignmentReport:
     """All that a report says about one assignment.
 
     missing: who has not handed in, where a list of the class is known. late_not_counted: a line on those who may be late, of whom no time is
@@ -170,8 +170,8 @@ class Assignment:
 
     name: str
     rules: Sequence[str]
-    students: list[Student] = field(default_factory=list)
-    exercises: list[Exercise] = field(default_factory=list)
+    students: list[StudentReport] = field(default_factory=list)
+    exercises: list[ExerciseReport] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     alike: list[Alike] = field(default_factory=list)
     pairs: int = 0
@@ -222,7 +222,7 @@ class InTerm:
 
 
 @dataclass(frozen=True)
-class Person:
+class ClassMember:
     """A student as a mail merge takes them, with a grade for each assignment: None where nothing of theirs was graded. not_handed_in: assignments."""
 
     student: str
@@ -233,7 +233,7 @@ class Person:
 
 
 @dataclass
-class Report:
+class ClassReport:
     """A report. labels: how each student is called in it, which is for us alone. doubts: what in course.toml should be looked at.
 
     people: a line a student, for mail; none with hidden names.
@@ -242,15 +242,15 @@ class Report:
     title: str
     made_at: datetime
     hidden: bool
-    assignments: list[Assignment]
+    assignments: list[AssignmentReport]
     labels: Mapping[str, str]
     doubts: list[str] = field(default_factory=list)
     terms: list[InTerm] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    people: list[Person] = field(default_factory=list)
+    rows: list[ReportRow] = field(default_factory=list)
+    people: list[ClassMember] = field(default_factory=list)
 
 
-def of_class(
+def build_report(
     class_folder: ClassFolder,
     book: Book,
     policy: Policy,
@@ -259,7 +259,7 @@ def of_class(
     with_rows: bool = False,
     tell: Callable[[str], None] = lambda doing: None,
     now: datetime | None = None,
-) -> Report:
+) -> ClassReport:
     """All that there is to say about these assignments of a class.
 
     hide_names: students are numbered, in an order that is drawn anew each time. with_rows: keep the rows of the CSV. tell: is told what is being done.
@@ -271,7 +271,7 @@ def of_class(
     known = book.students()
     labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **known}, hide_names)
     found, counted = [], {}
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     roster = Roster.load(class_folder)
     for name in assignments:
         tell(name)
@@ -287,7 +287,7 @@ def of_class(
         grades = {labels[student]: one.grade for student, one in gathering.shared.items()}
         found[-1].late_not_counted = policy.lateness_not_counted(name, grades)
         found[-1].ungraded = "" if hide_names else missing.ungraded_line(class_folder, policy, name, gathering.shared)
-    report = Report(_title(found), now, hide_names, found, labels, rows=rows)
+    report = ClassReport(_title(found), now, hide_names, found, labels, rows=rows)
     report.doubts = [] if hide_names else policy.doubts(known)
     if len(found) > 1:
         report.terms = _terms(policy, counted, labels, now)
@@ -299,9 +299,9 @@ def of_class(
 def _people(
     roster: Roster,
     known: Mapping[str, str],
-    assignments: Sequence[Assignment],
+    assignments: Sequence[AssignmentReport],
     counted: Mapping[str, Mapping[str, Counted]],
-) -> list[Person]:
+) -> list[ClassMember]:
     """Everybody of whom something was graded, or who is on a list of the class."""
     missing_in: dict[str, list[str]] = defaultdict(list)
     for one in assignments:
@@ -316,11 +316,11 @@ def _people(
         grades = {name: shared[who].grade if who in shared else None for name, shared in counted.items()}
         email = listed.cells.get("email", "") if listed else ""
         name = (listed.name if listed else "") or known.get(who, "")
-        found.append(Person(who, name, email, grades, missing_in.get(who, [])))
+        found.append(ClassMember(who, name, email, grades, missing_in.get(who, [])))
     return found
 
 
-def _title(found: Sequence[Assignment]) -> str:
+def _title(found: Sequence[AssignmentReport]) -> str:
     return found[0].name if len(found) == 1 else f"{len(found)} notebooks"
 
 
@@ -350,7 +350,7 @@ class _Paper:
 
 
 @dataclass
-class _Seen:
+class _MistakeCount:
     """Who makes a mistake, who made it, and the shortest answer that shows it."""
 
     message: str
@@ -367,13 +367,13 @@ class _Gathering:
         self._book, self._policy, self._labels, self._hide = book, policy, labels, hide
         self._listed = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
         self._stubs = {cell.name: cell.source for cell in template(release(name)) if cell.kind is Kind.SOLUTION}
-        self._mistakes: dict[tuple[str, str], _Seen] = {}
+        self._mistakes: dict[tuple[str, str], _MistakeCount] = {}
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
         self._days: dict[date, tuple[int, int]] = {}
-        self._report = Assignment(name, policy.in_words(name), due=policy.due(name))
+        self._report = AssignmentReport(name, policy.in_words(name), due=policy.due(name))
         self._lateness = manifest.lateness(book.class_folder, name)
 
-    def read(self, rows: list[Row] | None) -> None:
+    def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""
         marks, times = self._book.marks(self.name), self._book.submitted(self.name)
         everything = self._book.attempts(self.name)
@@ -392,7 +392,7 @@ class _Gathering:
         handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
         marks: Mapping[str, Mark],
         submitted: datetime | None,
-        rows: list[Row] | None,
+        rows: list[ReportRow] | None,
     ) -> None:
         attempts = [attempt for attempt, _ in handed_in]
         counted = self._policy.counting(self.name, attempts, marks, student, submitted, self._lateness)
@@ -433,7 +433,7 @@ class _Gathering:
         for name, verdict in attempt.verdicts.items():
             if not verdict.get("mistake"):
                 continue
-            seen = self._mistakes.setdefault((name, verdict["mistake"]), _Seen(str(verdict["cause"])))
+            seen = self._mistakes.setdefault((name, verdict["mistake"]), _MistakeCount(str(verdict["cause"])))
             seen.message = min(seen.message, str(verdict["cause"]), key=len)  # some are told with a second mistake
             (seen.now if last else seen.before).add(student)
             source = sources.get(name, "")
@@ -462,7 +462,7 @@ class _Gathering:
         if said:
             self._report.to_look_at.append((label, "; ".join(said)))
 
-    def found(self) -> Assignment:
+    def found(self) -> AssignmentReport:
         """What there is to say."""
         report = self._report
         report.days = dict(sorted(self._days.items()))
@@ -488,14 +488,14 @@ class _Gathering:
         marks = [mark for paper in self.papers.values() for mark in paper.counted.marks.values() if mark.max_score]
         return self._listed | {mark.name: mark.max_score for mark in marks if mark.name not in self._listed}
 
-    def _line(self, student: str, one: Counted) -> Student:
+    def _line(self, student: str, one: Counted) -> StudentReport:
         """A student's line of the table; with the outcomes of the attempt that counts."""
         outcomes = {name: str(verdict["outcome"]) for name, verdict in one.attempt.verdicts.items()}
         by = "" if one.by == student else self._labels[one.by]
         paper = self.papers.get(one.by)
-        return Student(self._labels[student], one.grade, one.marks, outcomes, paper.attempts if paper else 0, by)
+        return StudentReport(self._labels[student], one.grade, one.marks, outcomes, paper.attempts if paper else 0, by)
 
-    def _exercise(self, name: str, most: float) -> Exercise:
+    def _exercise(self, name: str, most: float) -> ExerciseReport:
         readable = [paper for paper in self.papers.values() if paper.readable and name in paper.counted.marks]
         settled = [paper for paper in readable if not paper.counted.marks[name].waits]
         ended = [paper.ended.get(name, ("", "")) for paper in readable]
@@ -504,7 +504,7 @@ class _Gathering:
         rest = [_rest(paper.counted.marks, name, self._listed) for paper in settled]
         # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
         is_telling = bool(scores) and not (by_hand and len(settled) < len(readable))
-        return Exercise(
+        return ExerciseReport(
             name,
             most,
             self._policy.counts(self.name, name),
@@ -517,7 +517,7 @@ class _Gathering:
             waiting=len(readable) - len(settled),
         )
 
-    def _mistake(self, exercise: str, name: str, seen: _Seen) -> Mistake:
+    def _mistake(self, exercise: str, name: str, seen: _MistakeCount) -> Mistake:
         found = Mistake(exercise, name, in_a_line(seen.message, 600), len(seen.now), len(seen.before - seen.now))
         if seen.example is None:
             return found
@@ -559,15 +559,15 @@ class _Gathering:
                 found[_folded(first[0])].append(name)
         return found
 
-    def _compared(self) -> tuple[list[similarity.Group], list[similarity.Pair]]:
+    def _compared(self) -> tuple[list[similarity.SimilarGroup], list[similarity.Pair]]:
         """Groups and pairs of students who did not hand in together, those that agree in most first. What a group says is no pair as well."""
-        kept = _kept_answers(self.name)
-        groups: list[similarity.Group] = []
+        kept = _known_answers(self.name)
+        groups: list[similarity.SimilarGroup] = []
         pairs: list[similarity.Pair] = []
         for name, sources in self._sources.items():
             if name.startswith("quiz_"):
                 continue
-            same, near = similarity.compare(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
+            same, near = similarity.find_similar(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
             same = [one for one in same if not set(one.students) <= self._partners(one.students[0])]
             grouped = {student: one for one in same for student in one.students}
             groups += same
@@ -577,13 +577,13 @@ class _Gathering:
                 if pair.other not in self._partners(pair.one)
                 and not (pair.one in grouped and grouped[pair.one] is grouped.get(pair.other))
             ]
-        return sorted(groups, key=similarity.Group.rank), sorted(pairs, key=similarity.Pair.rank)
+        return sorted(groups, key=similarity.SimilarGroup.rank), sorted(pairs, key=similarity.Pair.rank)
 
     def _partners(self, student: str) -> set[str]:
         """Who hands in together with a student, themselves among them."""
         return set(self._policy.group(self.name, student))
 
-    def _alike_group(self, group: similarity.Group) -> AlikeGroup:
+    def _alike_group(self, group: similarity.SimilarGroup) -> AlikeGroup:
         labels = [self._labels[student] for student in group.students]
         return AlikeGroup(group, labels, self._shown(self._sources[group.exercise][group.students[0]]))
 
@@ -598,14 +598,14 @@ class _Gathering:
         counted: Counted,
         submitted: datetime | None,
         marks: Mapping[str, Mark],
-    ) -> Iterator[Row]:
+    ) -> Iterator[ReportRow]:
         for number, (attempt, written) in enumerate(handed_in, 1):
             latest, counts = number == len(handed_in), attempt is counted.attempt
             at = attempt.submitted_at or (submitted if latest else None)
             for name in [*attempt.verdicts, *(name for name in marks if name not in attempt.verdicts and latest)]:
                 verdict = attempt.verdicts.get(name, {})
                 mark = (counted.marks if counts else marks).get(name) if counts or latest else None
-                yield Row(
+                yield ReportRow(
                     self.name,
                     self._labels[student],
                     number,
@@ -684,7 +684,7 @@ def without_comments(source: str) -> str:
     return kept
 
 
-def _kept_answers(assignment: str) -> dict[str, list[str]]:
+def _known_answers(assignment: str) -> dict[str, list[str]]:
     """By exercise, what the marking guide and the solution notebook hold: answers that several people give."""
     from autograder import keys  # brings torch
 

@@ -38,7 +38,7 @@ Source = tuple[str, str | None]  # a cell's name, empty for a student's own; wha
 
 
 @dataclass(frozen=True)
-class Grading:
+class GradedAttempt:
     """One time that an answer was graded. hand_in: which of the student's hand-ins it was, from 1. again: the same hand-in had been graded before.
 
     verdict: None for a question that a person reads, and where the exercise was not there yet. code: None where it was not kept. state: what is to be said
@@ -56,7 +56,7 @@ class Grading:
 
 
 @dataclass(frozen=True)
-class Why:
+class Explanation:
     """All that there is on one student's answer.
 
     mark: what it is worth in the attempt that counts. counted: what counts by the class's policy, which may be another's of the group.
@@ -66,7 +66,7 @@ class Why:
     exercise: str
     assignment: str
     question: bool
-    gradings: Sequence[Grading]
+    gradings: Sequence[GradedAttempt]
     mark: Mark | None
     counted: Counted
     counts: bool
@@ -75,7 +75,7 @@ class Why:
     def hand_ins(self) -> int:
         return self.gradings[-1].hand_in
 
-    def last_of(self, hand_in: int) -> Grading:
+    def last_of(self, hand_in: int) -> GradedAttempt:
         """The last grading of a hand-in.
 
         Raises:
@@ -103,7 +103,7 @@ def _everything() -> dict[str, tuple[str, bool]]:
     return found
 
 
-def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
+def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation:
     """What there is on a student's answer to an exercise, or to a question that a person reads.
 
     Raises:
@@ -133,11 +133,11 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Why:
             written = code[attempt.number]
             verdict = attempt.verdict(exercise) if exercise in attempt.verdicts else None
             at = attempt.submitted_at or (submitted if attempt is found[-1][0] else None)
-            gradings.append(Grading(number, place > 0, attempt, verdict, *_typed(written, exercise), at, written))
+            gradings.append(GradedAttempt(number, place > 0, attempt, verdict, *_typed(written, exercise), at, written))
     counted = policy.read_book(book, assignment, student)[student]
     if counted.by == student:
         marks = dict(counted.marks)
-    return Why(
+    return Explanation(
         student,
         exercise,
         assignment,
@@ -164,7 +164,7 @@ def _typed(written: Sequence[Written] | None, exercise: str) -> tuple[str | None
 # The script.
 
 
-def script(class_folder: ClassFolder, why: Why, hand_in: int | None = None) -> str:
+def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = None) -> str:
     """A Python program that grades this one answer again, on the same hidden inputs, in the jail, and says what was seen.
 
     hand_in: which one; None for the latest. It holds hidden inputs and a student's work, and says so.
@@ -215,7 +215,7 @@ def _version(assignment: str) -> str:
     return gradebook.version(assignment)
 
 
-def _seeds(class_folder: ClassFolder, why: Why) -> tuple[int, ...]:
+def _seeds(class_folder: ClassFolder, why: Explanation) -> tuple[int, ...]:
     """The seeds of the hidden inputs of an exercise, as the class was graded last; nothing is drawn or written."""
     if why.assignment not in draws.entries(class_folder.draws):
         raise UserError(
@@ -226,7 +226,7 @@ def _seeds(class_folder: ClassFolder, why: Why) -> tuple[int, ...]:
     return draws.hidden_seeds(exercise, bytes.fromhex(entry["secret"]), entry["attempts"].get(why.exercise, 0))
 
 
-def _cells(class_folder: ClassFolder, why: Why, grading: Grading) -> tuple[list[Source], bool]:
+def _cells(class_folder: ClassFolder, why: Explanation, grading: GradedAttempt) -> tuple[list[Source], bool]:
     """What ran before the exercise was looked at, and whether that is exactly what was handed in."""
 
     folder = class_folder.submitted / why.student / why.assignment
@@ -313,7 +313,7 @@ def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[
     return graded.verdicts[exercise]
 
 
-def drawn(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> bool:
+def is_same_draw(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the course still draws these inputs from these seeds. Called by scripts."""
     from ffnlab import exercises
 
@@ -347,7 +347,7 @@ def unpacked(data: str, dtype: str, *shape: int) -> Any:
     return torch.frombuffer(bytearray(base64.b85decode(data)), dtype=getattr(torch, dtype)).reshape(shape)
 
 
-def told(verdict: Verdict) -> list[str]:
+def print_verdict(verdict: Verdict) -> list[str]:
     """A verdict in lines: how it ended, each aspect with what was seen, the mistake, where to look."""
     lines = [f"{verdict.outcome}, {verdict.points:g} of {verdict.max_points:g} points"]
     for aspect in verdict.aspects:

@@ -11,10 +11,10 @@ import jinja2
 from markupsafe import Markup, escape
 
 from autograder.gradebook.missing import address
-from autograder.gradebook.policy import moment
+from autograder.gradebook.policy import format_time
 from autograder.gradebook.scores import Mark
 from autograder.reports import plots
-from autograder.reports.class_report import Assignment, Exercise, Report, Student, quartiles
+from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles
 from ffnlab.verdict import Outcome
 
 MOST_IN_CHART = 12  # mistakes
@@ -28,7 +28,7 @@ SIGNS = {
 }
 
 
-def page(report: Report) -> str:
+def page(report: ClassReport) -> str:
     """The report as HTML."""
     charts = {one.name: _plots(one) for one in report.assignments}
     sizes = {"most_in_chart": MOST_IN_CHART, "many": MANY}
@@ -39,12 +39,12 @@ def page(report: Report) -> str:
 def _template() -> jinja2.Template:
     text = resources.files("autograder.reports").joinpath("templates/report.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    filters = (of, some, address, percent, points, moment, quartiles, cell, number, words, breaks)
+    filters = (of, some, address, percent, points, format_time, quartiles, cell, number, words, breaks)
     environment.filters |= {filter.__name__: filter for filter in filters}
     return environment.from_string(text)
 
 
-def cell(student: Student, exercise: Exercise) -> str:
+def cell(student: StudentReport, exercise: ExerciseReport) -> str:
     """A cell of the table."""
     return in_short(student.marks.get(exercise.name), student.outcomes.get(exercise.name, ""))
 
@@ -100,7 +100,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
-def _plots(report: Assignment) -> dict[str, plots.Plot]:
+def _plots(report: AssignmentReport) -> dict[str, plots.Plot]:
     """The charts for which there are numbers, each with a sentence that says the same."""
     name = "n" + re.sub(r"\W", "", report.name)
     drawn = {
@@ -112,7 +112,7 @@ def _plots(report: Assignment) -> dict[str, plots.Plot]:
     return {key: plot for key, plot in drawn.items() if plot}
 
 
-def _mistakes(name: str, report: Assignment) -> plots.Plot | None:
+def _mistakes(name: str, report: AssignmentReport) -> plots.Plot | None:
     if not report.mistakes:
         return None
     first, gone = report.mistakes[0], sum(mistake.gone for mistake in report.mistakes)
@@ -127,7 +127,7 @@ def _mistakes(name: str, report: Assignment) -> plots.Plot | None:
     return plots.stacks(name, rows, ("in the latest attempt", "gone since an earlier one"), words)
 
 
-def _exercises(name: str, report: Assignment) -> plots.Plot | None:
+def _exercises(name: str, report: AssignmentReport) -> plots.Plot | None:
     rated = sorted((one.share, one.name) for one in report.exercises if one.share is not None)
     if not rated:
         return None
@@ -140,7 +140,7 @@ def _exercises(name: str, report: Assignment) -> plots.Plot | None:
     return plots.shares(name, [(one.name, one.share) for one in report.exercises], words)
 
 
-def _scores(name: str, report: Assignment) -> plots.Plot | None:
+def _scores(name: str, report: AssignmentReport) -> plots.Plot | None:
     scores, whole = report.points, report.whole
     if not (scores and whole):
         return None
@@ -154,13 +154,13 @@ def _scores(name: str, report: Assignment) -> plots.Plot | None:
     return plots.histogram(name, scores, whole, "points that count", words)
 
 
-def _days(name: str, report: Assignment) -> plots.Plot | None:
+def _days(name: str, report: AssignmentReport) -> plots.Plot | None:
     if not report.days:
         return None
     return plots.over_time(name, report.days, report.due.date() if report.due else None, _over_time(report))
 
 
-def _over_time(report: Assignment) -> str:
+def _over_time(report: AssignmentReport) -> str:
     """What the chart of days shows."""
     busiest = max(report.days, key=lambda day: sum(report.days[day]))
     students = sum(new for new, _ in report.days.values())
@@ -179,7 +179,7 @@ def _over_time(report: Assignment) -> str:
     return said
 
 
-def _term(report: Report) -> plots.Plot | None:
+def _term(report: ClassReport) -> plots.Plot | None:
     shares = [100 * one.term.share for one in report.terms if one.term.share is not None]
     if not shares:
         return None

@@ -55,7 +55,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Group:
+class SimilarGroup:
     """Students, three or more, whose answers are the same token by token. names, comments: as in Pair, of all of them."""
 
     exercise: str
@@ -78,7 +78,9 @@ class _Answer:
     comments: frozenset[str]
 
 
-def compare(exercise: str, answers: Mapping[str, str], known: Iterable[str]) -> tuple[list[Group], list[Pair]]:
+def find_similar(
+    exercise: str, answers: Mapping[str, str], known: Iterable[str]
+) -> tuple[list[SimilarGroup], list[Pair]]:
     """The groups of students with the same answer to an exercise, and the pairs with nearly the same, those that share most first.
 
     answers: what each wrote, by student. known: the handout's cell and every answer of the marking guide, which are nobody's own.
@@ -113,7 +115,7 @@ def _pairs(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answe
     return sorted(found_pairs, key=Pair.rank)
 
 
-def _groups(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answer]) -> list[Group]:
+def _groups(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answer]) -> list[SimilarGroup]:
     boilerplate = frozenset().union(*(one.prints for one in given))
     shapes = {one.tokens for one in given}
     same: dict[int, list[str]] = defaultdict(list)
@@ -126,8 +128,8 @@ def _groups(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answ
         theirs = [answers[student] for student in students]
         comments = frozenset.intersection(*(one.comments for one in theirs)) - said_by_all
         names = len({one.names for one in theirs}) == 1
-        found.append(Group(exercise, tuple(sorted(students)), names, len(comments)))
-    return sorted((group for group in found if len(group.students) > 2), key=Group.rank)
+        found.append(SimilarGroup(exercise, tuple(sorted(students)), names, len(comments)))
+    return sorted((group for group in found if len(group.students) > 2), key=SimilarGroup.rank)
 
 
 def _read(source: str) -> _Answer:

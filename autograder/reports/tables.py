@@ -14,12 +14,12 @@ from dataclasses import astuple, fields
 import nbformat
 
 from autograder.lms.sheets import guarded
-from autograder.reports.class_report import Person, Row
+from autograder.reports.class_report import ClassMember, ReportRow
 
-COLUMNS = [column.name for column in fields(Row)]
+COLUMNS = [column.name for column in fields(ReportRow)]
 
 
-def as_csv(rows: Iterable[Row]) -> str:
+def as_csv(rows: Iterable[ReportRow]) -> str:
     """The rows as CSV, the first line with the columns' names. A yes or no is 1 or 0; a moment is in ISO 8601.
 
     It begins with a byte order mark, without which some spreadsheets take UTF-8 for something else.
@@ -32,7 +32,7 @@ def as_csv(rows: Iterable[Row]) -> str:
     return text.getvalue()
 
 
-def for_mail(people: Sequence[Person]) -> str:
+def for_mail(people: Sequence[ClassMember]) -> str:
     """A line a student, as a mail merge reads it: who it is, the address, what was not handed in, and each assignment's points that count."""
     assignments = list(people[0].grades) if people else []
     text = io.StringIO("\ufeff")

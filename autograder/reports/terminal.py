@@ -22,8 +22,8 @@ from ffnlab.cleaning import in_a_line
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Attempt
     from autograder.gradebook.policy import Grade
-    from autograder.grading.grade_class import Change
-    from autograder.marking.matrix import Row
+    from autograder.grading.grade_class import PointsChange
+    from autograder.marking.matrix import MatrixRow
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
@@ -32,7 +32,7 @@ STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim",
 NO_GRADES: Mapping[str, Grade] = {}
 
 
-def of_class(
+def print_class(
     console: Console,
     assignment: str,
     attempts: Iterable[Attempt],
@@ -88,8 +88,11 @@ def of_class(
         )
 
 
-def of_changes(
-    console: Console, assignment: str, changes: Sequence[Change], counts: Callable[[str], bool] = lambda name: True
+def print_changes(
+    console: Console,
+    assignment: str,
+    changes: Sequence[PointsChange],
+    counts: Callable[[str], bool] = lambda name: True,
 ) -> None:
     """One line for each student whose points would change: by how much, and in which exercises; those who lose first. counts: whether an exercise does."""
 
@@ -198,7 +201,7 @@ def _misunderstandings(
     return _listing(title, ("students", "exercise", "mistake"), rows)
 
 
-def matrix_table(console: Console, rows: Sequence[Row]) -> None:
+def matrix_table(console: Console, rows: Sequence[MatrixRow]) -> None:
     """Exercise × kept answer → points and message, on each set of draws."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("exercise", "answer", "kind", "draws", "points", "verdict"):
@@ -206,7 +209,7 @@ def matrix_table(console: Console, rows: Sequence[Row]) -> None:
     last = ""
     for row in rows:
         name = row.answer.exercise
-        verdict = Text("PROBLEM: " + row.problem, style="bold red") if row.problem else Text(_said(row))
+        verdict = Text("PROBLEM: " + row.problem, style="bold red") if row.problem else Text(_name_and_message(row))
         points = f"{row.verdict.points:g}/{row.verdict.max_points:g}"
         shown = name if name != last else ""
         table.add_row(shown, row.answer.name, row.answer.kind, row.draws, points, verdict)
@@ -214,7 +217,7 @@ def matrix_table(console: Console, rows: Sequence[Row]) -> None:
     console.print(table)
 
 
-def _said(row: Row) -> str:
+def _name_and_message(row: MatrixRow) -> str:
     if row.answer.kind == "right":
         return f"earned ({row.answer.message})" if row.answer.message else "earned"
     return row.verdict.cause or row.verdict.outcome.value

@@ -100,7 +100,7 @@ def _spread(control: Control, pieces: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigure:
     """A figure for a page. name: that of its file. still: the HTML of the first picture. about: what the page itself holds, for site.js.
 
     packed: the file with all pictures, as JSON text.
@@ -124,7 +124,7 @@ def wire(text: str) -> int:
     return len(gzip.compress(text.encode(), 6, mtime=0))
 
 
-def drawn(name: str, figure: Figure) -> Drawn:
+def drawn(name: str, figure: Figure) -> DrawnFigure:
     """Every picture of a figure that its page may show.
 
     Raises:
@@ -154,7 +154,7 @@ def drawn(name: str, figure: Figure) -> Drawn:
     packed = json.dumps(
         {"frames": frames} | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False
     )
-    return Drawn(name, figure.html(figure.start), about, packed, len(frames), len(numbers))
+    return DrawnFigure(name, figure.html(figure.start), about, packed, len(frames), len(numbers))
 
 
 def _pressed(html: str) -> set[str]:

@@ -28,7 +28,7 @@ PAGE = 1_500_000  # bytes that a page with all its figures may send, as a server
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigurePage:
     """What is known of a figure that was drawn. states: how many settings it has; pictures: how many of them look different; wire: bytes when sent."""
 
     name: str
@@ -43,11 +43,11 @@ class Notebook:
 
     name: str
     stamp: str
-    figures: tuple[Figure, ...]
+    figures: tuple[FigurePage, ...]
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltSite:
     """A site. drawn: the notebooks that were run anew. wires: by notebook, the bytes that its page and figures send. size: bytes on the disk."""
 
     notebooks: tuple[Notebook, ...]
@@ -64,7 +64,7 @@ def build(
     force: bool = False,
     tell: Callable[[str], None] = lambda name: None,
     workers: int | None = None,
-) -> Built:
+) -> BuiltSite:
     """Make the site in `target`; `work` keeps what saves time at the next build. `tell` hears of each notebook that is ready.
 
     Raises:
@@ -87,7 +87,7 @@ def build(
     wires = {one.name: _weigh(target, one) for one in made}
     files = [path for path in target.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)
-    return Built(made, tuple(drawn), wires, pages, sum(path.stat().st_size for path in files))
+    return BuiltSite(made, tuple(drawn), wires, pages, sum(path.stat().st_size for path in files))
 
 
 # Notebooks
@@ -95,7 +95,9 @@ def build(
 
 def stamp(assignment: str) -> str:
     """A hash of all that a notebook's page is made of: source, imports, exercises, predictions, shipped answers, what makes it, and torch."""
-    code = source_hash.version(source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY)
+    code = source_hash.version(
+        source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY
+    )
     others = [path.read_bytes() for path in (answers.path(assignment), root() / "nbgrader_config.py") if path.is_file()]
     return hashlib.sha256(b"\0".join([code.encode(), metadata.version("torch").encode(), *others])).hexdigest()[:16]
 
@@ -109,7 +111,7 @@ def _is_current(work: Path, name: str) -> bool:
 
 def _read(work: Path, name: str) -> Notebook:
     data = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
-    return Notebook(data["name"], data["stamp"], tuple(Figure(**figure) for figure in data["figures"]))
+    return Notebook(data["name"], data["stamp"], tuple(FigurePage(**figure) for figure in data["figures"]))
 
 
 def _draw(inside: Path, work: Path, names: list[str], tell: Callable[[str], None], workers: int | None) -> list[str]:
@@ -145,7 +147,7 @@ def draw(inside: Path, work: Path, name: str) -> None:
     for one in ran.figures:
         replace(folder / f"{one.name}.json", one.packed)
     documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, ran))
-    figures = tuple(Figure(one.name, one.states, one.pictures, one.wire) for one in ran.figures)
+    figures = tuple(FigurePage(one.name, one.states, one.pictures, one.wire) for one in ran.figures)
     replace(work / f"{name}.json", json.dumps(asdict(Notebook(name, before, figures)), indent=1))
 
 

@@ -16,8 +16,8 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
 from autograder.authoring import build
 from autograder.errors import UserError
-from autograder.site.frames import Drawn
-from autograder.site.running import FIGURE, PREDICTION, Output, Ran, cell_name, is_check
+from autograder.site.frames import DrawnFigure
+from autograder.site.running import FIGURE, PREDICTION, ExecutedNotebook, Output, cell_name, is_check
 from ffnlab import answers, checks, exercises, guessing, panel, predictions
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.naming import is_question
@@ -33,7 +33,7 @@ def students(assignment: str) -> Any:
     return notebook
 
 
-def page(assignment: str, ran: Ran) -> str:
+def page(assignment: str, ran: ExecutedNotebook) -> str:
     """The page of a notebook, as a notebook for myst-nb.
 
     Raises:
@@ -57,7 +57,7 @@ def _opening(assignment: str) -> str:
     )
 
 
-def _cells(assignment: str, cell: Any, asked: dict[str, Exercise], ran: Ran) -> Iterator[Any]:
+def _cells(assignment: str, cell: Any, asked: dict[str, Exercise], ran: ExecutedNotebook) -> Iterator[Any]:
     """What stands on the page for a cell. A new kind of call in a notebook gets its place here."""
     name = cell_name(cell)
     kinds = {kind for output in ran.outputs.get(name, []) for kind in output.get("data", {})}
@@ -89,7 +89,7 @@ def _html(html: str) -> Any:
     return _code("# shown without its code", [html], "remove-input")
 
 
-def _output(assignment: str, output: Output, ran: Ran) -> str:
+def _output(assignment: str, output: Output, ran: ExecutedNotebook) -> str:
     if "text" in output:
         return f"<pre>{escape(output['text'].rstrip())}</pre>"
     data = output["data"]
@@ -110,7 +110,7 @@ def _output(assignment: str, output: Output, ran: Ran) -> str:
     return f"<pre>{escape(str(data.get('text/plain', '')))}</pre>"
 
 
-def figure(assignment: str, drawn: Drawn) -> str:
+def figure(assignment: str, drawn: DrawnFigure) -> str:
     """A figure: its still picture with its sentence, and, for site.js, its controls and where all its pictures are."""
     note = f'<p class="ffn-fewer">{escape(drawn.about["note"])}</p>' if drawn.about["note"] else ""
     return (

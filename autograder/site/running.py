@@ -32,11 +32,11 @@ Output = dict[str, Any]
 
 
 @dataclass
-class Ran:
+class ExecutedNotebook:
     """What a notebook showed: by cell, its outputs; and its figures, in order."""
 
     outputs: dict[str, list[Output]] = field(default_factory=dict)
-    figures: list[frames.Drawn] = field(default_factory=list)
+    figures: list[frames.DrawnFigure] = field(default_factory=list)
 
 
 def cell_name(cell: Any) -> str:
@@ -50,14 +50,14 @@ def is_check(cell: Any) -> bool:
     return bool(marks.get("grade") and not marks.get("solution"))
 
 
-def run(assignment: str) -> Ran:
+def run(assignment: str) -> ExecutedNotebook:
     """All cells but checks, from the top. Changes this process for good: call it in one that does nothing else.
 
     Raises:
         UserError: a cell fails, or a figure can't be drawn.
     """
     torch.set_num_threads(1)
-    ran, cell_now = Ran(), ""
+    ran, cell_now = ExecutedNotebook(), ""
 
     def show(draw: controls.Draw, /, **parameters: Any) -> None:
         before = sum(one.name.partition(".")[0] == cell_now for one in ran.figures)
@@ -89,7 +89,7 @@ def run(assignment: str) -> Ran:
     return ran
 
 
-class _Shell(InteractiveShell):
+class _NotebookShell(InteractiveShell):
     """A notebook's shell without a window of its own."""
 
     def enable_gui(self, gui: str | None = None) -> None:
@@ -99,7 +99,7 @@ class _Shell(InteractiveShell):
 def _shell() -> InteractiveShell:
     settings = Config()
     settings.HistoryManager.enabled = False
-    shell = _Shell.instance(config=settings)
+    shell = _NotebookShell.instance(config=settings)
     shell.run_line_magic("matplotlib", "inline")
     return shell
 

@@ -19,24 +19,24 @@ from autograder.class_folder import manifest
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import NOTHING, Manifest, Record
 from autograder.class_folder.open_questions import FILE as SETTLE
-from autograder.class_folder.open_questions import Matter, Settled
+from autograder.class_folder.open_questions import OpenQuestion, SettledQuestions
 from autograder.class_folder.policy_file import near
 from autograder.class_folder.roster import FILE as ROSTER
-from autograder.class_folder.roster import Roster, Student, named
+from autograder.class_folder.roster import Roster, Student, names_with_ids
 from autograder.errors import UserError
 from autograder.files import Batch, make_folder
 from autograder.gradebook import missing, preflight
 from autograder.gradebook.missing import Missing
 from autograder.gradebook.policy import Policy, marked_late
 from autograder.lms import archive
-from autograder.lms.archive import Refused, same
+from autograder.lms.archive import Refused, normalize_name
 from autograder.lms.base import Number
 from autograder.lms.exchange import SECRET
-from autograder.lms.records import HandIn, is_to_come, letters
+from autograder.lms.records import HandIn, is_in_future, letters
 from autograder.lms.sheets import Sheet
 from autograder.paths import assignments, require_assignment, root
 from autograder.startup import gc_paused
-from autograder.transfer.group_files import Asked, File, Submission, choose, together, votes_of
+from autograder.transfer.group_files import FileGroup, NotebookFile, Question, choose, group_by_student, votes_of
 from autograder.transfer.match_students import Finder, by_roster
 from ffnlab.cleaning import in_a_line
 
@@ -46,7 +46,7 @@ OF_ONE = 0.9  # of an export's notebooks, so many must be of one assignment for 
 
 
 @dataclass(frozen=True)
-class Row:
+class CollectedRow:
     """A line of the table: a file, whose it is, which notebook, which attempt, when, what becomes of it, and whether that is for a person to settle."""
 
     file: str
@@ -74,10 +74,10 @@ class Collected:
     title: str
     archive: str
     settle: Path
-    rows: list[Row] = field(default_factory=list)
+    rows: list[CollectedRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    open: list[Matter] = field(default_factory=list)
+    open: list[OpenQuestion] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     new: int = 0
     known: int = 0
@@ -111,11 +111,11 @@ def collect(
         raise UserError("grading/sample is for made-up students: collect into grading/, or another --grading FOLDER")
     if assignment is not None:
         require_assignment(assignment)
-    preflight.look(class_folder)
-    with archive.opened(source) as opened:
+    preflight.check_gradebook(class_folder)
+    with archive.open_archive(source) as opened:
         export = lms.read(opened, zone)
-        damages = [] if dry_run else _set_aside_what_is_empty(class_folder)
-        plan = _Plan(class_folder, opened, export, zone)
+        damages = [] if dry_run else _set_aside_empty_files(class_folder)
+        plan = _Collection(class_folder, opened, export, zone)
         plan.found.doubts += damages
         plan.take_lists(rosters, zone)
         plan.read(assignment, zone)
@@ -126,7 +126,7 @@ def collect(
     return plan.found
 
 
-def _set_aside_what_is_empty(class_folder: ClassFolder) -> list[str]:
+def _set_aside_empty_files(class_folder: ClassFolder) -> list[str]:
     """Make way for what a power cut has emptied and an export can bring again: the roster, and the manifests with their files. Returns a line for each."""
     found = []
     if _is_empty(class_folder.path / ROSTER):
@@ -148,14 +148,16 @@ def _set_aside_what_is_empty(class_folder: ClassFolder) -> list[str]:
     return found
 
 
-class _Plan:
+class _Collection:
     """One collecting: what was found, and what is to be written."""
 
-    def __init__(self, class_folder: ClassFolder, opened: archive.Archive, export: lms.Export, zone: tzinfo | None) -> None:
+    def __init__(
+        self, class_folder: ClassFolder, opened: archive.Archive, export: lms.Export, zone: tzinfo | None
+    ) -> None:
         self.class_folder, self.opened, self.export, self.zone = class_folder, opened, export, zone
-        self.roster, self.settled = Roster.load(class_folder), Settled.load(class_folder)
+        self.roster, self.settled = Roster.load(class_folder), SettledQuestions.load(class_folder)
         self.found = Collected(export.lms.title, opened.name, class_folder.path / manifest.FOLDER / SETTLE)
-        self.submissions: list[Submission] = []
+        self.submissions: list[FileGroup] = []
         self.asked: set[str] = set()
         self.unread: list[str] = []  # lines about worksheets whose times can't be read
         self.label = ""  # the export's, in the file of what is to be settled
@@ -226,7 +228,7 @@ class _Plan:
     def _with_doubt(self, one: HandIn) -> HandIn:
         """A hand-in as the roster bears it out; without its time where that is still to come, with a question."""
         one = by_roster(one, self.roster)
-        if not one.at or not is_to_come(one.at):
+        if not one.at or not is_in_future(one.at):
             return one
         return replace(one, at=None, doubtful_time=f"its time, {self._at(one.at)}, is still to come")
 
@@ -235,7 +237,7 @@ class _Plan:
         self.found.doubts += [f"{name}: refused, {reason}" for name, reason in self.opened.refused]
         self.found.doubts += [f"{in_a_line(name, 200)}: not understood" for name in self.export.unknown]
         wanted = [one for one in self.export.hand_ins if not assignment or one.assignment in ("", assignment)]
-        self.submissions = together(wanted, self.assignments, self.settled.files)
+        self.submissions = group_by_student(wanted, self.assignments, self.settled.files)
         expected = assignment or ""
         if not expected and not any(one.first.assignment for one in self.submissions):
             votes = votes_of(self.submissions)
@@ -275,7 +277,7 @@ class _Plan:
         for submission in self.submissions:
             for file in submission.notebooks:
                 one = file.hand_in
-                key = one.system, one.who, one.token, same(one.file), file.digest
+                key = one.system, one.who, one.token, normalize_name(one.file), file.digest
                 whose.setdefault(key, []).extend(student.id for student in submission.students)
         for kept in self.manifests.values():
             for record in [record for listed in kept.records.values() for record in listed if record.attempt]:
@@ -287,7 +289,7 @@ class _Plan:
                         f"for {kept.assignment}, is withdrawn, with its points and its page"
                     )
 
-    def _ask(self, submission: Submission, asked: Sequence[Asked]) -> None:
+    def _ask(self, submission: FileGroup, asked: Sequence[Question]) -> None:
         students = ", ".join(student.id for student in submission.students)
         for one in asked:
             hand_in, trouble = one.hand_in, one.trouble
@@ -304,16 +306,18 @@ class _Plan:
                 trouble,
                 one.suggestion,
             )
-            self.found.open.append(Matter(*texts))
+            self.found.open.append(OpenQuestion(*texts))
             self.asked.add(hand_in.entry)
 
     def _line(self, hand_in: HandIn, student: str, notebook: str, attempt: str, what: str, asks: bool = False) -> None:
         at = self._at(hand_in.at) if hand_in.at else ""
         known_as = self.roster.students[student].name if student in self.roster.students else ""
         name = in_a_line(known_as or hand_in.name, 80)
-        self.found.rows.append(Row(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks, name))
+        self.found.rows.append(
+            CollectedRow(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks, name)
+        )
 
-    def _said(self, submission: Submission) -> dict[str, str]:
+    def _said(self, submission: FileGroup) -> dict[str, str]:
         """By its name in the archive, of which assignment somebody has said that a file is the notebook."""
         found = {}
         for file in submission.notebooks:
@@ -325,8 +329,8 @@ class _Plan:
 
     def _look_at_answers(self) -> None:
         """Note what stands in settle.csv and can't be used."""
-        notebooks = {same(file.hand_in.entry) for one in self.submissions for file in one.notebooks}
-        entries = {same(one.entry) for one in self.export.hand_ins}
+        notebooks = {normalize_name(file.hand_in.entry) for one in self.submissions for file in one.notebooks}
+        entries = {normalize_name(one.entry) for one in self.export.hand_ins}
         for matter in self.settled.filled:
             where = f"in {SETTLE}, line {matter.line}: "
             try:
@@ -338,22 +342,22 @@ class _Plan:
                 self.found.doubts.append(
                     f"{where}there is no assignment called {in_a_line(matter.assignment, 60)!r}{close}"
                 )
-            elif matter.assignment and same(matter.file) in entries - notebooks:
+            elif matter.assignment and normalize_name(matter.file) in entries - notebooks:
                 self.found.doubts.append(f"{where}{in_a_line(matter.file, 200)} is no notebook, so it can't count")
-            elif matter.assignment and matter.archive == self.label and same(matter.file) not in notebooks:
+            elif matter.assignment and matter.archive == self.label and normalize_name(matter.file) not in notebooks:
                 self.found.notes.append(f"{where}{in_a_line(matter.file, 200)} is not in this export")
 
-    def _ask_about_its_time(self, submission: Submission) -> None:
+    def _ask_about_its_time(self, submission: FileGroup) -> None:
         """What has a time that can't be right does not count until somebody has said that it is the notebook."""
         file = submission.chosen
         if file and file.hand_in.doubtful_time and file.hand_in.entry not in self._said(submission):
-            asked = Asked(file.hand_in, f"{file.hand_in.doubtful_time}: does it count?", submission.assignment)
+            asked = Question(file.hand_in, f"{file.hand_in.doubtful_time}: does it count?", submission.assignment)
             self._ask(submission, [asked])
             submission.chosen = None
 
     def _ask_which_is_the_latest(self) -> None:
         """Where a student has several submissions of an assignment, and not all say when, somebody says which one counts."""
-        several: dict[tuple[str, str], list[tuple[Submission, File]]] = {}
+        several: dict[tuple[str, str], list[tuple[FileGroup, NotebookFile]]] = {}
         for submission in self.submissions:
             for student in submission.students:
                 if submission.chosen:
@@ -365,7 +369,7 @@ class _Plan:
             for submission, file in those:
                 if file.hand_in.entry not in self._said(submission):
                     trouble = f"one of {len(those)} hand-ins, and not all of them say when: which one counts?"
-                    self._ask(submission, [Asked(file.hand_in, trouble, submission.assignment)])
+                    self._ask(submission, [Question(file.hand_in, trouble, submission.assignment)])
                     submission.chosen = None
 
     def look_at_the_class(self, policy: Policy) -> None:
@@ -382,13 +386,13 @@ class _Plan:
                 self.unread = []
             late = dict.fromkeys(who.id for one in here for who in one.students if self._is_marked_late(one, who.id))
             if late:
-                said = marked_late(name, [next(named([self.roster.students[who]])) for who in late])
+                said = marked_late(name, [next(names_with_ids([self.roster.students[who]])) for who in late])
                 if policy.deducts(name):
                     self.found.doubts.append(f"{said} `autograder report` says what to do")
                 else:
                     self.found.notes.append(said)
 
-    def _is_marked_late(self, submission: Submission, student: str) -> bool:
+    def _is_marked_late(self, submission: FileGroup, student: str) -> bool:
         file = submission.chosen
         if file is None or not file.hand_in.late or file.hand_in.at:
             return False
@@ -396,7 +400,7 @@ class _Plan:
 
     # Numbering
 
-    def _number(self, submission: Submission, student: Student) -> None:
+    def _number(self, submission: FileGroup, student: Student) -> None:
         """Number what is new of a submission, and write the table's lines."""
         kept = self.manifests.setdefault(submission.assignment, Manifest(submission.assignment))
         if submission.chosen:
@@ -413,7 +417,7 @@ class _Plan:
                 why = f"{file.trouble or untouched}; " if file.trouble or untouched else ""
                 self._line(file.hand_in, student.id, "", "", why + ("kept beside it" if is_new else "here already"))
 
-    def _number_attempt(self, kept: Manifest, submission: Submission, student: Student, file: File) -> None:
+    def _number_attempt(self, kept: Manifest, submission: FileGroup, student: Student, file: NotebookFile) -> None:
         known_ones = {record.key: record for record in kept.records.get(student.id, ()) if record.attempt}
         record = self._record(kept, submission, student, file, is_attempt=True)
         if before := known_ones.get(record.key):
@@ -438,7 +442,9 @@ class _Plan:
         what = "; ".join(note for note in (what, *notes) if note)
         self._line(file.hand_in, student.id, kept.assignment, str(record.attempt), what)
 
-    def _number_again(self, kept: Manifest, student: Student, file: File, before: Record, record: Record) -> None:
+    def _number_again(
+        self, kept: Manifest, student: Student, file: NotebookFile, before: Record, record: Record
+    ) -> None:
         """An attempt that is here already: its time may have come or changed since, and a power cut may have emptied its files."""
         what = "here already"
         if record.when and record.when != before.when:
@@ -461,7 +467,7 @@ class _Plan:
     def _at(self, when: datetime) -> str:
         return f"{when.astimezone(self.zone):%Y-%m-%d %H:%M}"
 
-    def _put_there_by_hand(self, kept: Manifest, student: Student, file: File) -> str:
+    def _put_there_by_hand(self, kept: Manifest, student: Student, file: NotebookFile) -> str:
         """Keep what somebody has put into submitted/ where a new attempt is to lie. Returns a note on it."""
         folder = self.class_folder.submitted / student.id / kept.assignment
         path = folder / f"{kept.assignment}.ipynb"
@@ -495,7 +501,7 @@ class _Plan:
         )
 
     def _record(
-        self, kept: Manifest, submission: Submission, student: Student, file: File, is_attempt: bool = False
+        self, kept: Manifest, submission: FileGroup, student: Student, file: NotebookFile, is_attempt: bool = False
     ) -> Record:
         hand_in, number = file.hand_in, kept.next_number(student.id)
         back = {name: text for name, text in hand_in.back.items() if text}
@@ -605,7 +611,7 @@ class _Plan:
             from autograder.gradebook import gradebook
 
         with gradebook.Book(self.class_folder, writing=True) as book:
-            book.introduce({one: _known_as(self.roster.students[one]) for one in ids})
+            book.upsert_students({one: _known_as(self.roster.students[one]) for one in ids})
             for assignment, student, gone in withdrawn:
                 if book.withdraw(assignment, student, gone):
                     for place in (self.class_folder.feedback, self.class_folder.autograded):
@@ -618,8 +624,8 @@ def _is_empty(path: Path) -> bool:
 
 def _assignment(text: str, assignments: Sequence[str]) -> str:
     """The assignment that somebody means by its name, in whatever writing, or by its number; "" where it is none."""
-    named = [name for name in assignments if letters(text) in (letters(name), name.partition("_")[0])]
-    return named[0] if len(named) == 1 else ""
+    names_with_ids = [name for name in assignments if letters(text) in (letters(name), name.partition("_")[0])]
+    return names_with_ids[0] if len(names_with_ids) == 1 else ""
 
 
 def _clock(zone: tzinfo | None) -> str:

@@ -15,12 +15,12 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest, Record
 from autograder.class_folder.roster import Doubtful, Roster, Student
 from autograder.errors import UserError
-from autograder.files import keep
+from autograder.files import write_private
 from autograder.gradebook.scores import Marks, total
 from autograder.grading import feedback
 from autograder.lms.archive import zip_files
-from autograder.lms.base import Lms, Number, Page
-from autograder.lms.sheets import GradeSheet, Row, Sheet, like, number
+from autograder.lms.base import FeedbackPage, Lms, Number
+from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, like, number
 from autograder.nbgrader_patches import release_secret
 from autograder.paths import require_assignment
 from autograder.startup import gc_paused
@@ -33,7 +33,7 @@ Score = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
-class Change:
+class SheetChange:
     """A grade on the LMS's sheet, or a page: whose, what stood there, what will, and what there is to say. is_written: whether it is in the file."""
 
     student: str
@@ -50,7 +50,7 @@ class GivenBack:
 
     title: str
     assignment: str
-    changes: list[Change] = field(default_factory=list)
+    changes: list[SheetChange] = field(default_factory=list)
     unchanged: int = 0
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -97,7 +97,7 @@ def give_back(
         if not marks:
             raise UserError(f"nothing of {assignment} has been graded in {class_folder.path}")
         if not dry_run and (pages or not taker.sheet):
-            feedback.write_again(class_folder, assignment, book, counted=counted)  # with what was given by hand since
+            feedback.rewrite(class_folder, assignment, book, counted=counted)  # with what was given by hand since
     marks |= {student: dict(one.marks) for student, one in counted.items()}
     grades = {student: one.grade for student, one in counted.items()}
     by = {student: one.by for student, one in counted.items()}
@@ -126,7 +126,13 @@ class Work:
         score: Score | None,
         dry_run: bool,
     ) -> None:
-        self.class_folder, self.taker, self.assignment, self.marks, self.dry_run = class_folder, taker, assignment, marks, dry_run
+        self.class_folder, self.taker, self.assignment, self.marks, self.dry_run = (
+            class_folder,
+            taker,
+            assignment,
+            marks,
+            dry_run,
+        )
         self.by = by  # whose hand-in counts for a student, of a group
         self.score = score or (lambda student: total(marks[student]).points)
         self.worth = {
@@ -144,7 +150,7 @@ class Work:
         return self.roster.students[student].name if student in self.roster.students else ""
 
     def leave(self, student: str, old: str, why: str) -> None:
-        self.done.changes.append(Change(student, self.name(student), old, "", why, is_written=False))
+        self.done.changes.append(SheetChange(student, self.name(student), old, "", why, is_written=False))
 
     def prepare_release(self, student: str) -> str:
         """Have nbgrader's release_feedback find what it needs beside a student's page. Returns why it can't be released, "" where it can."""
@@ -152,7 +158,7 @@ class Work:
         return prepare(self.class_folder, student, self.assignment)
 
     def add(self, student: str, new: str) -> None:
-        self.done.changes.append(Change(student, self.name(student), "", new))
+        self.done.changes.append(SheetChange(student, self.name(student), "", new))
 
     def is_unread(self, student: str, old: str = "") -> bool:
         """Whether a student is left out because something is still to be read; then that is noted."""
@@ -169,7 +175,7 @@ class Work:
         path = to / name if to.is_dir() else to
         if sheet is not None and path.resolve() == sheet.resolve():
             raise UserError(f"{path} is the sheet itself, which stays as it is: write to another file")
-        keep(path, data)
+        write_private(path, data)
         self.done.file = path
 
     # Grades
@@ -202,9 +208,9 @@ class Work:
             self.done.notes.append(grades.advice)
         return grades.written()
 
-    def _rows(self, grades: GradeSheet) -> dict[str, Row]:
+    def _rows(self, grades: GradeSheet) -> dict[str, SheetRow]:
         """By student, the sheet's row."""
-        found: dict[str, Row] = {}
+        found: dict[str, SheetRow] = {}
         twice: set[str] = set()
         unknown = 0
         for row in grades.sheet.rows:
@@ -239,7 +245,7 @@ class Work:
             self.done.notes.append(f"{unknown} on the sheet {stay}")
         return found
 
-    def _put(self, grades: GradeSheet, row: Row, student: str, others: list[str]) -> None:
+    def _put(self, grades: GradeSheet, row: SheetRow, student: str, others: list[str]) -> None:
         old, most, points = row[grades.column], grades.maximum(row), self.score(student)
         if points is None:
             self.leave(student, old, "no score is to be given")
@@ -259,7 +265,7 @@ class Work:
             notes.insert(0, f"above the maximum of {most}: {grades.over}")
             self.done.doubts.append(f"{student} has {new}, above the sheet's maximum of {most}: {grades.over}")
         grades.sheet.put(row, grades.column, new)
-        self.done.changes.append(Change(student, self.name(student), old, new, "; ".join(notes)))
+        self.done.changes.append(SheetChange(student, self.name(student), old, new, "; ".join(notes)))
 
     # Pages
 
@@ -269,7 +275,7 @@ class Work:
         found: dict[str, bytes] = {}
         for student, record, page in self.to_send():
             called, own = self.name(student), self._own_ids(student)
-            name, trouble = self.taker.page_name(Page(student, called, self.assignment, record, own, numbers))
+            name, trouble = self.taker.page_name(FeedbackPage(student, called, self.assignment, record, own, numbers))
             if not trouble and name in found:
                 trouble = "another one's page goes to the same place"
             if trouble:

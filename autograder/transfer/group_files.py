@@ -13,7 +13,7 @@ from autograder.class_folder.roster import Student
 from autograder.engine import rebuild
 from autograder.jail.limits import Limits
 from autograder.lms import archive
-from autograder.lms.archive import Entry, Refused, same
+from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.records import HandIn
 from ffnlab.cleaning import in_a_line
 
@@ -26,7 +26,7 @@ RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class File:
+class NotebookFile:
     """A file that was handed in. assignment: whose cells it has, if it is a notebook of ours. trouble: what it is instead, if it should be one.
 
     is_untouched: whether it is a notebook of ours without an answer in it.
@@ -46,7 +46,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """Something that a person has to settle, about a file. suggestion: what the answer may be."""
 
     hand_in: HandIn
@@ -55,18 +55,18 @@ class Asked:
 
 
 @dataclass
-class Submission:
+class FileGroup:
     """What somebody handed in at one time. first: its first file, which stands for all of it. expected: the assignment that it was handed in for."""
 
     first: HandIn
-    notebooks: list[File] = field(default_factory=list)
-    others: list[File] = field(default_factory=list)
+    notebooks: list[NotebookFile] = field(default_factory=list)
+    others: list[NotebookFile] = field(default_factory=list)
     refused: list[tuple[HandIn, str]] = field(default_factory=list)
     students: list[Student] = field(default_factory=list)
     expected: str = ""
     looked_at: int = 0  # notebooks, and their bytes
     looked_at_bytes: int = 0
-    chosen: File | None = None
+    chosen: NotebookFile | None = None
     assignment: str = ""  # under which it is kept
 
     def may_look_at(self, size: int) -> bool:
@@ -89,7 +89,7 @@ class _LastZip:
         """What lies in it. Raises Refused: it can't be read."""
         if self._of is not outer:
             self._of, self._zip = None, archive.Archive("")
-            self._zip = archive.inside(Entry(outer.entry, 0, outer.read))
+            self._zip = archive.inside(ArchiveEntry(outer.entry, 0, outer.read))
             self._of = outer
         return self._zip
 
@@ -98,30 +98,34 @@ class _LastZip:
         return next(entry for entry in self.open(outer).entries if entry.name == name).read()
 
 
-def together(hand_ins: Sequence[HandIn], assignments: Sequence[str], wanted: Collection[str] = ()) -> list[Submission]:
+def group_by_student(
+    hand_ins: Sequence[HandIn], assignments: Sequence[str], wanted: Collection[str] = ()
+) -> list[FileGroup]:
     """The submissions, with every file read once. wanted: names in the archive of files that are looked at, however many there are."""
-    found: dict[tuple[str, str], Submission] = {}
+    found: dict[tuple[str, str], FileGroup] = {}
     zips = _LastZip(wanted)
     for hand_in in hand_ins:
-        submission = found.setdefault((hand_in.who, hand_in.attempt), Submission(hand_in))
+        submission = found.setdefault((hand_in.who, hand_in.attempt), FileGroup(hand_in))
         for file in _files(submission, hand_in, assignments, zips):
             is_notebook = file.assignment or (file.trouble and not file.called.casefold().endswith(".json"))
             (submission.notebooks if is_notebook else submission.others).append(file)
     return list(found.values())
 
 
-def _files(submission: Submission, hand_in: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[File]:
+def _files(
+    submission: FileGroup, hand_in: HandIn, assignments: Sequence[str], zips: _LastZip
+) -> Iterator[NotebookFile]:
     """A file, and where it is a zip the notebooks in it: one level."""
     if not hand_in.file:
         return
     try:
         data = hand_in.read()
         name = hand_in.file.rpartition("/")[2].casefold()
-        file = File(hand_in, hashlib.sha256(data).hexdigest(), len(data))
+        file = NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data))
         if ".ipynb" not in name and not name.endswith(".json"):
             yield file
-        elif same(hand_in.entry) in zips.wanted or submission.may_look_at(len(data)):
-            yield _looked_at(file, data, assignments)
+        elif normalize_name(hand_in.entry) in zips.wanted or submission.may_look_at(len(data)):
+            yield _inspect(file, data, assignments)
         else:
             yield replace(file, trouble=f"not looked at: {AT_MOST}", is_broken=True)
         if name.endswith(".zip"):
@@ -130,7 +134,7 @@ def _files(submission: Submission, hand_in: HandIn, assignments: Sequence[str], 
         submission.refused.append((hand_in, str(reason)))
 
 
-def _in_zip(submission: Submission, outer: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[File]:
+def _in_zip(submission: FileGroup, outer: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[NotebookFile]:
     """The notebooks in a zip; of very many those whose names are the most like ours. Raises Refused: the zip can't be read."""
     opened = zips.open(outer)
     submission.refused += [(outer, f"{name} in it, {reason}") for name, reason in opened.refused]
@@ -138,7 +142,7 @@ def _in_zip(submission: Submission, outer: HandIn, assignments: Sequence[str], z
     notebooks.sort(key=lambda one: _original(one.name) not in assignments)
     passed_over = 0
     for entry in notebooks:
-        is_wanted = same(f"{outer.entry}/{entry.name}") in zips.wanted
+        is_wanted = normalize_name(f"{outer.entry}/{entry.name}") in zips.wanted
         if not is_wanted and not submission.may_look_at(entry.size):
             passed_over += 1
             continue
@@ -150,13 +154,13 @@ def _in_zip(submission: Submission, outer: HandIn, assignments: Sequence[str], z
         except Refused as reason:
             submission.refused.append((hand_in, str(reason)))
         else:
-            yield _looked_at(File(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
+            yield _inspect(NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
     if passed_over:
         why = f"{passed_over:,} of the {len(notebooks):,} notebooks in it were not looked at: {AT_MOST}"
         submission.refused.append((outer, why))
 
 
-def _looked_at(file: File, data: bytes, assignments: Sequence[str]) -> File:
+def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> NotebookFile:
     """A file that should be a notebook, with whose it is by most of its cells that are of ours."""
     try:
         cells = rebuild.parse(data, Limits().notebook)
@@ -171,19 +175,19 @@ def _looked_at(file: File, data: bytes, assignments: Sequence[str]) -> File:
     return replace(file, assignment=name, is_untouched=rebuild.is_untouched(name, cells))
 
 
-def votes_of(submissions: Sequence[Submission]) -> Counter[str]:
+def votes_of(submissions: Sequence[FileGroup]) -> Counter[str]:
     """How many have handed in a notebook of each assignment."""
     return Counter(
         name for one in submissions for name in {file.assignment for file in _touched(one.notebooks)} if name
     )
 
 
-def _touched(notebooks: Sequence[File]) -> Sequence[File]:
+def _touched(notebooks: Sequence[NotebookFile]) -> Sequence[NotebookFile]:
     """Without those in which nothing was done, where in another one something was."""
     return [file for file in notebooks if not file.is_untouched] or notebooks
 
 
-def choose(submission: Submission, said: Mapping[str, str], assignments: Sequence[str]) -> list[Asked]:
+def choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[Question]:
     """Choose the notebook that counts, and say what a person has to look at: in a line a file, or in one for all where they are many.
 
     said: by its name in the archive, of which assignment a person has said that a file is the notebook.
@@ -199,10 +203,10 @@ def choose(submission: Submission, said: Mapping[str, str], assignments: Sequenc
     return [replace(one, trouble=f"{first} {more}")]
 
 
-def _choose(submission: Submission, said: Mapping[str, str], assignments: Sequence[str]) -> list[Asked]:
+def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[Question]:
     expected = submission.expected
     submission.assignment = expected if expected in assignments else ""
-    asked = [Asked(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
+    asked = [Question(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
     for file in submission.notebooks:
         if name := said.get(file.hand_in.entry):
             submission.chosen, submission.assignment = file, name
@@ -211,7 +215,7 @@ def _choose(submission: Submission, said: Mapping[str, str], assignments: Sequen
     if expected and not submission.assignment:
         return [
             *asked,
-            Asked(submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"),
+            Question(submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"),
         ]
     fitting = _touched([file for file in submission.notebooks if file.assignment == expected])
     fitting = list({file.digest: file for file in reversed(fitting)}.values())[::-1]
@@ -219,7 +223,7 @@ def _choose(submission: Submission, said: Mapping[str, str], assignments: Sequen
     for file in fitting if len(fitting) > 1 else ():
         if submission.chosen is None:
             asked.append(
-                Asked(
+                Question(
                     file.hand_in,
                     f"one of {len(fitting)} notebooks of {expected}, and they differ: which one counts?",
                     expected,
@@ -227,21 +231,23 @@ def _choose(submission: Submission, said: Mapping[str, str], assignments: Sequen
             )
         elif file is not submission.chosen:
             asked.append(
-                Asked(file.hand_in, f"a second notebook of {expected}, and {submission.chosen.called} counts", expected)
+                Question(
+                    file.hand_in, f"a second notebook of {expected}, and {submission.chosen.called} counts", expected
+                )
             )
     for file in submission.notebooks:
         if file.assignment not in ("", expected):
             if submission.chosen and file.is_untouched:
                 continue
-            asked.append(Asked(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment))
+            asked.append(Question(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment))
         elif file.trouble and (file.is_broken or submission.chosen is None):
-            asked.append(Asked(file.hand_in, file.trouble, expected))
+            asked.append(Question(file.hand_in, file.trouble, expected))
     if not submission.notebooks and not submission.refused:
-        asked.append(Asked(submission.first, _without_notebook(submission)))
+        asked.append(Question(submission.first, _without_notebook(submission)))
     return asked
 
 
-def _by_name(fitting: Sequence[File], expected: str) -> File | None:
+def _by_name(fitting: Sequence[NotebookFile], expected: str) -> NotebookFile | None:
     """The one with the name that was handed out; else the one that was renamed from it; else, of several, none."""
     exact = [file for file in fitting if file.hand_in.file.rpartition("/")[2] == f"{expected}.ipynb"]
     renamed = [file for file in fitting if _original(file.hand_in.file) == expected]
@@ -254,7 +260,7 @@ def _original(file: str) -> str:
     return match["name"] if match else ""
 
 
-def _without_notebook(submission: Submission) -> str:
+def _without_notebook(submission: FileGroup) -> str:
     names = ", ".join(file.called for file in submission.others[:3])
     if len(submission.others) > 3:
         names += f" and {len(submission.others) - 3} more"

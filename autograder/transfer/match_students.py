@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from autograder.class_folder.open_questions import FILE, Settled
-from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, named
-from autograder.class_folder.student_lookup import Directory
+from autograder.class_folder.open_questions import FILE, SettledQuestions
+from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, names_with_ids
+from autograder.class_folder.student_lookup import StudentLookup
 from autograder.lms import SYSTEMS
 from autograder.lms.base import Number
 from autograder.lms.records import HandIn, Person, letters
-from autograder.transfer.group_files import Asked, Submission
+from autograder.transfer.group_files import FileGroup, Question
 from ffnlab.cleaning import in_a_line
 
 
@@ -26,12 +26,12 @@ def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
     if roster.is_listed:
         known = [one for one in (first, *readings) if owners[one.who]]
         system = SYSTEMS[first.system]
-        named = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
+        names_with_ids = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
     else:
         known = [first, *(one for one in readings if one.is_likely)]
-        named = []
-    meant = named or known or [first]
-    if len({one.who for one in meant}) == 1 and (named or meant[0] is first or not known):
+        names_with_ids = []
+    meant = names_with_ids or known or [first]
+    if len({one.who for one in meant}) == 1 and (names_with_ids or meant[0] is first or not known):
         return meant[0]
     whose = " or ".join(
         in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in meant
@@ -48,8 +48,8 @@ class Finder:
     """
 
     roster: Roster
-    settled: Settled
-    submissions: Sequence[Submission]
+    settled: SettledQuestions
+    submissions: Sequence[FileGroup]
     match_names: bool = False
     names: Counter[str] = field(init=False)
     is_blind: bool = field(init=False)  # all have the same name: "Participant", in whatever language
@@ -62,7 +62,7 @@ class Finder:
         self.may_add = not self.roster.is_listed
         self.keys = {key for key in keys() if self.roster.knows(key)}
 
-    def find(self, submission: Submission) -> list[Asked]:
+    def find(self, submission: FileGroup) -> list[Question]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
         system, settled = SYSTEMS[first.system], self.settled.student(first.system, first.who)
@@ -71,7 +71,7 @@ class Finder:
             if trouble:
                 trouble = f"in {FILE}, line {settled.line}: {trouble}"
         elif first.doubt:
-            return [Asked(first, first.doubt)]
+            return [Question(first, first.doubt)]
         elif by_more := system.students(first, self.roster, self.is_blind):
             submission.students, trouble = by_more
         else:
@@ -81,18 +81,16 @@ class Finder:
         if trouble:
             called = self.roster.called(first.name)
             if not settled and len(called) > 1 and not system.has_ids_on_lists:
-                trouble = (
-                    f"{len(called)} on the roster are called so: write whether it is {' or '.join(named(called[:4]))}"
-                )
+                trouble = f"{len(called)} on the roster are called so: write whether it is {' or '.join(names_with_ids(called[:4]))}"
             suggestion = " ".join(student.id for student in called[:3])
             submission.students = []
-            return [Asked(first, trouble, suggestion)]
+            return [Question(first, trouble, suggestion)]
         submission.students = list({student.id: student for student in submission.students}.values())
         return [] if settled else self._is_it_a_group(submission)
 
-    def _as_settled(self, submission: Submission, text: str) -> str:
+    def _as_settled(self, submission: FileGroup, text: str) -> str:
         """Enter those whom somebody has named, by whatever names one student; somebody new where there is no list of the class. Returns why that can't be."""
-        first, directory = submission.first, Directory(self.roster)
+        first, directory = submission.first, StudentLookup(self.roster)
         names = _split(text, directory)
         students = []
         for name in names:
@@ -116,7 +114,7 @@ class Finder:
             submission.students.append(student)
         return ""
 
-    def _person(self, submission: Submission, person: Person) -> str:
+    def _person(self, submission: FileGroup, person: Person) -> str:
         """Find one person, or enter them. Returns why neither can be."""
         first, ids = submission.first, dict(person.ids)
         system = SYSTEMS[first.system]
@@ -134,7 +132,7 @@ class Finder:
         submission.students.append(student)
         return ""
 
-    def _by_name(self, submission: Submission, trouble: str) -> str:
+    def _by_name(self, submission: FileGroup, trouble: str) -> str:
         first = submission.first
         called = self.roster.called(first.name)
         if len(called) != 1:
@@ -143,7 +141,7 @@ class Finder:
         submission.students = [student] if student else []
         return doubt
 
-    def _is_it_a_group(self, submission: Submission) -> list[Asked]:
+    def _is_it_a_group(self, submission: FileGroup) -> list[Question]:
         """A system may export a group's work under one member's number and the group's name."""
         first, system = submission.first, SYSTEMS[submission.first.system]
         if not system.has_groups_by_member or len(submission.students) != 1:
@@ -155,10 +153,10 @@ class Finder:
         trouble = (
             f"{system.title} calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
         )
-        return [Asked(first, trouble, student.id)]
+        return [Question(first, trouble, student.id)]
 
 
-def _split(text: str, directory: Directory) -> list[str]:
+def _split(text: str, directory: StudentLookup) -> list[str]:
     """The students that a cell names: one as a whole, or several between semicolons, commas or, where they are no names, spaces."""
     for between in (r"$^", r";", r"[;,]"):
         parts = [part.strip() for part in re.split(between, text) if part.strip()]

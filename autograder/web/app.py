@@ -38,14 +38,14 @@ from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
 from autograder.gradebook import database, missing, preflight
 from autograder.gradebook.gradebook import Book
-from autograder.gradebook.policy import FILE, Counted, Policy, moment
+from autograder.gradebook.policy import FILE, Counted, Policy, format_time
 from autograder.grading import feedback, grade_class
 from autograder.marking import outline
 from autograder.paths import require_assignment
 from autograder.reports import class_report, explain, report_page
 from autograder.transfer import collect as collecting
 from autograder.transfer import give_back
-from autograder.web.grading import Grading
+from autograder.web.grading import GradingJob
 from autograder.web.uploads import Uploads
 from ffnlab.cleaning import clean, in_a_line
 
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Desk:
+class WebApp:
     """What all pages share: the class, the uploads, and the grading that runs or ran last.
 
     token: that the first address brings; empty once it has been used. path: below which all pages are. cookie: what a browser shows from then on.
@@ -68,7 +68,7 @@ class Desk:
 
     class_folder: ClassFolder
     token: str
-    grading: Grading
+    grading: GradingJob
     uploads: Uploads
     looks_ahead: bool = False
     path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(18)}")
@@ -123,7 +123,7 @@ class Desk:
 
 def make(class_folder: ClassFolder, token: str = "") -> Starlette:
     """The application for one class. `token`: that an address must bring; a new one where it is empty. It is in `app.state.desk`."""
-    desk = Desk(class_folder, token or secrets.token_urlsafe(24), Grading(class_folder), Uploads(class_folder))
+    desk = WebApp(class_folder, token or secrets.token_urlsafe(24), GradingJob(class_folder), Uploads(class_folder))
     page = ("GET",)
     form = ("POST",)
     routes = [
@@ -156,7 +156,7 @@ class _Guard(BaseHTTPMiddleware):
     """Lets in who has the token, and nobody by way of another page or another name of this machine."""
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        desk: Desk = request.app.state.desk
+        desk: WebApp = request.app.state.desk
         if not _is_here(request):
             return _guarded(PlainTextResponse("This desk is for this machine alone.", 403))
         given = request.query_params.get("token")
@@ -188,8 +188,8 @@ def _guarded(answer: Response) -> Response:
     return answer
 
 
-Show = Callable[[Desk, Request], Response]
-Do = Callable[[Desk, Request, FormData], Response]
+Show = Callable[[WebApp, Request], Response]
+Do = Callable[[WebApp, Request, FormData], Response]
 
 
 def _page(show: Show) -> Callable[[Request], Any]:
@@ -263,7 +263,7 @@ def _templates() -> jinja2.Environment:
     return environment
 
 
-def _render(desk: Desk, template: str, status: int = 200, **what: Any) -> HTMLResponse:
+def _render(desk: WebApp, template: str, status: int = 200, **what: Any) -> HTMLResponse:
     text = (
         _templates()
         .get_template(template)
@@ -272,7 +272,7 @@ def _render(desk: Desk, template: str, status: int = 200, **what: Any) -> HTMLRe
     return HTMLResponse(text, status)
 
 
-def _policy(desk: Desk) -> Policy:
+def _policy(desk: WebApp) -> Policy:
     return Policy.of(desk.class_folder)
 
 
@@ -280,7 +280,7 @@ def _policy(desk: Desk) -> Policy:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _GradedNotebook:
     """What stands in the gradebook for one notebook: what counts for each student, and their names."""
 
     counted: Mapping[str, Counted]
@@ -299,16 +299,16 @@ class _Seen:
         return sum(grade.points / grade.max_points for grade in grades) / len(grades) if grades else None
 
 
-def _seen(desk: Desk, name: str) -> _Seen:
-    def read() -> _Seen:
+def _seen(desk: WebApp, name: str) -> _GradedNotebook:
+    def read() -> _GradedNotebook:
         with desk.book() as book:
-            return _Seen(_policy(desk).read_book(book, name), book.students())
+            return _GradedNotebook(_policy(desk).read_book(book, name), book.students())
 
     return desk.once(("seen", name), read)
 
 
 @dataclass(frozen=True)
-class _Line:
+class _ClassLine:
     """A notebook in the table of the class."""
 
     name: str
@@ -320,23 +320,29 @@ class _Line:
     missing: missing.Missing | None
 
 
-def _class(desk: Desk, request: Request) -> Response:
+def _class(desk: WebApp, request: Request) -> Response:
     policy, roster, lines = _policy(desk), Roster.load(desk.class_folder), []
     for name in policy.notebooks:
-        handed_in = sum(1 for _ in desk.class_folder.submitted.glob(f"*/{name}")) if desk.class_folder.submitted.is_dir() else 0
-        seen = _seen(desk, name) if desk.has_book else _Seen({}, {})
+        handed_in = (
+            sum(1 for _ in desk.class_folder.submitted.glob(f"*/{name}")) if desk.class_folder.submitted.is_dir() else 0
+        )
+        seen = _seen(desk, name) if desk.has_book else _GradedNotebook({}, {})
         due = policy.due(name)
         if handed_in or seen.counted:
-            said = moment(policy.here(due)) if due else ""
-            absent = missing.find(roster, policy, name, missing.submitters(desk.class_folder, name) | seen.counted.keys())
-            lines.append(_Line(name, handed_in, len(seen.counted), seen.waiting, seen.mean, said, absent))
+            said = format_time(policy.here(due)) if due else ""
+            absent = missing.find(
+                roster, policy, name, missing.submitters(desk.class_folder, name) | seen.counted.keys()
+            )
+            lines.append(_ClassLine(name, handed_in, len(seen.counted), seen.waiting, seen.mean, said, absent))
     return _render(
         desk, "class.html", lines=lines, strays=submitted_files.strays(desk.class_folder), doubts=_doubts(desk, policy)
     )
 
 
-def _doubts(desk: Desk, policy: Policy) -> Sequence[str]:
-    students = [path.name for path in desk.class_folder.submitted.iterdir()] if desk.class_folder.submitted.is_dir() else []
+def _doubts(desk: WebApp, policy: Policy) -> Sequence[str]:
+    students = (
+        [path.name for path in desk.class_folder.submitted.iterdir()] if desk.class_folder.submitted.is_dir() else []
+    )
     return policy.doubts(students)
 
 
@@ -351,12 +357,12 @@ def _whose(request: Request) -> str:
     return student
 
 
-def _graded(desk: Desk) -> None:
+def _graded(desk: WebApp) -> None:
     if not desk.has_book:
         raise UserError("nothing has been graded yet")
 
 
-def _assignment(desk: Desk, request: Request) -> Response:
+def _assignment(desk: WebApp, request: Request) -> Response:
     name = _of_course(request)
     _graded(desk)
     seen = _seen(desk, name)
@@ -381,7 +387,7 @@ def _assignment(desk: Desk, request: Request) -> Response:
     )
 
 
-def _not_counted(desk: Desk, policy: Policy, name: str, counted: Mapping[str, Counted]) -> list[str]:
+def _not_counted(desk: WebApp, policy: Policy, name: str, counted: Mapping[str, Counted]) -> list[str]:
     """Lines on whose lateness could not be counted, and who has handed in and has no grade."""
     late = policy.lateness_not_counted(name, {student: one.grade for student, one in counted.items()})
     return [line for line in (late, missing.ungraded_line(desk.class_folder, policy, name, counted)) if line]
@@ -392,16 +398,18 @@ def _outcome(one: Counted, exercise: str) -> str:
     return str(one.attempt.verdicts.get(exercise, {}).get("outcome", ""))
 
 
-def _report(desk: Desk, request: Request) -> Response:
+def _report(desk: WebApp, request: Request) -> Response:
     name = _of_course(request)
     _graded(desk)
     return HTMLResponse(_drawn(desk, name, "hide" in request.query_params))
 
 
-def _drawn(desk: Desk, name: str, hide_names: bool) -> str:
+def _drawn(desk: WebApp, name: str, hide_names: bool) -> str:
     def draw() -> str:
         with desk.book() as book:
-            return report_page.page(class_report.of_class(desk.class_folder, book, _policy(desk), [name], hide_names))
+            return report_page.page(
+                class_report.build_report(desk.class_folder, book, _policy(desk), [name], hide_names)
+            )
 
     return desk.once(("report", name, "hidden" * hide_names), draw)
 
@@ -409,7 +417,7 @@ def _drawn(desk: Desk, name: str, hide_names: bool) -> str:
 # A student
 
 
-def _student(desk: Desk, request: Request) -> Response:
+def _student(desk: WebApp, request: Request) -> Response:
     student = _whose(request)
     _graded(desk)
     policy, rows = _policy(desk), []
@@ -430,20 +438,23 @@ def _student(desk: Desk, request: Request) -> Response:
 
 def _when(policy: Policy, at: str | datetime) -> str:
     """A moment, in the class's time zone."""
-    return moment(policy.here(datetime.fromisoformat(at) if isinstance(at, str) else at))
+    return format_time(policy.here(datetime.fromisoformat(at) if isinstance(at, str) else at))
 
 
-def _why(desk: Desk, request: Request) -> Response:
+def _why(desk: WebApp, request: Request) -> Response:
     student, exercise = _whose(request), str(request.path_params["exercise"])
     _graded(desk)
     policy = _policy(desk)
     with desk.book() as book:
         found = explain.find(book, policy, student, exercise)
-    shown = [(one, clean(one.code or ""), explain.told(one.verdict) if one.verdict else []) for one in found.gradings]
+    shown = [
+        (one, clean(one.code or ""), explain.print_verdict(one.verdict) if one.verdict else [])
+        for one in found.gradings
+    ]
     return _render(desk, "why.html", found=found, shown=shown, when=partial(_when, policy))
 
 
-def _feedback(desk: Desk, request: Request) -> Response:
+def _feedback(desk: WebApp, request: Request) -> Response:
     student, name = _whose(request), _of_course(request)
     path = desk.class_folder.feedback / student / name / f"{name}.html"
     if not path.is_file():
@@ -451,18 +462,18 @@ def _feedback(desk: Desk, request: Request) -> Response:
     if desk.has_book and not desk.grading.is_running:  # with what was given by hand since
         with class_lock(desk.class_folder), desk.book() as book:
             counted = _policy(desk).read_book(book, name, student)
-            feedback.write_again(desk.class_folder, name, book, student and [student], counted=counted)
+            feedback.rewrite(desk.class_folder, name, book, student and [student], counted=counted)
     return FileResponse(path, media_type="text/html")
 
 
 # Collecting
 
 
-def _collect(desk: Desk, request: Request) -> Response:
+def _collect(desk: WebApp, request: Request) -> Response:
     return _render(desk, "collect.html", systems=lms.by_rank(), notebooks=_policy(desk).notebooks)
 
 
-def _look_at_export(desk: Desk, request: Request, sent: FormData) -> Response:
+def _look_at_export(desk: WebApp, request: Request, sent: FormData) -> Response:
     files = {
         key: [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, key)]
         for key in ("export", "roster")
@@ -472,13 +483,15 @@ def _look_at_export(desk: Desk, request: Request, sent: FormData) -> Response:
     asked = str(sent.get("assignment") or "")
     clock = Policy.of(desk.class_folder).clock
     by_name = "match_names" in sent
-    found = collecting.collect(desk.class_folder, files["export"][0], files["roster"], asked or None, True, clock, by_name)
+    found = collecting.collect(
+        desk.class_folder, files["export"][0], files["roster"], asked or None, True, clock, by_name
+    )
     kept = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
     kept |= {"assignment": [asked], "match_names": ["on"] * by_name}
     return _render(desk, "collected.html", found=found, kept=kept, done=False, most=MOST_ROWS)
 
 
-def _carry_out(desk: Desk, request: Request, sent: FormData) -> Response:
+def _carry_out(desk: WebApp, request: Request, sent: FormData) -> Response:
     export = desk.uploads.find(str(sent.get("export")))
     rosters = [desk.uploads.find(str(one)) for one in sent.getlist("roster")]
     asked = str(sent.get("assignment") or "")
@@ -497,18 +510,18 @@ def _files(sent: FormData, key: str) -> list[UploadFile]:
 # Grading
 
 
-def _grading(desk: Desk, request: Request) -> Response:
+def _grading(desk: WebApp, request: Request) -> Response:
     return _render(desk, "grading.html", progress=desk.grading.progress, running=desk.grading.is_running)
 
 
-def _start(desk: Desk, request: Request, sent: FormData) -> Response:
-    preflight.look(desk.class_folder)
+def _start(desk: WebApp, request: Request, sent: FormData) -> Response:
+    preflight.check_gradebook(desk.class_folder)
     wanted = [require_assignment(str(name)) for name in sent.getlist("assignment")]
     desk.grading.start(wanted or submitted_files.submitted_assignments(desk.class_folder), force="force" in sent)
     return RedirectResponse(f"{desk.path}/grading", 303)
 
 
-def _stop(desk: Desk, request: Request, sent: FormData) -> Response:
+def _stop(desk: WebApp, request: Request, sent: FormData) -> Response:
     desk.grading.stop()
     return RedirectResponse(f"{desk.path}/grading", 303)
 
@@ -516,13 +529,13 @@ def _stop(desk: Desk, request: Request, sent: FormData) -> Response:
 # Giving back
 
 
-def _give_back(desk: Desk, request: Request) -> Response:
+def _give_back(desk: WebApp, request: Request) -> Response:
     name = _of_course(request)
     _graded(desk)
     return _render(desk, "give_back.html", assignment=name, systems=lms.by_rank())
 
 
-def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path | None) -> give_back.GivenBack:
+def _given(desk: WebApp, name: str, sent: FormData, sheet: Path | None, to: Path | None) -> give_back.GivenBack:
     policy = _policy(desk)
     with contextlib.nullcontext() if to is None else class_lock(desk.class_folder):
         with desk.book() as book:
@@ -546,7 +559,7 @@ def _given(desk: Desk, name: str, sent: FormData, sheet: Path | None, to: Path |
     return done
 
 
-def _look_at_sheet(desk: Desk, request: Request, sent: FormData) -> Response:
+def _look_at_sheet(desk: WebApp, request: Request, sent: FormData) -> Response:
     name = _of_course(request)
     sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, "sheet")]
     sheet = sheets[0] if sheets else None
@@ -563,7 +576,7 @@ def _look_at_sheet(desk: Desk, request: Request, sent: FormData) -> Response:
     )
 
 
-def _download(desk: Desk, request: Request, sent: FormData) -> Response:
+def _download(desk: WebApp, request: Request, sent: FormData) -> Response:
     name = _of_course(request)
     sheet = desk.uploads.find(str(sent["sheet"])) if sent.get("sheet") else None
     done = _given(desk, name, sent, sheet, desk.uploads.folder())

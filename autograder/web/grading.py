@@ -51,7 +51,7 @@ class Progress:
         return (self.total - self.done) * self.seconds / self.graded
 
 
-class Grading:
+class GradingJob:
     """Grades notebooks one after the other in a thread; one at a time."""
 
     def __init__(self, class_folder: ClassFolder) -> None:
@@ -120,6 +120,8 @@ class Grading:
         ):
             for name in progress.names:
                 progress.at, progress.done, progress.total = name, 0, 0
-                summary = grade_class.grade(self._class_folder, name, team, grade_class.Asked(force=force), tell, self._stop)
+                summary = grade_class.grade(
+                    self._class_folder, name, team, grade_class.GradeOptions(force=force), tell, self._stop
+                )
                 progress.remarks += [f"{name}: {line}" for line in summary.problems()]
         progress.remarks += [f"Not looked at: {line}" for line in submitted_files.strays(self._class_folder)]
