@@ -236,4 +236,4 @@ def _shared_jail() -> Jail:
         return _one_jail()
 
 
-__all__ = ["Graded", "JailBroken", "JailFork", "Outcome", "grade_answer", "grade_submission"]
+__all__ = ["Graded", "JailBroken", "Outcome", "grade_answer", "grade_submission"]
