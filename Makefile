@@ -38,7 +38,7 @@ endef
 
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-grading system system-grading lab grade test quick build matrix luck mutants bench soak sweep handout site hub
+.PHONY: help setup setup-grading system system-grading lab grade test quick build matrix stability mutants bench soak sweep handout site hub
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -61,8 +61,8 @@ build: setup-grading ## make notebooks and shipped answers again where their sou
 matrix: setup-grading ## print exercise × answer → points and message
 	@$(BIN)/autograder matrix $(ARGS)
 
-luck: setup-grading ## grade every kept answer on twenty secrets, where a key has changed, and record what it gets
-	@$(BIN)/autograder luck $(ARGS)
+stability: setup-grading ## grade kept answers on twenty secrets, where an exercise has changed, and record what they get
+	@$(BIN)/autograder stability $(ARGS)
 
 mutants: setup-grading ## grade every solution with one small change in it: what still earns full marks, and why it may
 	@$(BIN)/autograder mutants $(ARGS)

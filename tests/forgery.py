@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from autograder import keys
 from autograder.marking import draws, reference
 from ffnlab import exercises
-from ffnlab.comparing import judge as verdict_on
-from ffnlab.comparing import marking_of
+from ffnlab.comparing import compare, reference_outputs_of
 
 CLASS, ELSEWHERE = b"the class that is graded", b"a class of the forger's own"
 
@@ -36,7 +35,7 @@ def earned(name: str) -> Iterator[Forged]:
     exercise = key.exercise
     hidden = draws.hidden_seeds(exercise, CLASS)
     given = reference.inputs(exercise, hidden)
-    marking = marking_of(exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], given)
+    marking = reference_outputs_of(exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], given)
     best: dict[str, Forged] = {}
     for source, seeds in {
         "public draws": draws.public_seeds(exercise),
@@ -44,7 +43,7 @@ def earned(name: str) -> Iterator[Forged]:
     }.items():
         seen = reference.observe(exercise, key.the_truth.answer, seeds)
         replayed = [seen[case % len(seen)] for case in range(len(hidden))]
-        for aspect in verdict_on(exercise, marking, replayed, given).aspects:
+        for aspect in compare(exercise, marking, replayed, given).aspects:
             if aspect.points:
                 best.setdefault(aspect.name, Forged(name, aspect.name, aspect.points, source))
     yield from best.values()

@@ -17,7 +17,7 @@ from drawings import SVG, Net, a_race, numbers, parabola, texts, tips
 from autograder import keys
 from autograder.marking import draws, reference
 from ffnlab import reading, train
-from ffnlab.comparing import judge as verdict_on
+from ffnlab.comparing import compare
 from ffnlab.exercises import activations as exercises
 from ffnlab.experiments import firing, polygons, world
 from ffnlab.figures import activations as figures
@@ -347,7 +347,7 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
             for drawn in reference.inputs(key.exercise, seeds)
         ]
         marking = reference.reference_outputs(key.exercise.name, seeds)
-        assert verdict_on(key.exercise, marking, made_up, reference.inputs(key.exercise, seeds)).points == 0
+        assert compare(key.exercise, marking, made_up, reference.inputs(key.exercise, seeds)).points == 0
 
 
 # The progress bar

@@ -15,8 +15,7 @@ from autograder import keys
 from autograder.engine import grade_submission
 from autograder.marking import draws, reference
 from ffnlab import reading, world
-from ffnlab.comparing import judge as verdict_on
-from ffnlab.comparing import marking_of
+from ffnlab.comparing import compare, reference_outputs_of
 from ffnlab.exercise import Draw, asked
 from ffnlab.exercises import every_position as exercises
 from ffnlab.figures import every_position as figures
@@ -253,7 +252,7 @@ def test_a_counter_of_calls_earns_nothing() -> None:
     told, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
     truth, counted = (reference.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(told)))
     inputs = reference.inputs(key.exercise, hidden)
-    verdict = verdict_on(key.exercise, marking_of(key.exercise, truth, [], inputs), counted, inputs)
+    verdict = compare(key.exercise, reference_outputs_of(key.exercise, truth, [], inputs), counted, inputs)
     assert verdict.points == 0
 
 

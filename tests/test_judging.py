@@ -27,8 +27,7 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws, reference
 from ffnlab import comparing, exercises, plain
-from ffnlab.comparing import allowed, marking_of
-from ffnlab.comparing import judge as compare
+from ffnlab.comparing import allowed, compare, reference_outputs_of
 from ffnlab.differences import normalised
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure, Malformed, Opaque, Size
@@ -131,7 +130,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
             os.kill(os.getpid(), signal.SIGSEGV)
         return honest(exercise, marking, observations, inputs, unfinished)
 
-    honest = comparing.judge
+    honest = comparing.compare
     monkeypatch.setattr(comparing, "judge", harmed)
     monkeypatch.setattr(judging, "PATIENCE", 2)
     warm = judging.Judges(fork=True)
@@ -279,7 +278,7 @@ def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
         assert plain.bytes_of(torch.zeros(shape)) >= 180_000
         exercise = Exercise("an_exercise", cases=1)
         exercise.aspect("product", points=1, facts=lambda seen, inputs: seen @ seen.T)(lambda answer: answer)
-        marking = marking_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
+        marking = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
         assert "many times larger" in compare(exercise, marking, [{"product": torch.zeros(shape)}], [{}]).seen
 
 
@@ -292,7 +291,7 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("text", points=1, facts=seen_of)(lambda answer: answer)
-    marking = marking_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
+    marking = reference_outputs_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
     most = allowed(marking.sizes["text"])
     assert compare(exercise, marking, [{"text": "x" * most.characters}], [{}]).points == 1
     looked.clear()

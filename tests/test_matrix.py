@@ -6,6 +6,7 @@ import inspect
 import re
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, matrix, reference
 from ffnlab import answers, exercises
-from ffnlab.comparing import judge as verdict_on
+from ffnlab.comparing import compare
 from ffnlab.exercise import Exercise, public_seed
 from ffnlab.naming import without_claims
 from ffnlab.verdict import Outcome
@@ -36,18 +37,41 @@ def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     key, solution = keys.find(name), build.solution_answer(name)
     verdict = reference.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
-    recorded = stability.recorded().get(exercises.notebook_of(name))
-    if recorded:
-        assert {answer: list(got) for answer, got in found.items()} == recorded["answers"][name]
+    recorded = stability.recorded().get(name)
+    assert recorded, f"{name} was never tried on twenty secrets: `make build`, or `make stability`"
+    assert {answer: list(got) for answer, got in found.items()} == recorded["answers"]
 
 
-@pytest.mark.parametrize("notebook", stability.recorded())
-def test_what_was_found_on_twenty_secrets_was_found_for_the_key_as_it_is(notebook: str) -> None:
-    assert notebook not in stability.outdated(), "its key has changed since: `make luck`"
-    record = stability.recorded()[notebook]
-    assert record["secrets"] == stability.SECRETS
-    for name, found in record["answers"].items():
-        assert stability.unstable(name, {0: {answer: tuple(got) for answer, got in found.items()}}) == []
+def test_what_was_found_on_twenty_secrets_was_found_for_the_exercises_as_they_are() -> None:
+    assert list(stability.outdated()) == [], "changed since: `make build`, or `make stability`"
+    for name, record in stability.recorded().items():
+        assert record["secrets"] == stability.SECRETS
+        found = {answer: tuple(got) for answer, got in record["answers"].items()}
+        assert stability.unstable(name, {0: found}) == []
+
+
+def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said about one exercise changes no other; what they share changes all."""
+    notebook = exercises.notebook_of("ffn_forward")
+    names = [exercise.name for exercise in exercises.of_notebook(notebook)]
+    before = {name: stability.version(name) for name in names}
+    assert len(set(before.values())) == len(names)
+    key_file = Path(str(keys.module(notebook).__file__)).read_text(encoding="utf-8")
+
+    def changed(old: str, new: str) -> set[str]:
+        assert key_file.count(old) >= 1
+        statements = stability._parse(key_file.replace(old, new, 1))
+        real = stability._statements
+        monkeypatch.setattr(
+            stability, "_statements", lambda path: statements if path.parent.name == "keys" else real(path)
+        )
+        after = {name: stability.version(name) for name in names}
+        monkeypatch.undo()
+        return {name for name in names if before[name] != after[name]}
+
+    first = keys.find("ffn_forward").mistakes[0].message
+    assert changed(first[:30], "Another message") == {"ffn_forward"}
+    assert changed("import torch\n", "import torch\nSHARED = 1\n") == set(names)
 
 
 def test_a_verdict_that_depends_on_luck_is_told() -> None:
@@ -89,7 +113,7 @@ def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) ->
     seen = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
     given = reference.inputs(key.exercise, seeds)
     for answer, observed in zip([*rights, *key.mistakes], seen, strict=True):
-        problem = matrix.problem(answer, verdict_on(key.exercise, shipped, observed, given))
+        problem = matrix.problem(answer, compare(key.exercise, shipped, observed, given))
         assert problem == "", f"{answer.name}: {problem}"
 
 
@@ -317,7 +341,7 @@ def test_the_base_of_slips_is_right(notebook: str) -> None:
             seeds = draws.public_seeds(key.exercise)
             seen = reference.observe(key.exercise, key.plain.answer, seeds)
             given = reference.inputs(key.exercise, seeds)
-            verdict = verdict_on(key.exercise, answers.load(key.exercise.name), seen, given)
+            verdict = compare(key.exercise, answers.load(key.exercise.name), seen, given)
             assert matrix.problem(key.plain, verdict) == ""
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from autograder.marking import draws, source_hash
 from autograder.marking.redact import redact
 from ffnlab import comparing, differences, entries, general, naming, plain, raising, related
-from ffnlab.comparing import judge, marking_of
+from ffnlab.comparing import compare, reference_outputs_of
 from ffnlab.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
 from ffnlab.plain import Failure
 from ffnlab.verdict import Outcome, Verdict
@@ -33,7 +33,7 @@ def judged(exercise: Exercise, right: Any, answer: Any, mistakes: Mistakes | Non
         return [exercise.observe(one, given) for given in inputs]
 
     known = [(name, f"This is {name}.", seen(mistake)) for name, mistake in (mistakes or {}).items()]
-    return judge(exercise, marking_of(exercise, seen(right), known, inputs), seen(answer), inputs)
+    return compare(exercise, reference_outputs_of(exercise, seen(right), known, inputs), seen(answer), inputs)
 
 
 def of_a_matrix() -> Exercise:
@@ -298,7 +298,7 @@ def test_what_the_wrong_labels_have_in_common_is_said() -> None:
         }
 
     verdict = judged(exercise, lambda x, k: x.topk(k).values, lambda x, k: x.topk(k).values + (k == 2))
-    assert verdict.seen.startswith("up, k = 2, as wherever “k = 2”: ")
+    assert verdict.seen.startswith("up, k = 2, and in every case with “k = 2”: ")
 
 
 def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> None:
@@ -545,9 +545,9 @@ def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
 
     message = "The sizes have signs. The values are right, but `abs` is missing. Half is well."
     known = [("signs", message, seen(lambda x: (2 * x, x)))]
-    marking = marking_of(exercise, seen(lambda x: (2 * x, x.abs())), known, inputs)
-    assert judge(exercise, marking, seen(lambda x: (2 * x, x)), inputs).cause == message
-    partly = judge(exercise, marking, seen(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
+    marking = reference_outputs_of(exercise, seen(lambda x: (2 * x, x.abs())), known, inputs)
+    assert compare(exercise, marking, seen(lambda x: (2 * x, x)), inputs).cause == message
+    partly = compare(exercise, marking, seen(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
     assert partly.mistake == "signs"
     assert partly.cause == "This explains a part of it: The sizes have signs. `abs` is missing. Half is well."
 
@@ -593,8 +593,8 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
 
     def cause_of(answer: Any, ellipsis: bool = False) -> Verdict:
         seen = [[exercise.observe(one, given) for given in inputs] for one in (right, mistakes["no bias"], answer)]
-        marking = marking_of(exercise, seen[0], [("no bias", "This is no bias.", seen[1])], inputs)
-        return judge(exercise, marking, seen[2], inputs, ellipsis)
+        marking = reference_outputs_of(exercise, seen[0], [("no bias", "This is no bias.", seen[1])], inputs)
+        return compare(exercise, marking, seen[2], inputs, ellipsis)
 
     def stub_for_one(x: Any, b: Any) -> Any:
         if x.ndim == 1:
@@ -726,7 +726,7 @@ def test_nothing_that_is_sent_breaks_an_explanation(seen: Any, right: Any, other
     inputs = [exercise.inputs(case, case) for case in range(2)]
     saw, wanted = ([{"one": value, "two": right} for _ in inputs] for value in (seen, right))
     compared = {aspect.name: differences.spots(aspect, saw, wanted) for aspect in aspects}
-    known = naming.Known("k", "m", [{"one": other}, {"one": other}])
+    known = naming.KnownMistake("k", "m", [{"one": other}, {"one": other}])
     for aspect in aspects:
         assert bool(differences.told(aspect, compared[aspect.name], inputs)) == any(
             s.wrong for s in compared[aspect.name]

@@ -23,7 +23,7 @@ import torch
 import ffnlab
 from ffnlab import answers, differences, exercises
 from ffnlab.checks import examine
-from ffnlab.comparing import Marking, facts
+from ffnlab.comparing import ReferenceOutputs, facts
 from ffnlab.exercise import Aspect, Exercise, public_seed
 from ffnlab.plain import Failure
 
@@ -188,7 +188,7 @@ def item(answer: Callable[..., Any], key: Any, *arguments: Any, **named: Any) ->
     return answer(*arguments, **named)[key]
 
 
-def points(exercise: Exercise, marking: Marking, answer: Callable[..., Any]) -> float:
+def points(exercise: Exercise, marking: ReferenceOutputs, answer: Callable[..., Any]) -> float:
     """What `check` gives. Only what is right in some aspect of the first case is looked at in full."""
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
     given = exercise.inputs(seeds[0], 0)

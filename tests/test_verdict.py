@@ -21,7 +21,7 @@ from nbgrader.utils import get_partial_grade
 from ffnlab import check, hint, panel, plain, quiz
 from ffnlab.checks import NotEarned
 from ffnlab.cleaning import clean
-from ffnlab.comparing import judge, marking_of
+from ffnlab.comparing import compare, reference_outputs_of
 from ffnlab.differences import difference, normalised
 from ffnlab.exercise import Exercise, NotAsAsked, described, raised, send_back
 from ffnlab.plain import Failure, Malformed, Opaque
@@ -116,9 +116,9 @@ def test_facts_that_cannot_be_computed_say_why() -> None:
 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1, facts=a_number)(lambda answer: answer)
-    marking = marking_of(exercise, [{"value": 2.0}], [], [{}])
-    assert judge(exercise, marking, [{"value": "2"}], [{}]).seen == "a text came back instead of a number"
-    assert judge(exercise, marking, [{"value": None}], [{}]).seen.startswith(
+    marking = reference_outputs_of(exercise, [{"value": 2.0}], [], [{}])
+    assert compare(exercise, marking, [{"value": "2"}], [{}]).seen == "a text came back instead of a number"
+    assert compare(exercise, marking, [{"value": None}], [{}]).seen.startswith(
         "What came back can't be used (TypeError: float()"
     )
 
@@ -130,9 +130,9 @@ def test_facts_take_what_was_asked_from_the_inputs() -> None:
         lambda answer, p: answer
     )
     inputs = [exercise.inputs(0, 0)]
-    marking = marking_of(exercise, [{"share": {"share": 0.25, "p": 0.25}}], [], inputs)
-    assert judge(exercise, marking, [{"share": {"share": 0.25, "p": 0.25}}], inputs).points == 1
-    assert judge(exercise, marking, [{"share": {"share": 0.5, "p": 0.5}}], inputs).points == 0
+    marking = reference_outputs_of(exercise, [{"share": {"share": 0.25, "p": 0.25}}], [], inputs)
+    assert compare(exercise, marking, [{"share": {"share": 0.25, "p": 0.25}}], inputs).points == 1
+    assert compare(exercise, marking, [{"share": {"share": 0.5, "p": 0.5}}], inputs).points == 0
 
 
 def test_an_input_with_an_underscore_is_for_facts_alone() -> None:
@@ -142,7 +142,7 @@ def test_an_input_with_an_underscore_is_for_facts_alone() -> None:
     )(lambda answer, **given: {"twice": answer(given["n"]), "given": ", ".join(given)})
     inputs = exercise.inputs(0, 0)
     seen = exercise.observe(lambda n: 2 * n, inputs)
-    marking = marking_of(exercise, [seen], [], [inputs])
+    marking = reference_outputs_of(exercise, [seen], [], [inputs])
     assert marking.cases[0]["value"] == {"three": 6, "given": "n"}
 
 
@@ -150,9 +150,9 @@ def test_an_aspect_that_needs_another_counts_only_with_it() -> None:
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1)(lambda answer: answer)
     exercise.aspect("left alone", points=1, needs="value")(lambda answer: True)
-    marking = marking_of(exercise, [{"value": 2.0, "left alone": True}], [], [{}])
-    assert judge(exercise, marking, [{"value": 2.0, "left alone": True}], [{}]).points == 2
-    verdict = judge(exercise, marking, [{"value": 3.0, "left alone": True}], [{}])
+    marking = reference_outputs_of(exercise, [{"value": 2.0, "left alone": True}], [], [{}])
+    assert compare(exercise, marking, [{"value": 2.0, "left alone": True}], [{}]).points == 2
+    verdict = compare(exercise, marking, [{"value": 3.0, "left alone": True}], [{}])
     assert [(aspect.points, aspect.seen) for aspect in verdict.aspects][1] == (0, "This counts once “value” is right.")
     with pytest.raises(ValueError, match="no aspect above it"):
         exercise.aspect("early", points=1, needs="late")(lambda answer: True)

@@ -25,7 +25,7 @@ from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
 from autograder.marking import draws, reference
 from ffnlab import exercises
-from ffnlab.comparing import judge as verdict_on
+from ffnlab.comparing import compare
 from ffnlab.containment import TimeUp, contained, limited
 from ffnlab.exercise import Exercise
 from ffnlab.verdict import Outcome, Verdict
@@ -256,7 +256,7 @@ def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
             seen = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in given]
     except (TimeUp, MemoryError):
         return GradedMutant(mutant, None, never_ended=True)
-    return GradedMutant(mutant, verdict_on(key.exercise, marking, seen, given))
+    return GradedMutant(mutant, compare(key.exercise, marking, seen, given))
 
 
 def _answer(mutant: Mutant, exercise: Exercise) -> object:

@@ -1,26 +1,32 @@
-"""No verdict may depend on luck: every kept answer is graded on twenty classes' secrets, and must get the same points and the same name on each.
+"""No verdict may depend on the draw: every kept answer is graded on twenty classes' secrets, and must get the same points and the same name on each.
 
-That takes minutes, so what they got is recorded beside the keys, with the version of the key for which it holds; `make test` compares the two, and
-`make luck` makes the record again where a key has changed.
+That takes minutes, so what they got is recorded beside the keys, exercise by exercise, with a version of all that decides it. `make build` tries a new
+exercise, `make stability` all whose version has changed, and `make test` compares the two.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
+import ffnlab
 from autograder import keys
 from autograder.engine import forkserver
 from autograder.files import replace
-from autograder.marking import draws, matrix, reference
+from autograder.keys.key import Key
+from autograder.marking import draws, matrix, reference, source_hash
 from ffnlab import exercises
+from ffnlab.exercise import Exercise
 
 SECRETS = 20
 RECORD = Path(__file__).parents[1] / "keys" / "twenty_secrets.json"
@@ -29,7 +35,7 @@ Scores = dict[str, tuple[float, str]]  # by kept answer: its points, and the mis
 
 
 @dataclass(frozen=True)
-class Unsteady:
+class Unstable:
     """A kept answer whose points or whose name differ between two secrets, or are not what they must be on one."""
 
     exercise: str
@@ -57,7 +63,7 @@ def scores(name: str, number: int) -> Scores:
     return {answer.name: (verdict.points, verdict.mistake or "") for answer, verdict in verdicts}
 
 
-def unstable(name: str, found: dict[int, Scores]) -> list[Unsteady]:
+def unstable(name: str, found: dict[int, Scores]) -> list[Unstable]:
     """What differs between the secrets (by number), and what a kept answer must not get on any."""
     key = keys.find(name)
     most = key.exercise.points
@@ -66,28 +72,23 @@ def unstable(name: str, found: dict[int, Scores]) -> list[Unsteady]:
         got = {number: found[number][kept.name] for number in sorted(found)}
         kinds = sorted(set(got.values()), key=list(got.values()).index)
         if len(kinds) > 1:
-            _what = "; ".join(
-                f"{_said(kind)} on {sum(1 for g in got.values() if g == kind)} of {len(got)}" for kind in kinds
+            what = "; ".join(
+                f"{_describe(kind)} on {sum(1 for g in got.values() if g == kind)} of {len(got)}" for kind in kinds
             )
-            listed.append(Unsteady(name, kept.name, _what))
+            listed.append(Unstable(name, kept.name, what))
         elif kept.kind == "right" and kinds[0][0] != most:
-            listed.append(Unsteady(name, kept.name, f"a right answer gets {_said(kinds[0])}"))
+            listed.append(Unstable(name, kept.name, f"a right answer gets {_describe(kinds[0])}"))
         elif kept.kind == "mistake" and (0 < most <= kinds[0][0] or kinds[0][1] != kept.mistake):
-            listed.append(Unsteady(name, kept.name, f"a mistake gets {_said(kinds[0])}"))
+            listed.append(Unstable(name, kept.name, f"a mistake gets {_describe(kinds[0])}"))
     return listed
 
 
-def _said(kind: tuple[float, str]) -> str:
+def _describe(kind: tuple[float, str]) -> str:
     points, mistake = kind
     return f"{points:g} points" + (f" as {mistake}" if mistake else "")
 
 
-def names(notebook: str) -> list[str]:
-    """The exercises of a notebook."""
-    return [exercise.name for exercise in exercises.of_notebook(notebook)]
-
-
-def tried(
+def grade_on_all(
     chosen: list[str], tell: Callable[[], None] = lambda: None, workers: int | None = None
 ) -> dict[str, dict[int, Scores]]:
     """By exercise and secret, what the kept answers of the chosen exercises get. `tell` is called for each exercise and secret that is done."""
@@ -103,7 +104,7 @@ def tried(
 
 
 def recorded() -> dict[str, dict[str, Any]]:
-    """By notebook, the version of the key that was tried and what its kept answers got; empty where nothing was."""
+    """By exercise, the version that was tried and what its kept answers got; empty where nothing was."""
     try:
         return dict(json.loads(RECORD.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -111,16 +112,73 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def outdated() -> Iterator[str]:
-    """The notebooks whose key is not the one that was tried."""
+    """The exercises that are not as they were when they were tried, and those that never were."""
     record = recorded()
-    for notebook in exercises.NOTEBOOKS:
-        if record.get(notebook, {}).get("version") != draws.key_version(notebook):
-            yield notebook
+    for name in exercises.every():
+        if record.get(name, {}).get("version") != version(name):
+            yield name
 
 
-def keep(notebook: str, found: dict[str, dict[int, Scores]]) -> None:
-    """Record what the kept answers of a notebook get, the same on every secret."""
-    answers = {name: {answer: list(got) for answer, got in by_secret[0].items()} for name, by_secret in found.items()}
-    record = recorded() | {notebook: {"version": draws.key_version(notebook), "secrets": SECRETS, "answers": answers}}
-    ordered = {name: record[name] for name in exercises.NOTEBOOKS if name in record}
+def save(found: Mapping[str, Mapping[int, Scores]]) -> None:
+    """Record what the kept answers of exercises get, the same on every secret."""
+    record = recorded()
+    for name, by_secret in found.items():
+        answers = {answer: list(got) for answer, got in by_secret[0].items()}
+        record[name] = {"version": version(name), "secrets": SECRETS, "answers": answers}
+    ordered = {name: record[name] for name in exercises.every() if name in record}
     replace(RECORD, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+
+
+def version(name: str) -> str:
+    """A hash of all that decides what the kept answers of one exercise get: of its key's file and its exercises' without what is another exercise's alone."""
+    notebook = exercises.notebook_of(name)
+    module, key_file = exercises.source(notebook), Path(str(keys.module(notebook).__file__))
+    files = source_hash.files(key_file, module, Path(ffnlab.__file__).with_name("comparing.py")) - {module, key_file}
+    parts = [hashlib.sha256(file.read_bytes()).digest() for file in files]
+    parts += [hashlib.sha256(_text_of(path, name).encode()).digest() for path in (module, key_file)]
+    return hashlib.sha256(b"".join(sorted(parts))).hexdigest()[:12]
+
+
+def _text_of(path: Path, name: str) -> str:
+    """A file's statements, but those that make, extend or answer another exercise than this."""
+    return "\n".join(ast.unparse(statement) for owner, statement in _statements(path) if owner in ("", name))
+
+
+@cache
+def _statements(path: Path) -> list[tuple[str, ast.stmt]]:
+    return _parse(path.read_text(encoding="utf-8"))
+
+
+def _parse(source: str) -> list[tuple[str, ast.stmt]]:
+    """Each statement of a file, with the exercise that it is about; "" where it may be about several."""
+    tree, owners = ast.parse(source), dict[str, str]()
+    found: list[tuple[str, ast.stmt]] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            made = statement.value
+            if isinstance(made.func, ast.Name) and made.func.id in (Exercise.__name__, Key.__name__) and made.args:
+                owners |= {
+                    target.id: _name_in(made.args[0]) for target in statement.targets if isinstance(target, ast.Name)
+                }
+                found.append((_name_in(made.args[0]), statement))
+                continue
+        calls = statement.decorator_list if isinstance(statement, ast.FunctionDef | ast.ClassDef) else []
+        if isinstance(statement, ast.Expr):
+            calls = [statement.value]
+        about = {owners.get(_root_of(call), "") for call in calls}
+        found.append((about.pop() if len(about) == 1 else "", statement))
+    return found
+
+
+def _name_in(first: ast.expr) -> str:
+    """The exercise that `Exercise("name", …)` and `Key(exercises.name)` are about."""
+    if isinstance(first, ast.Constant):
+        return str(first.value)
+    return first.attr if isinstance(first, ast.Attribute) else ""
+
+
+def _root_of(call: ast.expr) -> str:
+    """The variable whose method a call or a decorator is: "relu" of `relu.mistake("…")`."""
+    while isinstance(call, ast.Call | ast.Attribute):
+        call = call.func if isinstance(call, ast.Call) else call.value
+    return call.id if isinstance(call, ast.Name) else ""

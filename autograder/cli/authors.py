@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,20 +18,31 @@ from autograder.errors import UserError
 from autograder.paths import assignments, require_assignment, root
 from autograder.startup import gc_paused
 
+TRIED_AT_ONCE = 6  # exercises that `build` tries on twenty secrets by itself: a minute or two
+
 
 @app.command()
 def build(
     assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
 ) -> None:
-    """Make solution notebooks, student notebooks and shipped answers again: only what changed."""
+    """Make solution notebooks, student notebooks and shipped answers again: only what changed. A new exercise is tried on twenty secrets."""
     from autograder.authoring import build as builder
+    from autograder.authoring import stability as trials
 
     for name in assignment or assignments():
         if name not in assignments():
             raise UserError(f"there is no solutions/{name}.py")
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
+    outdated = list(trials.outdated())
+    if len(outdated) > TRIED_AT_ONCE:
+        typer.echo(
+            f"What {len(outdated)} exercises are made of has changed. Grade their kept answers on twenty secrets before you commit: "
+            "`make stability`, half an hour on two cores"
+        )
+    elif outdated:
+        _try_on_twenty_secrets(outdated)
 
 
 @app.command()
@@ -95,41 +107,52 @@ def matrix(
 
 
 @app.command()
-def luck(
-    assignment: Annotated[
-        list[str] | None, typer.Argument(help="Assignments. [default: all whose key has changed]")
-    ] = None,
+def stability(
     exercise: Annotated[
-        list[str] | None, typer.Option(help="Only this exercise; nothing is recorded. May be given again.")
+        list[str] | None, typer.Argument(help="Exercises, or assignments. [default: all that have changed]")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
 ) -> None:
-    """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then nothing is recorded."""
-    with gc_paused():
-        from autograder.authoring import stability as lucks
+    """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then it is not recorded."""
+    from autograder.authoring import stability as trials
+    from ffnlab import exercises
 
-    def try_out(title: str, names: list[str]) -> list[lucks.Unsteady]:
-        with bar(console) as progress:
-            task = progress.add_task(title, total=len(names) * lucks.SECRETS, rate="")
-            found = lucks.tried(names, lambda: progress.advance(task), workers)
-        wrong = [row for name in names for row in lucks.unstable(name, found[name])]
-        if not wrong and not exercise:
-            lucks.keep(title, found)
-        return wrong
-
-    console = console_of()
+    chosen = list(trials.outdated())
     if exercise:
-        for name in exercise:
-            notebook_of(name)
-        unsteady = try_out("exercises", exercise)
-    else:
-        chosen = [require_assignment(name) for name in assignment] if assignment else list(lucks.outdated())
-        unsteady = [row for name in chosen for row in try_out(name, lucks.names(name))]
-    for row in unsteady:
+        chosen = [
+            name
+            for one in exercise
+            for name in ([e.name for e in exercises.of_notebook(one)] if one in assignments() else [one])
+        ]
+    for name in chosen:
+        notebook_of(name)
+    _try_on_twenty_secrets(chosen, workers)
+
+
+def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None:
+    with gc_paused():
+        from autograder.authoring import stability as trials
+        from ffnlab import exercises
+
+    console, unstable = console_of(), list[trials.Unstable]()
+    for notebook in dict.fromkeys(map(exercises.notebook_of, names)):
+        here = [name for name in names if exercises.notebook_of(name) == notebook]
+        with bar(console) as progress:
+            task = progress.add_task(
+                f"{notebook} on {trials.SECRETS} secrets", total=len(here) * trials.SECRETS, rate=""
+            )
+            found = trials.grade_on_all(here, partial(progress.advance, task), workers)
+        wrong = {name: rows for name in here if (rows := trials.unstable(name, found[name]))}
+        trials.save({name: found[name] for name in here if name not in wrong})
+        unstable += [row for rows in wrong.values() for row in rows]
+    for row in unstable:
         console.print(Text(str(row)), soft_wrap=True)
-    if unsteady:
+    if unstable:
         raise typer.Exit(1)
-    console.print(f"Every kept answer gets the same points and the same name on each of {lucks.SECRETS} secrets.")
+    if names:
+        console.print(f"Every kept answer gets the same points and the same name on each of {trials.SECRETS} secrets.")
+    else:
+        console.print("No exercise has changed since its kept answers were tried.")
 
 
 @app.command()

@@ -420,7 +420,7 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
         os._exit(1)
 
 
-def _load_reference(request: dict[str, Any]) -> tuple[comparing.Marking, list[Inputs]] | None:
+def _load_reference(request: dict[str, Any]) -> tuple[comparing.ReferenceOutputs, list[Inputs]] | None:
     """What a request needs that is not the student's, made once."""
     if request["do"] != "judge":
         return None
@@ -437,7 +437,7 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
 
 
 def _compare(
-    request: dict[str, Any], body: bytes, prepared: tuple[comparing.Marking, list[Inputs]] | None
+    request: dict[str, Any], body: bytes, prepared: tuple[comparing.ReferenceOutputs, list[Inputs]] | None
 ) -> dict[str, Any]:
     if prepared is None:
         return outputs.read(body, request["most"])
@@ -460,7 +460,7 @@ def _compare(
     seen = said.get("observations")
     if answer["defined"] and _well_formed(seen, exercise.aspects, len(inputs)):
         unfinished = said.get("unfinished") is True
-        answer["verdict"] = comparing.judge(exercise, marking, seen, inputs, unfinished).as_dict()  # type: ignore[arg-type]
+        answer["verdict"] = comparing.compare(exercise, marking, seen, inputs, unfinished).as_dict()  # type: ignore[arg-type]
     elif answer["defined"] and not answer["broken"]:
         answer["unreadable"] = "there is not one observation for each question"
     return answer

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from autograder.keys.key import Answer, Key
 from autograder.marking import reference
-from ffnlab.comparing import judge as verdict_on
+from ffnlab.comparing import compare
 from ffnlab.verdict import Outcome, Verdict
 
 Seeds = tuple[int, ...]
@@ -74,7 +74,7 @@ def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
     seen = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
     given = reference.inputs(key.exercise, seeds)
     pairs = zip([*others, *key.mistakes], [*seen, *mistakes], strict=True)
-    return [(answer, verdict_on(key.exercise, marking, observed, given)) for answer, observed in pairs]
+    return [(answer, compare(key.exercise, marking, observed, given)) for answer, observed in pairs]
 
 
 def holds(key: Key, seeds: Seeds) -> bool:

@@ -7,7 +7,7 @@ import threading
 from autograder.keys.key import Answer, Key
 from autograder.keys.problem import KeyProblem
 from ffnlab.checks import examine
-from ffnlab.comparing import Inputs, Marking, Observation, marking_of
+from ffnlab.comparing import Inputs, Observation, ReferenceOutputs, reference_outputs_of
 from ffnlab.containment import contained
 from ffnlab.exercise import Exercise
 from ffnlab.plain import Failure
@@ -25,11 +25,11 @@ def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[
         return [exercise.observe(answer, given) for given in inputs(exercise, seeds)]
 
 
-_cache: dict[tuple[str, tuple[int, ...]], Marking] = {}
+_cache: dict[tuple[str, tuple[int, ...]], ReferenceOutputs] = {}
 _computing = threading.Lock()  # what an answer prints is captured for the whole process
 
 
-def cache_reference(name: str, seeds: tuple[int, ...], reference_outputs: Marking) -> None:
+def cache_reference(name: str, seeds: tuple[int, ...], reference_outputs: ReferenceOutputs) -> None:
     """Take a marking that was computed before, by the same key."""
     _cache[name, seeds] = reference_outputs
 
@@ -39,7 +39,7 @@ def clear_cache() -> None:
     _cache.clear()
 
 
-def reference_outputs(name: str, seeds: tuple[int, ...]) -> Marking:
+def reference_outputs(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
     """The marking of the exercise `name` on the inputs drawn from `seeds`: what the truth and every known mistake do there.
 
     Raises:
@@ -51,13 +51,13 @@ def reference_outputs(name: str, seeds: tuple[int, ...]) -> Marking:
         return _cache[name, seeds]
 
 
-def _compute(name: str, seeds: tuple[int, ...]) -> Marking:
+def _compute(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
     from autograder import keys  # takes a second, and whoever has the markings needs none
 
     return compute_reference(keys.find(name), seeds)[0]
 
 
-def compute_reference(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[list[Observation]]]:
+def compute_reference(key: Key, seeds: tuple[int, ...]) -> tuple[ReferenceOutputs, list[list[Observation]]]:
     """The marking of a key on the inputs drawn from `seeds`, and what each of its mistakes was observed to do there.
 
     Raises:
@@ -70,7 +70,7 @@ def compute_reference(key: Key, seeds: tuple[int, ...]) -> tuple[Marking, list[l
                 raise KeyProblem(f"the truth of {key.exercise.name} raises in “{aspect}”: {seen.type}: {seen.message}")
     observed = [observe(key.exercise, kept.answer, seeds) for kept in key.mistakes]
     mistakes = [(kept.mistake, kept.message, seen) for kept, seen in zip(key.mistakes, observed, strict=True)]
-    return marking_of(key.exercise, truth, mistakes, inputs(key.exercise, seeds)), observed
+    return reference_outputs_of(key.exercise, truth, mistakes, inputs(key.exercise, seeds)), observed
 
 
 def verdict_of(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:

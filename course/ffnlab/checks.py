@@ -12,7 +12,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from ffnlab import answers, exercises, panel, record
-from ffnlab.comparing import Marking, judge
+from ffnlab.comparing import ReferenceOutputs, compare
 from ffnlab.containment import CHARACTERS, Output, Stop, TimeUp, contained, limited
 from ffnlab.exercise import Exercise, failure, public_seed, unfinished
 from ffnlab.verdict import Outcome, Verdict, not_earned
@@ -90,7 +90,7 @@ def quiz(name: str, answer: object) -> Points:
 
 def examine(
     exercise: Exercise,
-    marking: Marking,
+    marking: ReferenceOutputs,
     answer: object,
     seeds: list[int],
     seconds: float = float("inf"),
@@ -111,7 +111,7 @@ def examine(
         except Stop as flood:
             seen = FLOODED.format(characters, _at(flood))
             return not_earned(exercise, seen, PRINTS.format(exercise.name)), output
-        return judge(exercise, marking, observations, inputs, unfinished(answer)), output
+        return compare(exercise, marking, observations, inputs, unfinished(answer)), output
 
 
 def _at(error: BaseException) -> str:

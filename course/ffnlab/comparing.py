@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ffnlab import differences, naming, plain
 from ffnlab.exercise import Aspect, Exercise, NotAsAsked, failure
-from ffnlab.naming import Known
+from ffnlab.naming import KnownMistake
 from ffnlab.plain import Failure, Plain, Size
 from ffnlab.verdict import AspectVerdict, Outcome, Verdict, aspect_verdict, not_attempted
 
@@ -22,7 +22,7 @@ Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
 
 
 @dataclass(frozen=True)
-class Marking:
+class ReferenceOutputs:
     """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case.
 
     sizes: of each aspect that has facts, how much was seen of the right answer at most, in any case: nothing is computed from what
@@ -30,7 +30,7 @@ class Marking:
     """
 
     cases: Sequence[Observation]
-    mistakes: Sequence[Known] = ()
+    mistakes: Sequence[KnownMistake] = ()
     sizes: Mapping[str, Size] = field(default_factory=dict)
 
 
@@ -72,12 +72,12 @@ def facts(exercise: Exercise, observation: Observation, inputs: Inputs, sizes: M
     return {aspect.name: of(aspect) for aspect in exercise.aspects}
 
 
-def marking_of(
+def reference_outputs_of(
     exercise: Exercise,
     truth: Sequence[Observation],
     mistakes: Sequence[tuple[str, str, Sequence[Observation]]],
     inputs: Sequence[Inputs],
-) -> Marking:
+) -> ReferenceOutputs:
     """A marking from raw observations of the truth and of (name, message, observations) for each mistake, all on these inputs."""
     sizes = {aspect.name: Size() for aspect in exercise.aspects if aspect.facts is not None}
     for case in truth:
@@ -88,21 +88,21 @@ def marking_of(
 
     right = facts_of(truth)
 
-    def known(name: str, message: str, cases: Sequence[Observation]) -> Known:
+    def known(name: str, message: str, cases: Sequence[Observation]) -> KnownMistake:
         seen = facts_of(cases)
         wrong = [
             aspect.name
             for aspect in exercise.aspects
             if any(spot.wrong for spot in differences.spots(aspect, seen, right))
         ]
-        return Known(name, message, [{aspect: case[aspect] for aspect in wrong} for case in seen])
+        return KnownMistake(name, message, [{aspect: case[aspect] for aspect in wrong} for case in seen])
 
-    return Marking(right, [known(*mistake) for mistake in mistakes], sizes)
+    return ReferenceOutputs(right, [known(*mistake) for mistake in mistakes], sizes)
 
 
-def judge(
+def compare(
     exercise: Exercise,
-    marking: Marking,
+    marking: ReferenceOutputs,
     observations: Sequence[Observation],
     inputs: Sequence[Inputs],
     unfinished: bool = False,

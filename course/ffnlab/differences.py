@@ -221,7 +221,7 @@ def _contrast(first: Spot, around: _Around) -> str:
         right = [label for label in around.labels if not around.wrong(label) and not _is_promise(label, around)]
         wherever = _shared_part([first.label, *others], right)
         if wherever:
-            place += f", as wherever “{wherever}”"
+            place += f", and in every case with “{wherever}”"
         elif others and not right:
             place += ", and in the other case" if len(others) == 1 else f", and in all {len(others)} other cases"
         elif others:

@@ -23,7 +23,7 @@ from ffnlab.verdict import EVERYWHERE
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMistake:
     """A known wrong answer: the message that names it, and what it does in each case, in the aspects in which it is wrong."""
 
     name: str
@@ -48,7 +48,7 @@ Compared = Mapping[str, Sequence[Spot]]  # by aspect, every place of an answer b
 
 def cause(
     exercise: Exercise,
-    mistakes: Sequence[Known],
+    mistakes: Sequence[KnownMistake],
     compared: Compared,
     seen: Sequence[Observation],
     inputs: Sequence[Mapping[str, Any]],
@@ -105,7 +105,7 @@ class _Explained:
     could not agree by chance.
     """
 
-    known: Known
+    known: KnownMistake
     points: float
     whole: int
     complete: bool
@@ -119,7 +119,7 @@ class _Explained:
 
 def _known(
     exercise: Exercise,
-    mistakes: Sequence[Known],
+    mistakes: Sequence[KnownMistake],
     compared: Compared,
     seen: Sequence[Observation],
     wrong: Sequence[Aspect],
@@ -153,7 +153,7 @@ def is_question(exercise: Exercise) -> bool:
 
 
 def _explained(
-    exercise: Exercise, known: Known, compared: Compared, seen: Sequence[Observation], wrong: Sequence[Aspect]
+    exercise: Exercise, known: KnownMistake, compared: Compared, seen: Sequence[Observation], wrong: Sequence[Aspect]
 ) -> _Explained | None:
     """How much of what is wrong (in the aspects `wrong`) a mistake explains; None if it was not made, or nothing shows that it was.
 
@@ -207,7 +207,7 @@ def _another_form(spot: Spot) -> bool:
     return type(spot.seen) is not type(spot.right)
 
 
-def _does_the_same(aspect: Aspect, known: Known, seen: Sequence[Observation]) -> bool:
+def _does_the_same(aspect: Aspect, known: KnownMistake, seen: Sequence[Observation]) -> bool:
     """Whether an answer did what a mistake does in one aspect, in every case."""
     return all(
         _alike(mine[aspect.name], theirs[aspect.name], aspect) for mine, theirs in zip(seen, known.cases, strict=True)
@@ -225,12 +225,12 @@ def _alike(seen: Plain, theirs: Plain, aspect: Aspect) -> bool:
     return same(seen, theirs, aspect.atol, aspect.rtol, exactly=True)
 
 
-def _agreeing(aspect: Aspect, known: Known, places: Sequence[Spot]) -> set[Spot]:
+def _agreeing(aspect: Aspect, known: KnownMistake, places: Sequence[Spot]) -> set[Spot]:
     """The wrong places in which an answer does what a mistake does."""
     return {spot for spot in places if spot.wrong and _alike(spot.seen, _at(known, spot), aspect)}
 
 
-def _share(aspect: Aspect, known: Known, places: Sequence[Spot], agreeing: Set[Spot]) -> float | None:
+def _share(aspect: Aspect, known: KnownMistake, places: Sequence[Spot], agreeing: Set[Spot]) -> float | None:
     """The share of the places in which a mistake is wrong where the answer does the same; None where the answer is right in one of them.
 
     A share below one half counts for nothing.
@@ -247,7 +247,7 @@ def _share(aspect: Aspect, known: Known, places: Sequence[Spot], agreeing: Set[S
 NOTHING = Failure("Missing", "a mistake that ends before it gets here")
 
 
-def _at(known: Known, spot: Spot) -> Plain:
+def _at(known: KnownMistake, spot: Spot) -> Plain:
     """What a mistake does at a place; a failure where its own form ends before."""
     value = known.cases[spot.case][spot.aspect]
     for part in spot.path:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from ffnlab import exercises, plain
-from ffnlab.comparing import Marking
-from ffnlab.naming import Known
+from ffnlab.comparing import ReferenceOutputs
+from ffnlab.naming import KnownMistake
 from ffnlab.plain import Size
 
 FOLDER = Path(__file__).parent
@@ -22,7 +22,7 @@ class NoAnswers(LookupError):
     """The shipped answers of an exercise are not installed."""
 
 
-def load(name: str) -> Marking:
+def load(name: str) -> ReferenceOutputs:
     """The public marking of the exercise `name`.
 
     Raises:
@@ -34,7 +34,7 @@ def load(name: str) -> Marking:
     return found[name]
 
 
-def dump(markings: dict[str, Marking]) -> bytes:
+def dump(markings: dict[str, ReferenceOutputs]) -> bytes:
     """The bytes of a file with these markings, by exercise."""
     content = {
         name: {
@@ -47,7 +47,7 @@ def dump(markings: dict[str, Marking]) -> bytes:
     return plain.pack(content)
 
 
-def read(data: bytes) -> dict[str, Marking]:
+def read(data: bytes) -> dict[str, ReferenceOutputs]:
     """The markings in a file that `dump` made, by exercise.
 
     Raises:
@@ -55,9 +55,9 @@ def read(data: bytes) -> dict[str, Marking]:
     """
     content = cast(dict[str, Any], plain.unpack(data))
     return {
-        name: Marking(
+        name: ReferenceOutputs(
             entry["cases"],
-            [Known(*mistake) for mistake in entry["mistakes"]],
+            [KnownMistake(*mistake) for mistake in entry["mistakes"]],
             {aspect: Size(*size) for aspect, size in entry.get("sizes", {}).items()},
         )
         for name, entry in content.items()
@@ -70,7 +70,7 @@ def path(notebook: str, folder: Path = FOLDER) -> Path:
 
 
 @cache
-def _file(notebook: str) -> dict[str, Marking]:
+def _file(notebook: str) -> dict[str, ReferenceOutputs]:
     try:
         data = path(notebook).read_bytes()
     except OSError:

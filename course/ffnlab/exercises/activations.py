@@ -45,15 +45,15 @@ def _entry_by_entry(name: str, hints: tuple[str, ...], where: str, understood: s
     exercise = Exercise(name, draw=_draw_entries, where=where, understood=understood, hints=hints)
 
     @exercise.aspect("values", points=1, atol=1e-6, rtol=1e-6)
-    def _(answer: Any, x: Any) -> Any:
+    def values(answer: Any, x: Any) -> Any:
         return answer(x[0])
 
     @exercise.aspect("gradient", points=0.5, atol=1e-6, rtol=1e-6)
-    def _(answer: Any, x: Any) -> Any:
+    def gradient(answer: Any, x: Any) -> Any:
         return gradients(lambda x: answer(x), x=x[0])  # the argument may have another name
 
     @exercise.aspect("any shape, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
-    def _(answer: Any, x: Any) -> Any:
+    def any_shape_x_unchanged(answer: Any, x: Any) -> Any:
         return on_each(answer, _shapes(x))
 
     return exercise
@@ -120,17 +120,17 @@ def _value_and_slope(answer: Any, x: torch.Tensor) -> list[torch.Tensor]:
 
 
 @bend_and_slope.aspect("value", points=1, atol=1e-6, rtol=1e-6)
-def _(answer: Any, x: Any) -> Any:
+def bend_and_slope_value(answer: Any, x: Any) -> Any:
     return _value_and_slope(answer, x[0])[0]
 
 
 @bend_and_slope.aspect("slope", points=1.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, x: Any) -> Any:
+def bend_and_slope_slope(answer: Any, x: Any) -> Any:
     return _value_and_slope(answer, x[0])[1]
 
 
 @bend_and_slope.aspect("any shape, far out, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, x: Any) -> Any:
+def bend_and_slope_any_shape_far_out_x_unchanged(answer: Any, x: Any) -> Any:
     far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
     found = {
         words: attempt(partial(_value_and_slope, answer, given))
@@ -162,13 +162,13 @@ silu = Exercise(
 
 
 @silu.aspect("values", points=1, atol=1e-6, rtol=1e-6)
-def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
+def silu_values(answer: Any, x: Any, beta: float, negative: float) -> Any:
     given = {"beta = 0": 0, "beta = 2": 2, "another beta": beta, "a negative beta": negative}
     return {"without beta": answer(x[0])} | {words: answer(x[0], number) for words, number in given.items()}
 
 
 @silu.aspect("gradient, far out as well", points=0.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
+def silu_gradient_far_out_as_well(answer: Any, x: Any, beta: float, negative: float) -> Any:
     far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
     found = {
         "values at ±300 and ±10,000": answer(far.clone()),
@@ -182,7 +182,7 @@ def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
 
 
 @silu.aspect("any shape, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, x: Any, beta: float, negative: float) -> Any:
+def silu_any_shape_x_unchanged(answer: Any, x: Any, beta: float, negative: float) -> Any:
     return on_each(lambda given: answer(given, beta), _shapes(x))
 
 
@@ -270,12 +270,12 @@ dead_units = Exercise(
 
 
 @dead_units.aspect("which units are dead", points=2)
-def _(answer: Any, X: Any, **weights: Any) -> Any:
+def dead_units_which_units_are_dead(answer: Any, X: Any, **weights: Any) -> Any:
     return answer(ReluFFN(**weights), X)
 
 
 @dead_units.aspect("other data, ffn and X unchanged", points=1)
-def _(answer: Any, X: Any, **weights: Any) -> Any:
+def dead_units_other_data_ffn_and_x_unchanged(answer: Any, X: Any, **weights: Any) -> Any:
     ffn, given = ReluFFN(**weights), X.clone()
     found = {
         "one row": answer(ffn, given[-1:]),
@@ -325,7 +325,7 @@ activation_sparsity = Exercise(
 
 
 @activation_sparsity.aspect("exact zeros", points=1, atol=1e-6, rtol=1e-6)
-def _(answer: Any, h: Any, tol: float) -> Any:
+def activation_sparsity_exact_zeros(answer: Any, h: Any, tol: float) -> Any:
     return {
         "h [T]": answer(h[0, 0]),
         "h [B, T]": answer(h[0]),
@@ -338,7 +338,7 @@ def _(answer: Any, h: Any, tol: float) -> Any:
 
 
 @activation_sparsity.aspect("with a tolerance", points=1, atol=1e-6, rtol=1e-6)
-def _(answer: Any, h: Any, tol: float) -> Any:
+def activation_sparsity_with_a_tolerance(answer: Any, h: Any, tol: float) -> Any:
     given = h.clone()
     found = {"tol": answer(given, tol), "tol by name": answer(given, tol=tol), "tol = 1": answer(given, 1.0)}
     return found | {"h in float32": answer(h.float(), tol), "h is left as it was": torch.equal(given, h)}
@@ -421,7 +421,7 @@ def _words(n: int, low: float, high: float) -> str:
 
 def _interpolated(aspect: str, points: float, *names: str) -> None:
     @relu_interpolant.aspect(aspect, points, facts=_outputs, atol=1e-4, rtol=1e-4)
-    def _(answer: Any, **intervals: Any) -> Any:
+    def probe(answer: Any, **intervals: Any) -> Any:
         return {name: _net(answer(*intervals[name])) for name in names}
 
 
@@ -441,7 +441,7 @@ def _form(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
 
 
 @relu_interpolant.aspect("four tensors", points=1, facts=_form, needs="pieces on an interval around zero")
-def _(answer: Any, **intervals: Any) -> Any:
+def relu_interpolant_four_tensors(answer: Any, **intervals: Any) -> Any:
     return answer(*intervals["many"])
 
 
@@ -528,7 +528,7 @@ count_pieces = Exercise(
 
 def _counted(aspect: str, points: float, **networks: str) -> None:
     @count_pieces.aspect(aspect, points)
-    def _(answer: Any, A: float, B: float, **drawn: Any) -> Any:
+    def probe(answer: Any, A: float, B: float, **drawn: Any) -> Any:
         def count(net: dict[str, torch.Tensor]) -> Any:
             return answer(net["W1"], net["b1"], net["W2"], A, B)
 

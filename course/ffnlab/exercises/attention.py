@@ -69,17 +69,17 @@ attention_output = Exercise(
 
 
 @attention_output.aspect("values", points=1)
-def _(answer: Any, A: Any, V: Any) -> Any:
+def attention_output_values(answer: Any, A: Any, V: Any) -> Any:
     return answer(A, V)
 
 
 @attention_output.aspect("gradients", points=0.5)
-def _(answer: Any, A: Any, V: Any) -> Any:
+def attention_output_gradients(answer: Any, A: Any, V: Any) -> Any:
     return gradients(answer, A=A, V=V)
 
 
 @attention_output.aspect("float32, sizes of 1, inputs kept", points=0.5)
-def _(answer: Any, A: Any, V: Any) -> Any:
+def attention_output_float32_sizes_of_1_inputs_kept(answer: Any, A: Any, V: Any) -> Any:
     given = {
         "one query, in float32": {"A": A[:1].float(), "V": V.float()},
         "one feature": {"A": A, "V": V[:, :1]},
@@ -144,17 +144,17 @@ def _parts(result: Any) -> dict[str, torch.Tensor]:
 
 
 @self_attention.aspect("A", points=1)
-def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_a(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     return _both(answer(**inputs))[1]
 
 
 @self_attention.aspect("out", points=1)
-def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_out(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     return _both(answer(**inputs))[0]
 
 
 @self_attention.aspect("A given", points=1)
-def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_a_given(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     out, returned = _both(answer(*inputs.values(), A))
     return {
         "out": out,
@@ -164,12 +164,12 @@ def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
 
 
 @self_attention.aspect("gradients", points=0.5)
-def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_gradients(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     return gradients(lambda **leaves: torch.cat([part.flatten() for part in _both(answer(**leaves))]), **inputs)
 
 
 @self_attention.aspect("float32, one token, inputs kept", points=0.5)
-def _(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
     def thin(name: str, value: torch.Tensor) -> torch.Tensor:
         """The head cut down to a width of 1."""
         return value if name == "X" else value[:1] if name == "Wo" else value[:, :1]
@@ -232,7 +232,7 @@ superposition_error = Exercise(
 
 
 @superposition_error.aspect("values", points=2, atol=1e-6, rtol=1e-6)
-def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+def superposition_error_values(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
     return {
         f"f(x) = {name}" if "@" in name else f"f is {name}": attempt(lambda f=f: answer(f, X[0].clone(), Y[0].clone()))  # type: ignore[misc]
         for name, f in _maps(W, b, bend).items()
@@ -240,7 +240,7 @@ def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
 
 
 @superposition_error.aspect("any shape, inputs kept", points=0.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+def superposition_error_any_shape_inputs_kept(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
     f = _maps(W, b, bend)[bend]
     outputs: dict[str, Any] = {}
     kept = True
@@ -252,7 +252,7 @@ def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
 
 
 @superposition_error.aspect("a number, off the graph", points=0.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+def superposition_error_a_number_off_the_graph(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
     result = answer(_maps(W.requires_grad_(), b, bend)[bend], X[0], Y[0])
     if isinstance(result, torch.Tensor) and result.requires_grad:
         raise NotAsAsked("the result is a tensor that still hangs on the graph of f; a number was expected")
@@ -384,17 +384,17 @@ def _networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
 
 
 @xor_weights.aspect("which inputs stand out", points=3, facts=_standing)
-def _(answer: Any, heights: Any) -> Any:
+def xor_weights_which_inputs_stand_out(answer: Any, heights: Any) -> Any:
     return _networks(answer, heights)
 
 
 @xor_weights.aspect("shapes", points=1, facts=_every_fit, needs="which inputs stand out")
-def _(answer: Any, heights: Any) -> Any:
+def xor_weights_shapes(answer: Any, heights: Any) -> Any:
     return _networks(answer, heights)
 
 
 @xor_weights.aspect("low and high", points=1, facts=_height)
-def _(answer: Any, heights: Any) -> Any:
+def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
     return _networks(answer, heights)
 
 
@@ -428,12 +428,12 @@ rank1_residual = Exercise(
 
 
 @rank1_residual.aspect("value", points=1)
-def _(answer: Any, X: Any) -> Any:
+def rank1_residual_value(answer: Any, X: Any) -> Any:
     return answer(X)
 
 
 @rank1_residual.aspect("tokens that agree", points=0.5, needs="value")
-def _(answer: Any, X: Any) -> Any:
+def rank1_residual_tokens_that_agree(answer: Any, X: Any) -> Any:
     alike = {
         "all tokens equal": X[:1].expand(len(X), -1),
         "one token alone": X[:1],
@@ -445,7 +445,7 @@ def _(answer: Any, X: Any) -> Any:
 
 
 @rank1_residual.aspect("float32, X kept", points=0.5, atol=1e-5, rtol=1e-5)
-def _(answer: Any, X: Any) -> Any:
+def rank1_residual_float32_x_kept(answer: Any, X: Any) -> Any:
     single, kept = _kept({"X": X.float()}, lambda X: answer(X))
     return {"in float32": single, "X is left as it was": kept}
 
@@ -492,17 +492,17 @@ def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
 
 
 @attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
-def _(answer: Any, X0: Any, weights: Any) -> Any:
+def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any) -> Any:
     return _residuals(answer, X0, weights, False)
 
 
 @attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
-def _(answer: Any, X0: Any, weights: Any) -> Any:
+def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any) -> Any:
     return _residuals(answer, X0, weights, True)
 
 
 @attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
-def _(answer: Any, X0: Any, weights: Any) -> Any:
+def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any) -> Any:
     given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
     layers = list(weights)
     outputs = {

@@ -80,7 +80,7 @@ def _diagnosis(answer: Any, counts: torch.Tensor) -> Any:
 
 
 @diagnose_load.aspect("every expert has tokens", points=1, atol=1e-5, rtol=1e-5)
-def _(answer: Any, full: Any, even: Any, **_: Any) -> Any:
+def diagnose_load_every_expert_has_tokens(answer: Any, full: Any, even: Any, **_: Any) -> Any:
     return {
         "an uneven load": attempt(partial(_diagnosis, answer, full)),
         "an even load": attempt(partial(_diagnosis, answer, even)),
@@ -88,7 +88,7 @@ def _(answer: Any, full: Any, even: Any, **_: Any) -> Any:
 
 
 @diagnose_load.aspect("experts without tokens", points=1.5, atol=1e-5, rtol=1e-5)
-def _(answer: Any, some: Any, one: Any, **_: Any) -> Any:
+def diagnose_load_experts_without_tokens(answer: Any, some: Any, one: Any, **_: Any) -> Any:
     return {
         "two experts without tokens": attempt(partial(_diagnosis, answer, some)),
         "one expert with all tokens": attempt(partial(_diagnosis, answer, one)),
@@ -96,7 +96,9 @@ def _(answer: Any, some: Any, one: Any, **_: Any) -> Any:
 
 
 @diagnose_load.aspect("counts that are floats, and left as they were", points=0.5, atol=1e-5, rtol=1e-5)
-def _(answer: Any, full: Any, some: Any, below: Any, **_: Any) -> Any:
+def diagnose_load_counts_that_are_floats_and_left_as_they_were(
+    answer: Any, full: Any, some: Any, below: Any, **_: Any
+) -> Any:
     inputs = {
         "counts in float32": some.float(),
         "counts in float64": full.double(),
@@ -149,7 +151,7 @@ load_balance_loss = Exercise(
 
 
 @load_balance_loss.aspect("value", points=2, atol=1e-6, rtol=1e-6)  # counts / (k * T) is float32
-def _(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> Any:
+def load_balance_loss_value(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> Any:
     return {
         "all at the least wanted expert": attempt(lambda: answer(logits.clone(), least)),
         "k slots a token": attempt(lambda: answer(logits.clone(), idx)),
@@ -158,14 +160,14 @@ def _(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> 
 
 
 @load_balance_loss.aspect("gradient", points=1.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, logits: Any, idx: Any, least: Any, **_: Any) -> Any:
+def load_balance_loss_gradient(answer: Any, logits: Any, idx: Any, least: Any, **_: Any) -> Any:
     below_one = gradients(lambda logits: answer(logits, least), logits=logits.clone())
     found: dict[str, Any] = dict(gradients(lambda logits: answer(logits, idx), logits=logits))
     return found | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
 
 
 @load_balance_loss.aspect("other inputs", points=1.5, atol=1e-6, rtol=1e-6)
-def _(answer: Any, logits: Any, idx: Any, gap: Any, least: Any, **_: Any) -> Any:
+def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any, least: Any, **_: Any) -> Any:
     E = logits.shape[1]
     everyone = torch.arange(E).expand(len(logits), E).clone()
     found = {
@@ -203,7 +205,7 @@ z_loss = Exercise(
 
 
 @z_loss.aspect("value", points=1.5)
-def _(answer: Any, logits: Any) -> Any:
+def z_loss_value(answer: Any, logits: Any) -> Any:
     return {
         "T tokens": attempt(lambda: answer(logits.clone())),
         "one token": attempt(lambda: answer(logits[:1].clone())),
@@ -212,12 +214,12 @@ def _(answer: Any, logits: Any) -> Any:
 
 
 @z_loss.aspect("gradient", points=0.5)
-def _(answer: Any, logits: Any) -> Any:
+def z_loss_gradient(answer: Any, logits: Any) -> Any:
     return gradients(lambda logits: answer(logits), logits=logits)
 
 
 @z_loss.aspect("large logits", points=1)
-def _(answer: Any, logits: Any) -> Any:
+def z_loss_large_logits(answer: Any, logits: Any) -> Any:
     return on_each(answer, {"logits near 10,000": 1e4 + logits, "logits near −10,000": logits - 1e4})
 
 
@@ -255,18 +257,18 @@ drop_mask = Exercise(
 
 
 @drop_mask.aspect("one slot a token", points=1)
-def _(answer: Any, single: Any, E: int, low: int, **_: Any) -> Any:
+def drop_mask_one_slot_a_token(answer: Any, single: Any, E: int, low: int, **_: Any) -> Any:
     return {f"capacity {c}": attempt(lambda c=c: answer(single.clone(), E, c)) for c in (low, low + 1)}  # type: ignore[misc]
 
 
 @drop_mask.aspect("several slots a token", points=2.5)
-def _(answer: Any, idx: Any, E: int, capacity: int, low: int, **_: Any) -> Any:
+def drop_mask_several_slots_a_token(answer: Any, idx: Any, E: int, capacity: int, low: int, **_: Any) -> Any:
     several = {f"capacity {c}": attempt(lambda c=c: answer(idx.clone(), E, c)) for c in (low, capacity)}  # type: ignore[misc]
     return several | {f"capacity {capacity + 2}": attempt(lambda: answer(idx.clone(), E, capacity + 2))}
 
 
 @drop_mask.aspect("at the edges", points=1)
-def _(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
+def drop_mask_at_the_edges(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
     everyone = torch.arange(E).expand(5, E).clone()
     return {
         "capacity 0": attempt(lambda: answer(idx.clone(), E, 0)),
@@ -278,7 +280,7 @@ def _(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
 
 
 @drop_mask.aspect("idx is left as it was", points=0.5, needs="one slot a token")
-def _(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
+def drop_mask_idx_is_left_as_it_was(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
     given = idx.clone()
     first = answer(given, E, low)
     if not isinstance(first, torch.Tensor):
@@ -329,7 +331,7 @@ bias_update = Exercise(
 
 
 @bias_update.aspect("values", points=2, atol=1e-6)
-def _(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, **_: Any) -> Any:
+def bias_update_values(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, **_: Any) -> Any:
     return {
         "an uneven load": attempt(lambda: answer(b.clone(), uneven.clone(), u)),
         "another u": attempt(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
@@ -339,7 +341,7 @@ def _(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, *
 
 
 @bias_update.aspect("experts exactly at the mean", points=1, atol=1e-6)
-def _(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
+def bias_update_experts_exactly_at_the_mean(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
     even = torch.full_like(exact, 7)
     return {
         "some at the mean": attempt(lambda: answer(b.clone(), exact.clone(), u)),
@@ -348,7 +350,9 @@ def _(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
 
 
 @bias_update.aspect("float32, and counts that are floats", points=0.5, atol=1e-6)
-def _(answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **_: Any) -> Any:
+def bias_update_float32_and_counts_that_are_floats(
+    answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **_: Any
+) -> Any:
     return {
         "b in float32": attempt(lambda: answer(b.float(), uneven.clone(), u)),
         "b in float32, thousands of tokens": attempt(lambda: answer(b.float(), thousands.clone(), u)),
@@ -358,7 +362,7 @@ def _(answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **
 
 
 @bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
-def _(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
+def bias_update_a_new_tensor_without_a_graph(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
     plain, counts, trained = b.clone(), uneven.clone(), nn.Parameter(b.clone())
     attempt(lambda: answer(plain, counts, u))
     found = answer(trained, counts, u)
@@ -480,7 +484,7 @@ def _off(found: Any, accepted: list[torch.Tensor]) -> torch.Tensor:
 
 
 @SharedExpertMoE.aspect("parts", points=0.5)
-def _(answer: Any, sizes: list[int], **_: Any) -> Any:
+def shared_expert_mo_e_parts(answer: Any, sizes: list[int], **_: Any) -> Any:
     made = answer(*sizes)
     if not isinstance(made, nn.Module):
         raise NotAsAsked(f"{described(made)} instead of an nn.Module")
@@ -525,7 +529,7 @@ def _moe_facts(seen: Any, inputs: dict[str, Any]) -> Any:
 
 
 @SharedExpertMoE.aspect("values", points=1.5, facts=_moe_facts)
-def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
+def shared_expert_mo_e_values(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
     made: dict[int, Any] = {}  # one module for each top_k: making them is what takes the time
 
     def case(given: torch.Tensor, top_k: int) -> Any:
@@ -557,7 +561,7 @@ def _gradient_facts(seen: Any, inputs: dict[str, Any]) -> Any:
 
 
 @SharedExpertMoE.aspect("gradients", points=1, facts=_gradient_facts)
-def _(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
+def shared_expert_mo_e_gradients(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
     module = _moe(answer, sizes, shift)
     given = x.clone().requires_grad_()
     send_back(module(given))

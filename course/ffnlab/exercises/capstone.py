@@ -262,7 +262,7 @@ def _spread(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
 
 
 @Block.aspect("causal attention", points=1.25, facts=_facts_of_each(_attention_facts))
-def _(
+def block_causal_attention(
     answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, tokens: list[int], earlier: list[int], **_: Any
 ) -> Any:
     sizes = (x, n_heads, d_ff, seed)
@@ -372,7 +372,7 @@ def _slope(block: nn.Module, x: torch.Tensor, weights: torch.Tensor, step: torch
 
 
 @Block.aspect("residual paths and norms", points=1.5, facts=_facts_of_each(_path_facts))
-def _(
+def block_residual_paths_and_norms(
     answer: Any,
     x: Any,
     n_heads: int,
@@ -571,7 +571,9 @@ def _jumps(block: nn.Module, tokens: torch.Tensor) -> bool:
 
 
 @Block.aspect("the four kinds", points=1, facts=_facts_of_each(_kind_facts))
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, steps: list[int], **_: Any) -> Any:
+def block_the_four_kinds(
+    answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, steps: list[int], **_: Any
+) -> Any:
     sizes = (x, n_heads, d_ff)
 
     def look(kind: str) -> Any:
@@ -650,7 +652,7 @@ def _balance_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 @Block.aspect("the balance loss", points=0.75, facts=_balance_facts)
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, calls: list[str], **_: Any) -> Any:
+def block_the_balance_loss(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, calls: list[str], **_: Any) -> Any:
     block = _made(answer, "moe", x, n_heads, d_ff, seed)
     given = x.clone().requires_grad_()
     inputs = {"x": given, "another x": 2 * x.flip(-1), "a single token": x[:1, :1]}
@@ -697,7 +699,9 @@ def _shapes_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any
 
 
 @Block.aspect("any number of tokens", points=0.25, facts=_facts_of_each(_shapes_facts))
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, many: Any, weights: Any, **_: Any) -> Any:
+def block_any_number_of_tokens(
+    answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, many: Any, weights: Any, **_: Any
+) -> Any:
     def look(kind: str) -> Any:
         block = _made(answer, kind, x, n_heads, d_ff, seed)
 
@@ -737,7 +741,7 @@ MADE = "a block"
 
 
 @Block.aspect("wrong arguments", points=0.25, facts=_argument_facts)
-def _(answer: Any, x: Any, n_heads: int, d_ff: int, made: list[Arguments], **_: Any) -> Any:
+def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: list[Arguments], **_: Any) -> Any:
     d_model = x.shape[-1]
 
     def make(kind: str | None, heads: int) -> Any:
@@ -807,7 +811,7 @@ def _new_ids(answer: Any, told: Any, places: Any, prompt: Any, numbers: Any, tem
 
 
 @generate.aspect("greedy", points=1)
-def _(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
+def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
     few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
     return {
         "two tokens in the prompt": attempt(partial(_new_ids, answer, told, places, prompt, few, 0)),
@@ -816,7 +820,9 @@ def _(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) 
 
 
 @generate.aspect("sampling", points=1.5)
-def _(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any) -> Any:
+def generate_sampling(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any
+) -> Any:
     step = len(places) - len(prompt)
     return {
         f"temperature {words}, {part}": attempt(
@@ -828,7 +834,9 @@ def _(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: floa
 
 
 @generate.aspect("beyond the window", points=1)
-def _(answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any) -> Any:
+def generate_beyond_the_window(
+    answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
+) -> Any:
     return {
         words: attempt(partial(_new_ids, answer, told, places, given, numbers, heat))
         for words, given, heat in (
@@ -840,7 +848,9 @@ def _(answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any,
 
 
 @generate.aspect("small temperatures, u = 0, nothing changed", points=0.5)
-def _(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
+def generate_small_temperatures_u_0_nothing_changed(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
+) -> Any:
     given, chance = list(prompt), numbers[: len(places) - len(prompt)]
     kept = list(chance)
     apart = (

@@ -55,12 +55,12 @@ ffn_loop = Exercise(
 
 
 @ffn_loop.aspect("values", points=1)
-def _(answer: Any, x: Any, weights: Any) -> Any:
+def ffn_loop_values(answer: Any, x: Any, weights: Any) -> Any:
     return answer(x[0], ffn_of(weights))
 
 
 @ffn_loop.aspect("gradients", points=0.5)
-def _(answer: Any, x: Any, weights: Any) -> Any:
+def ffn_loop_gradients(answer: Any, x: Any, weights: Any) -> Any:
     def compute(x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
         return answer(x, lambda tokens: torch.relu(tokens @ W1 + b1) @ W2 + b2)
 
@@ -68,7 +68,7 @@ def _(answer: Any, x: Any, weights: Any) -> Any:
 
 
 @ffn_loop.aspect("other inputs", points=0.5)
-def _(answer: Any, x: Any, weights: Any) -> Any:
+def ffn_loop_other_inputs(answer: Any, x: Any, weights: Any) -> Any:
     def call(given: Any) -> Any:
         return answer(given, ffn_of(weights, given.dtype))
 
@@ -120,7 +120,7 @@ ffn_chunked = Exercise(
 
 
 @ffn_chunked.aspect("values", points=1)
-def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+def ffn_chunked_values(answer: Any, x: Any, weights: Any, c: int) -> Any:
     return answer(x[0], ffn_of(weights), c)
 
 
@@ -138,7 +138,7 @@ def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
 
 
 @ffn_chunked.aspect("at most c at a time", points=1, facts=_chunk_facts, needs="values")
-def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+def ffn_chunked_at_most_c_at_a_time(answer: Any, x: Any, weights: Any, c: int) -> Any:
     ffn = ffn_of(weights)
     ffn.activation = watched = _Watched()
     with torch.no_grad():
@@ -149,14 +149,14 @@ def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
 
 
 @ffn_chunked.aspect("gradients", points=0.5)
-def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+def ffn_chunked_gradients(answer: Any, x: Any, weights: Any, c: int) -> Any:
     ffn, x = ffn_of(weights), x[0].requires_grad_()
     send_back(answer(x, ffn, c))
     return {f"gradient of {name}": leaf.grad for name, leaf in {"x": x, **dict(ffn.named_parameters())}.items()}
 
 
 @ffn_chunked.aspect("any x, any c", points=0.5)
-def _(answer: Any, x: Any, weights: Any, c: int) -> Any:
+def ffn_chunked_any_x_any_c(answer: Any, x: Any, weights: Any, c: int) -> Any:
     inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
     found = on_each(lambda given: answer(given, ffn_of(weights, given.dtype), c), inputs)
     for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
@@ -441,7 +441,7 @@ def _asked_about(aspect: str, points: float, drawn: str, with_seed: bool = False
         return {label: said[label] for label in ASKED[drawn]}
 
     @is_position_wise.aspect(aspect, points, facts=by_what_it_is)
-    def _(answer: Any, T: int, d: int, seed: int, shared: Numbers, **layers: Any) -> Any:
+    def probe(answer: Any, T: int, d: int, seed: int, shared: Numbers, **layers: Any) -> Any:
         seeds = (seed,) if with_seed else ()
         return [attempt(partial(_said, answer, f, T, d, *seeds)) for f in layers_of(layers[drawn], shared)]
 
@@ -504,7 +504,7 @@ def _converted(answer: Any, weights: Weights) -> nn.Module:
 
 
 @ffn_as_conv1d.aspect("values", points=2, atol=1e-4, rtol=1e-4)
-def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+def ffn_as_conv1d_values(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     x = x[0].float()
     inputs = {"x of shape [B, T, d_model]": x, "x with T = 1": x[:, :1], "non-contiguous x": x.transpose(0, 1)}
     same = attempt(lambda: _converted(answer, square["weights"])(square["x"].float()))
@@ -524,7 +524,7 @@ class _Calls(TorchFunctionMode):
 
 
 @ffn_as_conv1d.aspect("two convolutions, and no more parameters", points=1, needs="values")
-def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+def ffn_as_conv1d_two_convolutions_and_no_more_parameters(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     module = _converted(answer, weights)
     with _Calls() as calls:
         module(x[0].float())
@@ -535,7 +535,7 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
 
 
 @ffn_as_conv1d.aspect("gradients", points=0.5, atol=1e-4, rtol=1e-4)
-def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+def ffn_as_conv1d_gradients(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     module = _converted(answer, weights)
     given = x[0].float().requires_grad_()
     send_back(module(given))
@@ -544,7 +544,7 @@ def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
 
 
 @ffn_as_conv1d.aspect("ffn stays as it was", points=0.5, needs="values")
-def _(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+def ffn_as_conv1d_ffn_stays_as_it_was(answer: Any, x: Any, weights: Any, square: Any) -> Any:
     ffn = ffn_of(weights, torch.float32)
     before = values_of(ffn)
     made = answer(ffn)
@@ -587,7 +587,7 @@ def _norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.fl
 
 def _mode(mode: str) -> None:
     @residual_sublayer.aspect(f"mode “{mode}”", points=1.5)
-    def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
+    def in_mode(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
         return answer(x[0], ffn_of(weights), _norm(gain, shift), mode)
 
 
@@ -596,7 +596,7 @@ for _name in ("pre", "post"):
 
 
 @residual_sublayer.aspect("gradients", points=0.5)
-def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
+def residual_sublayer_gradients(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     def of(mode: str) -> dict[str, Any]:
         ffn, norm, given = ffn_of(weights), _norm(gain, shift), x[0].clone().requires_grad_()
         send_back(answer(given, ffn, norm, mode))
@@ -607,7 +607,7 @@ def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
 
 
 @residual_sublayer.aspect("other inputs", points=0.5, needs="mode “pre”")
-def _(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
+def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     inputs = {
         "x of shape [T, d_model]": x[0, 0],
         "x of shape [A, B, T, d_model]": x[:2, :2, :1],
@@ -712,7 +712,7 @@ def _rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
 
 
 @bottleneck_rank.aspect("rank", points=1.5)
-def _(answer: Any, narrow: Any, wide: Any, few: Any, line: Any, **_: Any) -> Any:
+def bottleneck_rank_rank(answer: Any, narrow: Any, wide: Any, few: Any, line: Any, **_: Any) -> Any:
     return {
         "d_ff smaller than d_model": _rank(answer, *narrow),
         "d_ff larger than d_model": _rank(answer, *wide),
@@ -722,12 +722,14 @@ def _(answer: Any, narrow: Any, wide: Any, few: Any, line: Any, **_: Any) -> Any
 
 
 @bottleneck_rank.aspect("neurons that never fire", points=0.5, needs="rank")
-def _(answer: Any, silent: Any, off: Any, **_: Any) -> Any:
+def bottleneck_rank_neurons_that_never_fire(answer: Any, silent: Any, off: Any, **_: Any) -> Any:
     return {"some never fire": _rank(answer, *silent), "none ever fires": _rank(answer, *off)}
 
 
 @bottleneck_rank.aspect("float32, other scales, and what is nearly zero", points=0.5, needs="rank")
-def _(answer: Any, silent: Any, faint: Any, factors: Any, **_: Any) -> Any:
+def bottleneck_rank_float32_other_scales_and_what_is_nearly_zero(
+    answer: Any, silent: Any, faint: Any, factors: Any, **_: Any
+) -> Any:
     weights, X = silent
     found: dict[str, Any] = {}
     for factor in factors:
@@ -739,7 +741,7 @@ def _(answer: Any, silent: Any, faint: Any, factors: Any, **_: Any) -> Any:
 
 
 @bottleneck_rank.aspect("ffn and X stay as they were", points=0.5, needs="rank")
-def _(answer: Any, narrow: Any, **_: Any) -> Any:
+def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: Any) -> Any:
     weights, X = narrow
     ffn, given = ffn_of(weights), X.clone()
     before = values_of(ffn)

@@ -128,7 +128,7 @@ route = Exercise(
 
 def _norm_aspect(norm: str) -> None:
     @route.aspect(f"norm “{norm}”", points=1)
-    def _(answer: Any, logits: Any, k: int) -> Any:
+    def of_kind(answer: Any, logits: Any, k: int) -> Any:
         return answer(logits, k, norm)
 
 
@@ -137,7 +137,7 @@ for _name in NORMS:
 
 
 @route.aspect("gradients", points=1)
-def _(answer: Any, logits: Any, k: int) -> Any:
+def route_gradients(answer: Any, logits: Any, k: int) -> Any:
     def of(norm: str) -> Any:
         leaf = logits.clone().requires_grad_()
         gates = answer(leaf, k, norm)
@@ -148,7 +148,7 @@ def _(answer: Any, logits: Any, k: int) -> Any:
 
 
 @route.aspect("other inputs", points=1)
-def _(answer: Any, logits: Any, k: int) -> Any:
+def route_other_inputs(answer: Any, logits: Any, k: int) -> Any:
     E = logits.shape[1]
     inputs = {
         "T = 1": (logits[:1], k),
@@ -196,18 +196,18 @@ moe_reference = Exercise(
 
 
 @moe_reference.aspect("values", points=1.5)
-def _(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
+def moe_reference_values(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
     return answer(x, gates, _experts(experts))
 
 
 @moe_reference.aspect("gradients", points=1)
-def _(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
+def moe_reference_gradients(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
     made = _experts(experts)
     return _gradients(lambda x, gates: answer(x, gates, made), made, x=x, gates=gates)
 
 
 @moe_reference.aspect("other inputs", points=0.5)
-def _(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
+def moe_reference_other_inputs(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
     given = (x.clone(), gates.clone())
     functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
     E = gates.shape[1]
@@ -257,12 +257,12 @@ moe_loop = Exercise(
 
 
 @moe_loop.aspect("values", points=1.5)
-def _(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
+def moe_loop_values(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
     return answer(x, gates, _experts(experts))
 
 
 @moe_loop.aspect("each expert sees its tokens only", points=1.5)
-def _(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
+def moe_loop_each_expert_sees_its_tokens_only(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
     made = _experts(experts)
     given = x.clone()
     answer(given, gates, made)
@@ -270,7 +270,7 @@ def _(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
 
 
 @moe_loop.aspect("gradients", points=1)
-def _(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
+def moe_loop_gradients(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
     made = _experts(experts)
     found = _gradients(lambda x, gates: answer(x, gates, made), made, x=x, gates=gates)
     slope = found["gradient of gates"]
@@ -280,7 +280,7 @@ def _(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
 
 
 @moe_loop.aspect("other inputs", points=1)
-def _(answer: Any, x: Any, gates: Any, batch: Any, batch_gates: Any, experts: Any) -> Any:
+def moe_loop_other_inputs(answer: Any, x: Any, gates: Any, batch: Any, batch_gates: Any, experts: Any) -> Any:
     unused, single, nobody = gates.clone(), torch.zeros_like(gates), gates.clone()
     unused[:, 1] = 0
     unused[:, -1] = 0
@@ -339,12 +339,14 @@ moe_sorted = Exercise(
 
 
 @moe_sorted.aspect("values", points=2)
-def _(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
+def moe_sorted_values(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
     return answer(x, idx, w, _experts(experts))
 
 
 @moe_sorted.aspect("one call for each expert, with its tokens", points=1.5)
-def _(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
+def moe_sorted_one_call_for_each_expert_with_its_tokens(
+    answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any
+) -> Any:
     made = _experts(experts)
     answer(x.clone(), idx, w, made)
     calls = {
@@ -356,13 +358,15 @@ def _(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
 
 
 @moe_sorted.aspect("gradients", points=1)
-def _(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
+def moe_sorted_gradients(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
     made = _experts(experts)
     return _gradients(lambda x, w: answer(x, idx, w, made), made, x=x, w=w)
 
 
 @moe_sorted.aspect("other inputs", points=1.5)
-def _(answer: Any, x: Any, idx: Any, w: Any, few: Any, each: Any, each_w: Any, experts: Any) -> Any:
+def moe_sorted_other_inputs(
+    answer: Any, x: Any, idx: Any, w: Any, few: Any, each: Any, each_w: Any, experts: Any
+) -> Any:
     inputs = {
         "T = 1": (x[:1], idx[:1], w[:1]),
         "k = 1": (x, idx[:, :1], w[:, :1]),
@@ -420,7 +424,7 @@ def _pair(found: Any) -> tuple[Any, Any]:
 
 
 @moe_counts.aspect("total", points=1.5)
-def _(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
+def moe_counts_total(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
     return {
         "one layer": _pair(answer(d, f, E, k))[0],
         "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[0],
@@ -428,7 +432,7 @@ def _(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
 
 
 @moe_counts.aspect("active", points=1.5)
-def _(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
+def moe_counts_active(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
     return {
         "one layer": _pair(answer(d, f, E, k))[1],
         "k = E": _pair(answer(d, f, E, E))[1],
@@ -437,7 +441,7 @@ def _(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
 
 
 @moe_counts.aspect("layers and shared experts", points=1)
-def _(answer: Any, d: int, f: int, E: int, k: int, L: int, shared: int) -> Any:
+def moe_counts_layers_and_shared_experts(answer: Any, d: int, f: int, E: int, k: int, L: int, shared: int) -> Any:
     return {
         "L layers": list(_pair(answer(d, f, E, k, L))),
         "shared experts": list(_pair(answer(d, f, E, k, shared=shared))),
@@ -484,17 +488,17 @@ def _slopes(answer: Any, x: Any, router: Any, target: Any, experts: Any, *ks: in
 
 
 @router_gradient.aspect("k = 1", points=1)
-def _(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+def router_gradient_k_1(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
     return _slopes(answer, x, router, target, experts, 1)
 
 
 @router_gradient.aspect("k = 2 and k = 3", points=0.5)
-def _(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+def router_gradient_k_2_and_k_3(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
     return _slopes(answer, x, router, target, experts, 2, 3)
 
 
 @router_gradient.aspect("other inputs", points=0.5)
-def _(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
     given = [x.clone(), router.clone(), target.clone()]
     made = _experts(experts)
     functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]

@@ -123,7 +123,7 @@ ffn_forward = Exercise(
 
 
 @ffn_forward.aspect("values", points=2)
-def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+def ffn_forward_values(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
     found = {"x of shape [B, T, d_model]": answer(x[0], *weights.values(), CALLABLES[act])}
     large = {
         f"large numbers, act = {name}": partial(answer, far, *weights.values(), a) for name, a in UNBOUNDED.items()
@@ -136,12 +136,12 @@ def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
 
 
 @ffn_forward.aspect("gradients", points=1)
-def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+def ffn_forward_gradients(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
     return gradients(lambda **leaves: answer(*leaves.values(), CALLABLES[act]), x=x[0], **weights)
 
 
 @ffn_forward.aspect("any leading shape", points=1)
-def _(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+def ffn_forward_any_leading_shape(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
     def call(given: Any) -> Any:
         return answer(given, *(w.to(given.dtype) for w in weights.values()), CALLABLES[act])
 
@@ -175,7 +175,7 @@ def _entry(trace: Any, key: str) -> Any:
 
 def _stage(key: str, points: float) -> None:
     @ffn_trace.aspect(key, points)
-    def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+    def probe(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
         def stage(given: torch.Tensor, parameters: Iterable[torch.Tensor]) -> Any:
             return _entry(answer(given, *parameters), key)
 
@@ -190,7 +190,7 @@ for _key in TRACED:
 
 
 @ffn_trace.aspect("keys, any leading shape", points=0.5, needs="pre")
-def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+def ffn_trace_keys_any_leading_shape(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
     def call(given: Any) -> Any:
         trace = answer(given, *weights.values())
         found = {
@@ -202,7 +202,7 @@ def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
 
 
 @ffn_trace.aspect("attached to the graph", points=1)
-def _(answer: Any, far: Any, **inputs: Any) -> Any:
+def ffn_trace_attached_to_the_graph(answer: Any, far: Any, **inputs: Any) -> Any:
     inputs["x"] = inputs["x"][0].clone()
     for leaf in inputs.values():
         leaf.requires_grad_()
@@ -260,7 +260,7 @@ def _backward(answer: Any, keys: Iterable[str], *arguments: torch.Tensor) -> dic
 
 def _back(name: str, keys: tuple[str, ...], points: float) -> None:
     @ffn_backward.aspect(name, points)
-    def _(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
+    def probe(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
         x, dy = x[0, -1], dy[0, -1]  # [T, d_model]; the last token is all zero, so there a neuron adds up to exactly 0
         found = _backward(answer, keys, x, *weights.values(), dy)
         for label, given in _thin(**weights).items():
@@ -274,7 +274,7 @@ for _name, _keys in STAGES_BACK.items():
 
 
 @ffn_backward.aspect("any leading shape", points=1)
-def _(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
+def ffn_backward_any_leading_shape(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
     keys = [key for pair in STAGES_BACK.values() for key in pair]
     back = _shapes(dy)
     found: dict[str, Any] = {}
@@ -394,7 +394,9 @@ PositionwiseFeedForward = Exercise(
 
 
 @PositionwiseFeedForward.aspect("values, any leading shape", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+def positionwise_feed_forward_values_any_leading_shape(
+    answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any
+) -> Any:
     weights = (W1, b1, W2, b2)
     double, single = (
         _filled(answer, tuple(w.to(dtype) for w in weights), activation="relu") for dtype in (W1.dtype, torch.float32)
@@ -407,14 +409,16 @@ def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
 
 
 @PositionwiseFeedForward.aspect("two linears with the right widths", points=1, needs="values, any leading shape")
-def _(answer: Any, W1: Any, **_: Any) -> Any:
+def positionwise_feed_forward_two_linears_with_the_right_widths(answer: Any, W1: Any, **_: Any) -> Any:
     module = module_of(answer(*W1.shape))
     found = {name: blank(tensor) for name, tensor in _named(module).items()}
     return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
 
 
 @PositionwiseFeedForward.aspect("activation between", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str, far: Any, **_: Any) -> Any:
+def positionwise_feed_forward_activation_between(
+    answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str, far: Any, **_: Any
+) -> Any:
     tokens = torch.cat([x[0, -1], far])
 
     def output(**options: Any) -> Any:
@@ -476,7 +480,7 @@ def _one_by_one(gone: torch.Tensor) -> bool:
 
 
 @PositionwiseFeedForward.aspect("dropout on the hidden layer", points=1, facts=_dropout_facts)
-def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
+def positionwise_feed_forward_dropout_on_the_hidden_layer(answer: Any, p: float, wide: Any, **_: Any) -> Any:
     x, b1, b2 = wide["x"], wide["b1"], wide["b2"]
     W1, W2 = torch.eye(len(b2), len(b1)).double(), torch.eye(len(b1), len(b2)).double()
 
@@ -498,13 +502,13 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
 
 
 @PositionwiseFeedForward.aspect("gradients", points=1)
-def _(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+def positionwise_feed_forward_gradients(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
     module = _filled(answer, (W1, b1, W2, b2), dropout=0.0, activation="relu")
     return _gradients(module, x[1], _named(module))
 
 
 @PositionwiseFeedForward.aspect("unknown activation", points=0.5, needs="values, any leading shape")
-def _(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
+def positionwise_feed_forward_unknown_activation(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
     made: list[Any] = []
     found = {
         "making it with activation='sulu' raises": raised(lambda: made.append(answer(*W1.shape, activation="sulu")))
@@ -537,7 +541,7 @@ def _repr_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
 
 
 @PositionwiseFeedForward.aspect("extra_repr", points=0.5, facts=_repr_facts)
-def _(answer: Any, widths: list[int], **_: Any) -> Any:
+def positionwise_feed_forward_extra_repr(answer: Any, widths: list[int], **_: Any) -> Any:
     return module_of(answer(*widths)).extra_repr()
 
 
@@ -565,17 +569,17 @@ def _pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @collapse_linear.aspect("W", points=1)
-def _(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+def collapse_linear_w(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
     return _pair(answer(W1, b1, W2, b2))[0]
 
 
 @collapse_linear.aspect("b", points=1)
-def _(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+def collapse_linear_b(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
     return _pair(answer(W1, b1, W2, b2))[1]
 
 
 @collapse_linear.aspect("float32 and gradients", points=1)
-def _(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+def collapse_linear_float32_and_gradients(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
     def both(**weights: Any) -> torch.Tensor:
         return torch.cat([part.flatten() for part in _pair(answer(*weights.values()))])
 
@@ -625,7 +629,7 @@ def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -
 
 
 @DeepFFN.aspect("values", points=1.5)
-def _(answer: Any, **inputs: Any) -> Any:
+def deep_ffn_values(answer: Any, **inputs: Any) -> Any:
     act, deep = CALLABLES[inputs["act"]], inputs["n_hidden"]
     deepest = _deep(answer, inputs, deep, act)
 
@@ -641,7 +645,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 
 
 @DeepFFN.aspect("layers and their widths", points=1, needs="values")
-def _(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
+def deep_ffn_layers_and_their_widths(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
     def layers(n: int) -> Any:
         found: dict[str, int] = {}
         for parameter in module_of(answer(*W1.shape, n, torch.tanh)).parameters():
@@ -652,7 +656,7 @@ def _(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
 
 
 @DeepFFN.aspect("activation by name", points=0.5)
-def _(answer: Any, **inputs: Any) -> Any:
+def deep_ffn_activation_by_name(answer: Any, **inputs: Any) -> Any:
     tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
     return {
         f"activation='{name}'": attempt(lambda name=name: _deep(answer, inputs, 2, name)(tokens))  # type: ignore[misc]
@@ -661,7 +665,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 
 
 @DeepFFN.aspect("gradients", points=0.5)
-def _(answer: Any, **inputs: Any) -> Any:
+def deep_ffn_gradients(answer: Any, **inputs: Any) -> Any:
     module = _deep(answer, inputs, inputs["n_hidden"], torch.tanh)
     x = inputs["x"][1].clone().requires_grad_()
     send_back(module(x))
@@ -674,7 +678,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 
 
 @DeepFFN.aspect("n_hidden below 1", points=0.5, needs="values")
-def _(answer: Any, W1: Any, **_: Any) -> Any:
+def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
     return {
         f"making it with n_hidden={n} raises": raised(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
         for n in (0, -2)
@@ -723,14 +727,14 @@ def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Mo
 
 
 @NormFFN.aspect("any leading shape", points=0.5)
-def _(answer: Any, **inputs: Any) -> Any:
+def norm_ffn_any_leading_shape(answer: Any, **inputs: Any) -> Any:
     module, _ = _normed(answer, inputs, "relu")
     by_shape = on_each(module, _shapes(inputs["x"]))
     return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
 
 
 @NormFFN.aspect("gain and bias", points=1, needs="any leading shape")
-def _(answer: Any, W1: Any, **_: Any) -> Any:
+def norm_ffn_gain_and_bias(answer: Any, W1: Any, **_: Any) -> Any:
     module = module_of(answer(*W1.shape))
     starts = {"elsewhere": 0, "at one": 0, "at zero": 0}
     shapes: dict[str, int] = {}
@@ -745,7 +749,7 @@ def _(answer: Any, W1: Any, **_: Any) -> Any:
 
 
 @NormFFN.aspect("values", points=2)
-def _(answer: Any, **inputs: Any) -> Any:
+def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
     tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
 
     def output(*arguments: Any) -> Any:
@@ -760,7 +764,7 @@ def _(answer: Any, **inputs: Any) -> Any:
 
 
 @NormFFN.aspect("gradients", points=0.5)
-def _(answer: Any, **inputs: Any) -> Any:
+def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
     module, found = _normed(answer, inputs, "relu")
     return _gradients(module, inputs["x"][1], _named(module) | found)
 

@@ -101,7 +101,7 @@ def _matrices(result: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @bilinear_square.aspect("x² for every x", points=2, atol=1e-5, rtol=1e-5)
-def _(answer: Any, x: Any) -> Any:
+def bilinear_square_x_for_every_x(answer: Any, x: Any) -> Any:
     Wg, Wu, Wd = (part.detach().double() for part in _matrices(answer()))
     column = x[:, None]  # [N, d_model] with d_model = 1
     return ((column @ Wg) * (column @ Wu)) @ Wd
@@ -125,7 +125,7 @@ glu_variant = Exercise(
 
 def _kind(kind: str) -> None:
     @glu_variant.aspect(kind, points=0.5)
-    def _(answer: Any, x: Any, **weights: Any) -> Any:
+    def probe(answer: Any, x: Any, **weights: Any) -> Any:
         return answer(x[0], *weights.values(), kind)
 
 
@@ -134,7 +134,7 @@ for _name in KINDS:
 
 
 @glu_variant.aspect("gradients", points=1)
-def _(answer: Any, x: Any, Wg: Any, Wu: Any, Wd: Any) -> Any:
+def glu_variant_gradients(answer: Any, x: Any, Wg: Any, Wu: Any, Wd: Any) -> Any:
     def compute(**leaves: Any) -> Any:
         return answer(*leaves.values(), "swiglu")
 
@@ -142,7 +142,7 @@ def _(answer: Any, x: Any, Wg: Any, Wu: Any, Wd: Any) -> Any:
 
 
 @glu_variant.aspect("any leading shape", points=1)
-def _(answer: Any, x: Any, **weights: Any) -> Any:
+def glu_variant_any_leading_shape(answer: Any, x: Any, **weights: Any) -> Any:
     def call(given: Any) -> Any:
         return answer(given, *(w.to(given.dtype) for w in weights.values()), "reglu")
 
@@ -150,7 +150,7 @@ def _(answer: Any, x: Any, **weights: Any) -> Any:
 
 
 @glu_variant.aspect("unknown kind", points=0.5, needs="swiglu")
-def _(answer: Any, x: Any, **weights: Any) -> Any:
+def glu_variant_unknown_kind(answer: Any, x: Any, **weights: Any) -> Any:
     return {
         f"kind='{kind}' raises": raised(lambda kind=kind: answer(x[0], *weights.values(), kind))  # type: ignore[misc]
         for kind in ("sulu", "glue")
@@ -224,7 +224,7 @@ def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn
 
 
 @GatedFFN.aspect("three linears without biases", points=1)
-def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+def gated_ffn_three_linears_without_biases(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     """What each layer makes of x: of its own weights, that is, which are copied in, and of a bias if it has one."""
     module = module_of(answer(*weights["Wg"].shape)).to(x.dtype)
     found: dict[str, Any] = {}
@@ -246,7 +246,7 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
 
 
 @GatedFFN.aspect("activation on the gate", points=1)
-def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+def gated_ffn_activation_on_the_gate(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     def output(**options: Any) -> Any:
         return attempt(lambda: _filled(answer, weights, **options)(x[0]))
 
@@ -296,7 +296,7 @@ def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
 
 
 @GatedFFN.aspect("dropout on the hidden layer", points=0.75, facts=_dropout_facts)
-def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
+def gated_ffn_dropout_on_the_hidden_layer(answer: Any, p: float, wide: Any, **_: Any) -> Any:
     n = wide.shape[1]
     identity = torch.eye(n, dtype=torch.float64)
 
@@ -324,7 +324,7 @@ def _(answer: Any, p: float, wide: Any, **_: Any) -> Any:
 
 
 @GatedFFN.aspect("any leading shape, and gradients", points=0.75)
-def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+def gated_ffn_any_leading_shape_and_gradients(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     def call(given: Any) -> Any:
         return _filled(answer, {name: W.to(given.dtype) for name, W in weights.items()})(given)
 
@@ -337,7 +337,7 @@ def _(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
 
 
 @GatedFFN.aspect("unknown activation", points=0.5, needs="activation on the gate")
-def _(answer: Any, Wg: Any, **_: Any) -> Any:
+def gated_ffn_unknown_activation(answer: Any, Wg: Any, **_: Any) -> Any:
     made: list[Any] = []
     found = {
         f"making it with activation='{name}' raises": raised(
@@ -405,7 +405,7 @@ swiglu_width = Exercise(
 
 
 @swiglu_width.aspect("8/3, rounded up", points=1.5)
-def _(answer: Any, up: int, down: int, exact: int, edges: list[int], **_: Any) -> Any:
+def swiglu_width_8_3_rounded_up(answer: Any, up: int, down: int, exact: int, edges: list[int], **_: Any) -> Any:
     widths = {
         "a width between two multiples of 256": up,
         "another one": down,
@@ -417,7 +417,9 @@ def _(answer: Any, up: int, down: int, exact: int, edges: list[int], **_: Any) -
 
 
 @swiglu_width.aspect("multiple_of", points=1)
-def _(answer: Any, up: int, multiple: int, thirds: list[int], small: int, rests: list[int], **_: Any) -> Any:
+def swiglu_width_multiple_of(
+    answer: Any, up: int, multiple: int, thirds: list[int], small: int, rests: list[int], **_: Any
+) -> Any:
     asked = [(up, multiple), *((d, 1) for d in thirds), *((d, small) for d in rests)]
     return {
         f"d = {d:,}, multiple_of = {boxes}": attempt(partial(answer, d, multiple_of=boxes)) for d, boxes in asked
@@ -425,7 +427,7 @@ def _(answer: Any, up: int, multiple: int, thirds: list[int], small: int, rests:
 
 
 @swiglu_width.aspect("mult", points=1.5)
-def _(answer: Any, coarse: int, fine: list[int], multiple: int, mult: float, **_: Any) -> Any:
+def swiglu_width_mult(answer: Any, coarse: int, fine: list[int], multiple: int, mult: float, **_: Any) -> Any:
     return {
         f"d = {coarse:,}, multiple_of = {multiple}, mult = {mult}": attempt(lambda: answer(coarse, multiple, mult)),
     } | {
@@ -462,7 +464,7 @@ fuse_gate_up = Exercise(
 
 
 @fuse_gate_up.aspect("the fused weight", points=1)
-def _(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
+def fuse_gate_up_the_fused_weight(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
     kept = [gate_weight.clone(), up_weight.clone()]
     fused = attempt(lambda: answer(gate_weight, up_weight))
     same = torch.equal(kept[0], gate_weight) and torch.equal(kept[1], up_weight)
@@ -470,7 +472,7 @@ def _(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
 
 
 @fuse_gate_up.aspect("gate and up by chunk", points=1)
-def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
+def fuse_gate_up_gate_and_up_by_chunk(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
     fused = answer(gate_weight, up_weight)
     if not isinstance(fused, torch.Tensor):
         raise NotAsAsked(f"{described(fused)} instead of a tensor")
@@ -483,7 +485,7 @@ def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
 
 
 @fuse_gate_up.aspect("gradients and dtype", points=1)
-def _(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
+def fuse_gate_up_gradients_and_dtype(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
     single = attempt(lambda: blank(answer(gate_weight.float(), up_weight.float())))
 
     def compute(**leaves: Any) -> Any:
@@ -544,17 +546,17 @@ def _gate_and_up(answer: Any, given: dict[str, torch.Tensor], dtype: torch.dtype
 
 
 @find_the_gate.aspect("halves", points=1.5)
-def _(answer: Any, found: Any, others: Any) -> Any:
+def find_the_gate_halves(answer: Any, found: Any, others: Any) -> Any:
     return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
 
 
 @find_the_gate.aspect("rows in turn", points=1)
-def _(answer: Any, found: Any, others: Any) -> Any:
+def find_the_gate_rows_in_turn(answer: Any, found: Any, others: Any) -> Any:
     return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
 
 
 @find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5)
-def _(answer: Any, found: Any, others: Any) -> Any:
+def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, others: Any) -> Any:
     seen = {words: attempt(partial(_gate_and_up, answer, given)) for words, given in others.items()}
     given = found[LAYOUTS[1]]
     kept = {name: value.clone() for name, value in given.items()}

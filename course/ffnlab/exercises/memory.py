@@ -71,17 +71,17 @@ def _two(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @memory_view.aspect("keys", points=1.5)
-def _(answer: Any, weights: Any, **_: Any) -> Any:
+def memory_view_keys(answer: Any, weights: Any, **_: Any) -> Any:
     return _two(answer(ffn_of(weights)))[0]
 
 
 @memory_view.aspect("values", points=1.5)
-def _(answer: Any, weights: Any, **_: Any) -> Any:
+def memory_view_values(answer: Any, weights: Any, **_: Any) -> Any:
     return _two(answer(ffn_of(weights)))[1]
 
 
 @memory_view.aspect("other widths, and float32", points=0.5)
-def _(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
+def memory_view_other_widths_and_float32(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
     made = {
         "d_ff smaller than d_model": ffn_of(narrow),
         "d_ff = d_model": ffn_of(square["weights"]),
@@ -96,7 +96,7 @@ def _(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
 
 
 @memory_view.aspect("ffn stays as it was", points=0.5, needs="keys")
-def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+def memory_view_ffn_stays_as_it_was(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn = ffn_of(weights)
     before, output = values_of(ffn), ffn(X).detach()
     _two(answer(ffn))
@@ -121,13 +121,13 @@ decompose_output = Exercise(
 
 
 @decompose_output.aspect("rows", points=2)
-def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+def decompose_output_rows(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     stores = [weights, weights, _just(weights, X[2], {0: 1e-4, 1: 0.005})]  # for the last token two neurons fire weakly
     return {f"token {n}": attempt(partial(answer, ffn_of(store), X[n].clone())) for n, store in enumerate(stores)}
 
 
 @decompose_output.aspect("other widths, and float32", points=1)
-def _(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
+def decompose_output_other_widths_and_float32(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
     weak = _just(narrow, X[0], {0: 0.005})
     return {
         "d_ff smaller than d_model": attempt(lambda: answer(ffn_of(weak), X[0].clone())),
@@ -137,7 +137,7 @@ def _(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
 
 
 @decompose_output.aspect("silent and weak neurons", points=0.5)
-def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+def decompose_output_silent_and_weak_neurons(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     silent = weights | {"b1": torch.full_like(weights["b1"], -100.0)}
     last = len(weights["b1"]) - 1
     made = {
@@ -149,7 +149,7 @@ def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
 
 
 @decompose_output.aspect("ffn and x stay as they were", points=0.5, needs="rows")
-def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+def decompose_output_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn, x = ffn_of(weights), X[1].clone()
     before = values_of(ffn)
     answer(ffn, x)
@@ -226,7 +226,7 @@ def _other_than_indices(value: Any) -> str:
 
 
 @top_neurons.aspect("which neurons", points=2, facts=_ordered)
-def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **_: Any) -> Any:
+def top_neurons_which_neurons(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **_: Any) -> Any:
     stores = [weights] * (len(X) - len(close)) + close
     return {
         f"token {n}, k = {k[n]}": attempt(partial(answer, ffn_of(store), X[n].clone(), directions[n].clone(), k[n]))
@@ -235,7 +235,9 @@ def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **
 
 
 @top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_ordered)
-def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, against: Any) -> Any:
+def top_neurons_k_1_float32_the_opposite_direction(
+    answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, against: Any
+) -> Any:
     single = ffn_of(weights, torch.float32)
     return {
         "a close call": attempt(lambda: answer(ffn_of(close[0]), X[4].clone(), directions[4].clone(), k[4])),
@@ -249,7 +251,9 @@ def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, ag
 
 
 @top_neurons.aspect("ffn, x and direction stay as they were", points=0.5, needs="which neurons")
-def _(answer: Any, weights: Any, X: Any, directions: Any, k: Any, **_: Any) -> Any:
+def top_neurons_ffn_x_and_direction_stay_as_they_were(
+    answer: Any, weights: Any, X: Any, directions: Any, k: Any, **_: Any
+) -> Any:
     ffn, x, direction = ffn_of(weights), X[0].clone(), directions[0].clone()
     before = values_of(ffn)
     answer(ffn, x, direction, k[0])
@@ -307,12 +311,12 @@ def _without(answer: Any, ffn: FFN, idx: Any, X: torch.Tensor) -> Any:
 
 
 @knockout.aspect("the output without them", points=2)
-def _(answer: Any, X: Any, weights: Any, idx: Any, **_: Any) -> Any:
+def knockout_the_output_without_them(answer: Any, X: Any, weights: Any, idx: Any, **_: Any) -> Any:
     return _without(answer, ffn_of(weights), torch.tensor(idx), X)
 
 
 @knockout.aspect("other inputs", points=1)
-def _(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
+def knockout_other_inputs(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
     everyone = torch.arange(len(weights["b1"]))
     return {
         "idx is a list": attempt(lambda: _without(answer, ffn_of(weights), idx, X)),
@@ -331,7 +335,7 @@ def _(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_:
 
 
 @knockout.aspect("afterwards", points=2, needs="the output without them")
-def _(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
+def knockout_afterwards(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
     ffn, given = ffn_of(weights), X.clone()
     before, output = values_of(ffn), ffn(X).detach()
     first = _without(answer, ffn, torch.tensor(idx), given)
@@ -496,7 +500,7 @@ GAPS = (
 
 
 @train_fact_ffn.aspect("knows the facts", points=2, facts=_how_it_went)
-def _(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
+def train_fact_ffn_knows_the_facts(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
     early = _trained(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
     with _watched() as watch:
         module = _trained(answer, _copy(facts), 40, STEPS)
@@ -539,7 +543,7 @@ def _hidden_width(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 @train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_hidden_width, needs="knows the facts")
-def _(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
+def train_fact_ffn_two_layers_of_width_d_ff(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
     module = _trained(answer, few, narrow, 3)
     count = sum(p.numel() for p in module.parameters())
     with torch.no_grad():
@@ -547,7 +551,7 @@ def _(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
 
 
 @train_fact_ffn.aspect("at most `steps` steps", points=0.5, needs="knows the facts")
-def _(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+def train_fact_ffn_at_most_steps_steps(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
     with _watched() as seven:
         _trained(answer, few, narrow, 7)
     with _watched() as three:
@@ -560,7 +564,7 @@ def _(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
 
 
 @train_fact_ffn.aspect("E, U and y stay as they were", points=1, needs="knows the facts")
-def _(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+def train_fact_ffn_e_u_and_y_stay_as_they_were(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
     given = _copy(few)
     _trained(answer, given, narrow, 7)
     return {f"{name} stays as it was": torch.equal(given[name], few[name]) for name in few}
@@ -670,12 +674,12 @@ def _heard(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 @write_fact.aspect("the new answer", points=1.5, facts=_told)
-def _(answer: Any, middle: Any, **_: Any) -> Any:
+def write_fact_the_new_answer(answer: Any, middle: Any, **_: Any) -> Any:
     return _neuron(answer, middle)
 
 
 @write_fact.aspect("nobody else hears it", points=1.5, facts=_heard, needs="the new answer")
-def _(answer: Any, middle: Any, **_: Any) -> Any:
+def write_fact_nobody_else_hears_it(answer: Any, middle: Any, **_: Any) -> Any:
     return _neuron(answer, middle)
 
 
@@ -691,13 +695,13 @@ def _everybody(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 @write_fact.aspect("anybody, and float32", points=0.5, facts=_everybody, needs="nobody else hears it")
-def _(answer: Any, middle: Any, others: Any) -> Any:
+def write_fact_anybody_and_float32(answer: Any, middle: Any, others: Any) -> Any:
     found = {words: attempt(partial(_neuron, answer, given)) for words, given in others.items()}
     return found | {"everything in float32": attempt(partial(_neuron, answer, middle, torch.float32))}
 
 
 @write_fact.aspect("ffn, E and U stay as they were", points=0.5, needs="the new answer")
-def _(answer: Any, middle: Any, **_: Any) -> Any:
+def write_fact_ffn_e_and_u_stay_as_they_were(answer: Any, middle: Any, **_: Any) -> Any:
     ffn, E, U = ffn_of(middle["weights"]), middle["E"].clone(), middle["U"].clone()
     before = values_of(ffn)
     answer(ffn, E, U, middle["n"], middle["c"])
@@ -740,7 +744,7 @@ def _zeros_and_ones(seen: Any, inputs: dict[str, Any]) -> Any:
 
 
 @activation_patterns.aspect("patterns", points=1, facts=_zeros_and_ones)
-def _(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> Any:
+def activation_patterns_patterns(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> Any:
     return {
         "the tokens X": answer(ffn_of(weights), X.clone()),
         "two neurons that fire weakly, two that nearly do": attempt(lambda: answer(ffn_of(weak), X.clone())),
@@ -751,12 +755,12 @@ def _(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> An
 
 
 @activation_patterns.aspect("neurons at zero, and near it", points=0.5, facts=_zeros_and_ones)
-def _(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
+def activation_patterns_neurons_at_zero_and_near_it(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
     return {"two neurons that get exactly 0, and one that fires weakly": answer(ffn_of(at_zero), X.clone())}
 
 
 @activation_patterns.aspect("ffn and X stay as they were", points=0.5, needs="patterns")
-def _(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+def activation_patterns_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     ffn, given = ffn_of(weights), X.clone()
     before = values_of(ffn)
     answer(ffn, given)

@@ -58,7 +58,7 @@ count_ffn = Exercise(
 
 
 @count_ffn.aspect("plain, with biases", points=1)
-def _(answer: Any, d: int, f: int, wide: int, plain_f: int, **_: Any) -> Any:
+def count_ffn_plain_with_biases(answer: Any, d: int, f: int, wide: int, plain_f: int, **_: Any) -> Any:
     return {
         "without further arguments": answer(d, f),
         "bias=True": answer(d, f, bias=True),
@@ -68,17 +68,17 @@ def _(answer: Any, d: int, f: int, wide: int, plain_f: int, **_: Any) -> Any:
 
 
 @count_ffn.aspect("plain, without biases", points=1)
-def _(answer: Any, d: int, f: int, **_: Any) -> Any:
+def count_ffn_plain_without_biases(answer: Any, d: int, f: int, **_: Any) -> Any:
     return {"bias=False": answer(d, f, bias=False)}
 
 
 @count_ffn.aspect("gated, without biases", points=1)
-def _(answer: Any, d: int, f: int, **_: Any) -> Any:
+def count_ffn_gated_without_biases(answer: Any, d: int, f: int, **_: Any) -> Any:
     return {"bias=False, gated=True": answer(d, f, bias=False, gated=True)}
 
 
 @count_ffn.aspect("gated, with biases", points=1)
-def _(answer: Any, d: int, f: int, wide: int, gated_f: int, **_: Any) -> Any:
+def count_ffn_gated_with_biases(answer: Any, d: int, f: int, wide: int, gated_f: int, **_: Any) -> Any:
     return {"gated=True": answer(d, f, gated=True), "more than 2²⁴ parameters": answer(wide, gated_f, gated=True)}
 
 
@@ -125,17 +125,17 @@ def _audits(answer: Any, pages: dict[str, list[int]], *keys: str) -> Any:
 
 
 @audit_published.aspect("the right count", points=1)
-def _(answer: Any, **pages: Any) -> Any:
+def audit_published_the_right_count(answer: Any, **pages: Any) -> Any:
     return _audits(answer, pages, "correct")
 
 
 @audit_published.aspect("how far the page is off", points=0.5)
-def _(answer: Any, **pages: Any) -> Any:
+def audit_published_how_far_the_page_is_off(answer: Any, **pages: Any) -> Any:
     return _audits(answer, pages, "off_by")
 
 
 @audit_published.aspect("the right shares", points=1.5)
-def _(answer: Any, **pages: Any) -> Any:
+def audit_published_the_right_shares(answer: Any, **pages: Any) -> Any:
     return _audits(answer, pages, "attention_share", "ffn_share")
 
 
@@ -177,17 +177,19 @@ count_attention = Exercise(
 
 
 @count_attention.aspect("every query head with keys and values of its own", points=1)
-def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
+def count_attention_every_query_head_with_keys_and_values_of(
+    answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int
+) -> Any:
     return {"d and n_heads": answer(d, n_heads), "n_kv = n_heads": answer(d, n_heads, n_kv=n_heads)}
 
 
 @count_attention.aspect("shared keys and values", points=1)
-def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
+def count_attention_shared_keys_and_values(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
     return {"n_kv < n_heads": answer(d, n_heads, n_kv=n_kv), "n_kv = 1": answer(d, n_heads, n_kv=1)}
 
 
 @count_attention.aspect("heads of another width", points=1)
-def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
+def count_attention_heads_of_another_width(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
     return {
         "head_dim alone": answer(d, n_heads, head_dim=head_dim),
         "n_kv and head_dim": answer(d, n_heads, n_kv=n_kv, head_dim=head_dim),
@@ -195,7 +197,7 @@ def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
 
 
 @count_attention.aspect("biases", points=1)
-def _(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
+def count_attention_biases(answer: Any, d: int, n_heads: int, n_kv: int, head_dim: int) -> Any:
     return {
         "bias=True": answer(d, n_heads, bias=True),
         "bias=True, n_kv": answer(d, n_heads, n_kv=n_kv, bias=True),
@@ -242,7 +244,7 @@ layer_share = Exercise(
 
 
 @layer_share.aspect("an encoder block", points=1)
-def _(answer: Any, plain: Any, **_: Any) -> Any:
+def layer_share_an_encoder_block(answer: Any, plain: Any, **_: Any) -> Any:
     return {
         "block not given": answer(dict(plain)),
         "block='encoder'": answer(dict(plain), block="encoder"),
@@ -250,12 +252,12 @@ def _(answer: Any, plain: Any, **_: Any) -> Any:
 
 
 @layer_share.aspect("a decoder block", points=1)
-def _(answer: Any, plain: Any, **_: Any) -> Any:
+def layer_share_a_decoder_block(answer: Any, plain: Any, **_: Any) -> Any:
     return answer(dict(plain), block="decoder")
 
 
 @layer_share.aspect("groups, gates and biases", points=1)
-def _(answer: Any, plain: Any, sizes: Any, options: Any, with_none: Any) -> Any:
+def layer_share_groups_gates_and_biases(answer: Any, plain: Any, sizes: Any, options: Any, with_none: Any) -> Any:
     seen: dict[str, Any] = {}
     kept = True
     for first, second, third in itertools.product((False, True), repeat=3):
@@ -301,7 +303,7 @@ FLOPS = ("ffn", "proj", "mix")
 
 
 @flops_per_token.aspect("ffn", points=1)
-def _(answer: Any, d: int, f: int, T: int) -> Any:
+def flops_per_token_ffn(answer: Any, d: int, f: int, T: int) -> Any:
     return {
         "without further arguments": _entry(answer(d, f, T), *FLOPS)["ffn"],
         "gated=False": _entry(answer(d, f, T, gated=False), *FLOPS)["ffn"],
@@ -309,17 +311,17 @@ def _(answer: Any, d: int, f: int, T: int) -> Any:
 
 
 @flops_per_token.aspect("gated ffn", points=1)
-def _(answer: Any, d: int, f: int, T: int) -> Any:
+def flops_per_token_gated_ffn(answer: Any, d: int, f: int, T: int) -> Any:
     return _entry(answer(d, f, T, gated=True), *FLOPS)["ffn"]
 
 
 @flops_per_token.aspect("proj", points=1)
-def _(answer: Any, d: int, f: int, T: int) -> Any:
+def flops_per_token_proj(answer: Any, d: int, f: int, T: int) -> Any:
     return {f"gated={gated}": _entry(answer(d, f, T, gated=gated), *FLOPS)["proj"] for gated in (False, True)}
 
 
 @flops_per_token.aspect("mix", points=1)
-def _(answer: Any, d: int, f: int, T: int) -> Any:
+def flops_per_token_mix(answer: Any, d: int, f: int, T: int) -> Any:
     return {
         "T": _entry(answer(d, f, T, gated=False), *FLOPS)["mix"],
         "T = 1": _entry(answer(d, f, 1, gated=False), *FLOPS)["mix"],
@@ -361,7 +363,7 @@ STEP = ("flops", "training", "bytes", "seconds", "even")
 
 def _steps(key: str, points: float) -> None:
     @cost_of_a_step.aspect(key, points)
-    def _(answer: Any, n: int, size: int, flops: float, bandwidth: float, few: int, many: int) -> Any:
+    def probe(answer: Any, n: int, size: int, flops: float, bandwidth: float, few: int, many: int) -> Any:
         asked = {"one": (1, size), "few": (few, size), "many": (many, size), "few, 4 bits each": (few, 0.5)}
         return {
             words: _entry(answer(n, batch, bytes_each, flops, bandwidth), key)[key]
