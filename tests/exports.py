@@ -21,7 +21,7 @@ from test_rebuild import place
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.grading import feedback
@@ -391,7 +391,7 @@ SYSTEMS = (
 # Grades without a jail
 
 
-def graded(who: Somebody, score: int) -> Graded:
+def graded(who: Somebody, score: int) -> GradedSubmission:
     """What grading makes of somebody's notebook: so many exercises are right, from the first one on."""
     cells = rebuild.rebuild(FFN, who.data, 10 * 2**20).cells
     verdicts = {
@@ -400,7 +400,7 @@ def graded(who: Somebody, score: int) -> Graded:
         else not_earned(e, "It is not right.")
         for number, e in enumerate(LISTED)
     }
-    return Graded(FFN, verdicts, cells)
+    return GradedSubmission(FFN, verdicts, cells)
 
 
 def points(score: int) -> float:

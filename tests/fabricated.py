@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.rebuild import Kind, template
 from autograder.gradebook import gradebook
 from autograder.marking import outline
@@ -37,11 +37,13 @@ class Handed:
     timed: bool = True
 
 
-def graded(handed: Handed, assignment: str = FFN) -> Graded:
+def graded(handed: Handed, assignment: str = FFN) -> GradedSubmission:
     """What grading would have made of it."""
     listed = outline.of_notebook(assignment)
     if handed.unread:
-        return Graded(assignment, {e.name: not_earned(e, handed.unread) for e in listed}, remarks=[handed.unread])
+        return GradedSubmission(
+            assignment, {e.name: not_earned(e, handed.unread) for e in listed}, remarks=[handed.unread]
+        )
     verdicts = {}
     for e in listed:
         if e.name in handed.earned:
@@ -64,7 +66,7 @@ def graded(handed: Handed, assignment: str = FFN) -> Graded:
         else replace(cell, untouched=cell.kind in (Kind.SOLUTION, Kind.MANUAL))
         for cell in template(release(assignment))
     )
-    return Graded(assignment, verdicts, cells, remarks=list(handed.remarks), seconds=1.0)
+    return GradedSubmission(assignment, verdicts, cells, remarks=list(handed.remarks), seconds=1.0)
 
 
 def fabricate(folder: Path, handed_in: Mapping[str, Sequence[Handed]], assignment: str = FFN) -> ClassFolder:

@@ -24,7 +24,7 @@ from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import outputs, pool
 from autograder.engine.grade_submission import grade_submission
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.grading import feedback, grade_class
 from autograder.jail import watch
 from autograder.jail.limits import Limits
@@ -65,11 +65,11 @@ def host() -> dict[str, object]:
     }
 
 
-def message(done: Graded) -> str:
+def message(done: GradedSubmission) -> str:
     return " ".join([done.verdicts[EXERCISE].message, *done.remarks])
 
 
-def assert_bounded(done: Graded, limits: Limits) -> None:
+def assert_bounded(done: GradedSubmission, limits: Limits) -> None:
     """What is kept of a submission is of a size that its limits foresee, and can be encoded."""
     shown = [outputs.size(cell) for cell in done.outputs.values()]
     assert all(size <= limits.output + 2000 for size in shown) and sum(shown) <= limits.outputs + 2000

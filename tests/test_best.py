@@ -13,7 +13,7 @@ from test_class import grade, graded_here, rebuilt  # noqa: F401 - a fixture
 from test_rebuild import ANSWER, answered
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import Policy
 from autograder.grading import feedback, grade_class
@@ -26,7 +26,7 @@ WHO = CLASS[1]
 
 
 @pytest.fixture
-def class_folder(tmp_path: Path, graded_here: dict[bytes, Graded]) -> ClassFolder:  # noqa: F811
+def class_folder(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> ClassFolder:  # noqa: F811
     """Somebody has handed in a right answer, and then a wrong one."""
     found = ClassFolder(tmp_path / "grading")
     found.path.mkdir()

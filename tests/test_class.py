@@ -36,7 +36,7 @@ from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import LOCK, ClassFolder, class_lock
 from autograder.cli.shared import book_of
 from autograder.engine import pool, rebuild
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.files import write_private as keep_file
@@ -67,25 +67,25 @@ def earned() -> dict[str, Verdict]:
     }
 
 
-def rebuilt(data: bytes, verdicts: dict[str, Verdict] | None = None) -> Graded:
+def rebuilt(data: bytes, verdicts: dict[str, Verdict] | None = None) -> GradedSubmission:
     """What a worker gives back, without one: the notebook is rebuilt here, and nothing in it is run."""
     try:
         found = rebuild.rebuild(START, data, MOST)
     except rebuild.Unreadable as error:
-        return Graded(
+        return GradedSubmission(
             START,
             {e.name: not_earned(e, f"The submission could not be read: {error}.") for e in LISTED},
             remarks=[str(error)],
         )
-    return Graded(START, verdicts or earned(), found.cells, remarks=list(found.remarks))
+    return GradedSubmission(START, verdicts or earned(), found.cells, remarks=list(found.remarks))
 
 
 @pytest.fixture
-def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, Graded]:
+def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, GradedSubmission]:
     """Grading without a jail: by what was handed in, what a worker gives back; the file as it is, if nothing is said."""
-    said: dict[bytes, Graded] = {}
+    said: dict[bytes, GradedSubmission] = {}
 
-    def work(jobs: Any, team: object, stop: object = None) -> Iterator[list[tuple[Any, Graded]]]:
+    def work(jobs: Any, team: object, stop: object = None) -> Iterator[list[tuple[Any, GradedSubmission]]]:
         landed = [(name, said.get(job.data) or rebuilt(job.data)) for name, job in jobs]
         for start in range(0, len(landed), 3):
             yield landed[start : start + 3]
@@ -108,8 +108,8 @@ class Nobody(pool.GradingPool):
         raise AssertionError("there was nothing to grade")
 
 
-def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.GradingSummary, dict[str, Graded]]:
-    done: dict[str, Graded] = {}
+def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.GradingSummary, dict[str, GradedSubmission]]:
+    done: dict[str, GradedSubmission] = {}
 
     def tell(one: grade_class.Done, total: int) -> None:
         if one.graded:
@@ -192,14 +192,14 @@ def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_pa
 
 
 def test_what_can_not_be_saved_keeps_its_points_and_says_so(
-    tmp_path: Path, graded_here: dict[bytes, Graded], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, graded_here: dict[bytes, GradedSubmission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class_folder = ClassFolder(tmp_path)
     for name in ("ada", "eve", "zoe"):
         hand_in(class_folder, name, json.dumps(answered(f"{ANSWER}  # {name}")).encode())
     page = feedback.feedback_page
 
-    def fails(student: str, graded: Graded, *given: object) -> str:
+    def fails(student: str, graded: GradedSubmission, *given: object) -> str:
         if student == "eve" and graded.cells:
             raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
         return page(student, graded)
@@ -231,10 +231,10 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     folder = class_folder.submitted / "eve" / "01_attention"
     folder.mkdir(parents=True)
     listed = exercises.of_notebook("01_attention")
-    one = Graded(
+    one = GradedSubmission(
         "01_attention", {e.name: not_earned(e, "It could not be read.") for e in listed}, remarks=["not a notebook"]
     )
-    two = Graded(
+    two = GradedSubmission(
         "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in listed}, remarks=["the jail broke"]
     )
     with gradebook.Book(class_folder) as book:
@@ -288,7 +288,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ClassFolde
         yield class_folder, book
 
 
-def write_private(class_folder: ClassFolder, book: gradebook.Book, graded: Graded) -> None:
+def write_private(class_folder: ClassFolder, book: gradebook.Book, graded: GradedSubmission) -> None:
     """Write it, enter it, log it, show it."""
     with Batch() as files:
         feedback.write(files, class_folder, "eve", graded)
@@ -624,7 +624,9 @@ def test_what_belongs_to_no_assignment_is_told_with_the_nearest_name(tmp_path: P
     assert len(submitted_files.strays(class_folder)) == 41 and submitted_files.strays(class_folder)[-1] == "1,964 more"
 
 
-def test_a_second_notebook_is_told_beside_the_one_that_counts(graded_here: dict[bytes, Graded], tmp_path: Path) -> None:
+def test_a_second_notebook_is_told_beside_the_one_that_counts(
+    graded_here: dict[bytes, GradedSubmission], tmp_path: Path
+) -> None:
     class_folder = ClassFolder(tmp_path)
     folder = hand_in(class_folder, "ada")
     (folder / "newer.ipynb").write_text("{}", encoding="utf-8")
@@ -642,7 +644,7 @@ def test_another_notebook_of_the_course_is_called_by_its_name() -> None:
 
 
 def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
-    graded_here: dict[bytes, Graded], tmp_path: Path
+    graded_here: dict[bytes, GradedSubmission], tmp_path: Path
 ) -> None:
     class_folder = ClassFolder(tmp_path)
     same, worse = (json.dumps(answered(f"{ANSWER}  # {who}")).encode() for who in ("same", "worse"))

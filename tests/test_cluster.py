@@ -30,7 +30,7 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'd
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import cluster, fingerprint, pool
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.grading import grade_class
@@ -352,23 +352,23 @@ class Failing(pool.GradingPool):
 
     side_by_side = 2
 
-    def __init__(self, outcomes: list[str | Graded]) -> None:
+    def __init__(self, outcomes: list[str | GradedSubmission]) -> None:
         super().__init__(Limits(), Mode.BUBBLEWRAP)
         self.outcomes = outcomes
 
     def start(self) -> None: ...
 
-    def submit(self, job: Job) -> Future[Graded]:
-        future = Future[Graded]()
+    def submit(self, job: Job) -> Future[GradedSubmission]:
+        future = Future[GradedSubmission]()
         outcome = self.outcomes[int(job.data)]
-        if isinstance(outcome, Graded):
+        if isinstance(outcome, GradedSubmission):
             future.set_result(outcome)
         else:
             future.set_exception(pool.WorkerDied(f"host{len(self.outcomes)}", outcome))
         return future
 
 
-def tried(outcomes: list[str | Graded]) -> list[bool]:
+def tried(outcomes: list[str | GradedSubmission]) -> list[bool]:
     """Who of those with these outcomes gets a grade, in the order in which they come."""
     empty = Job(START, b"", {}, Limits(), "", Path())
     jobs = [(n, replace(empty, data=str(n).encode())) for n in range(len(outcomes))]
@@ -376,7 +376,7 @@ def tried(outcomes: list[str | Graded]) -> list[bool]:
 
 
 def test_what_fails_alike_for_the_first_submissions_is_not_theirs() -> None:
-    good = Graded(START, {})
+    good = GradedSubmission(START, {})
     with pytest.raises(
         UserError, match=r"the first 3 submissions .* for the same reason, .* no torch. Nothing was written"
     ):

@@ -28,7 +28,7 @@ from autograder import files, untrusted_files
 from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.gradebook import draw_secrets, preflight
@@ -206,7 +206,7 @@ def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(use
     with Book(used) as book:
         (kept,) = book.attempts(START, "ada")
         book.save_attempt(
-            "ada", Graded(START, {name: kept[0].verdict(name) for name in kept[0].verdicts}), "1" * 64, None
+            "ada", GradedSubmission(START, {name: kept[0].verdict(name) for name in kept[0].verdicts}), "1" * 64, None
         )
         assert book._answers(START, ["ada"])["ada"]
 

@@ -22,10 +22,10 @@ from test_postgresql import server as postgresql  # noqa: F401 - a fixture
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
-from autograder.gradebook.scores import Mark
+from autograder.gradebook.scores import Score
 from autograder.grading import feedback
 from autograder.paths import release
 from ffnlab import exercises
@@ -75,7 +75,7 @@ OUTPUTS = [
 ]  # fmt: skip
 
 
-def hostile(answer: str = ANSWER) -> Graded:
+def hostile(answer: str = ANSWER) -> GradedSubmission:
     """What a worker that is entirely the student's could make us save."""
     notebook = json.loads(release(NOTEBOOK).read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
@@ -89,7 +89,7 @@ def hostile(answer: str = ANSWER) -> Graded:
     }
     ours = {cell.id: OUTPUTS for cell in rebuilt.cells if cell.kind is rebuild.Kind.EXTRA}
     printed = dict.fromkeys(verdicts, EVIL)
-    return Graded(NOTEBOOK, verdicts, rebuilt.cells, ours, printed, [EVIL])  # type: ignore[arg-type]
+    return GradedSubmission(NOTEBOOK, verdicts, rebuilt.cells, ours, printed, [EVIL])  # type: ignore[arg-type]
 
 
 def raw(notebook: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
             pytest.skip("postgresql is not installed")
         monkeypatch.setenv("AUTOGRADER_DB_URL", request.getfixturevalue("postgresql"))
 
-    def mark(folder: Path) -> Mark:
+    def mark(folder: Path) -> Score:
         with gradebook.Book(ClassFolder(folder / "grading")) as book:
             return book.marks(NOTEBOOK, ["eve"])["eve"]["M10"]
 

@@ -30,7 +30,7 @@ from typer.testing import CliRunner
 from autograder import keys
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.policy import Policy
 from autograder.gradescope import build_zip as zips
@@ -566,7 +566,7 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
     verdicts = {one.name: not_attempted(exercises.find(one.name)) for one in outline.of_notebook(OTHER)}
-    told = in_container.results(settings, in_container.HandedIn("a.ipynb", b"x"), Graded(OTHER, verdicts))
+    told = in_container.results(settings, in_container.HandedIn("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts))
     tests = {test["name"]: test for test in told["tests"]}
     assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
     assert "max_score" not in tests["quiz_rank"]
@@ -582,7 +582,7 @@ def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
     seen = "It returned 3.14159265 <script>alert(1)</script>"
     verdicts = {one.name: not_earned(exercises.find(one.name), seen) for one in outline.of_notebook(START)}
-    told = in_container.results(settings, in_container.HandedIn(), Graded(START, verdicts))
+    told = in_container.results(settings, in_container.HandedIn(), GradedSubmission(START, verdicts))
     output = told["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output
 

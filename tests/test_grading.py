@@ -18,7 +18,7 @@ from autograder.authoring import build, plain_nbgrader, sample
 from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool
-from autograder.engine.grade_submission import Graded, grade_answer, grade_submission
+from autograder.engine.grade_submission import GradedSubmission, grade_answer, grade_submission
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.grading import feedback, grade_class
@@ -42,7 +42,7 @@ KEPT = [
 FIRST = [(key, answer) for key, answer in KEPT if answer in (key.rights[0], key.mistakes[0])]
 
 
-def graded(jail: Jail, source: str) -> Graded:
+def graded(jail: Jail, source: str) -> GradedSubmission:
     return grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
 
 

@@ -16,10 +16,10 @@ from test_rebuild import place
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
-from autograder.gradebook.scores import Mark, total
+from autograder.gradebook.scores import Score, total
 from autograder.grading import feedback
 from autograder.paths import release, solution
 from autograder.reports import terminal
@@ -31,14 +31,16 @@ LISTED = exercises.of_notebook(FFN)
 QUESTION, EXERCISE = "M2", "ffn_forward"
 
 
-def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -> Graded:
+def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -> GradedSubmission:
     """A graded submission of notebook 02: every exercise right, or none; and the question that a person reads answered."""
     notebook = json.loads(release(FFN).read_text(encoding="utf-8"))
     notebook["cells"][place(notebook, QUESTION)]["source"] = answer
     notebook["cells"][place(notebook, EXERCISE)]["source"] = "def ffn_forward(*all):\n    return 'my own code'"
     cells = rebuild.rebuild(FFN, json.dumps(notebook).encode(), 10 * 2**20).cells
     right = {e.name: Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),)) for e in LISTED}
-    return Graded(FFN, right if earned else {e.name: not_earned(e, "It is not right.") for e in LISTED}, cells)
+    return GradedSubmission(
+        FFN, right if earned else {e.name: not_earned(e, "It is not right.") for e in LISTED}, cells
+    )
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def class_folder(tmp_path: Path) -> ClassFolder:
     return found
 
 
-def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded: Graded) -> None:
+def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded: GradedSubmission) -> None:
     """As grading does it."""
     given = book.marks(FFN, [student]).get(student, {})
     with Batch() as files:
@@ -182,7 +184,7 @@ def test_a_gradebook_of_the_first_edition_is_completed_and_its_pages_stay(class_
 
 
 def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(class_folder: ClassFolder) -> None:
-    unread = Graded(FFN, {e.name: not_earned(e, "There is no notebook in the submission.") for e in LISTED})
+    unread = GradedSubmission(FFN, {e.name: not_earned(e, "There is no notebook in the submission.") for e in LISTED})
     with gradebook.Book(class_folder) as book:
         enter(class_folder, book, "zoe", unread)
     give(class_folder, "zoe", EXERCISE, "Please hand in the notebook.")
@@ -222,7 +224,7 @@ def test_exercises_come_and_go_although_somebody_was_graded(changed: ClassFolder
         book.sync_assignment(FFN)
         book.sync_assignment(FFN)
         marks = book.marks(FFN)
-        assert gone not in marks["zoe"] and marks["zoe"]["quiz_new"] == Mark("quiz_new", 0.0, 2.0, waits=True)
+        assert gone not in marks["zoe"] and marks["zoe"]["quiz_new"] == Score("quiz_new", 0.0, 2.0, waits=True)
         assert marks["zoe"][QUESTION].comment == "Good.", "what a person gave elsewhere stays"
         graded = paper()
         graded.verdicts["quiz_new"] = Verdict("quiz_new", Outcome.EARNED, (AspectVerdict("choice", 2.0, 2.0),))

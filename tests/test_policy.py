@@ -20,14 +20,14 @@ from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Grade, Policy
-from autograder.gradebook.scores import Mark, Marks
+from autograder.gradebook.scores import Score, Scores
 from autograder.paths import assignments
 
 MARKS = {
-    "ffn_forward": Mark("ffn_forward", 4.0, 4.0),
-    "DeepFFN": Mark("DeepFFN", 3.0, 4.0),
-    "quiz_rank": Mark("quiz_rank", 1.0, 1.0),
-    "M2": Mark("M2", 0.0, 3.0, waits=True),
+    "ffn_forward": Score("ffn_forward", 4.0, 4.0),
+    "DeepFFN": Score("DeepFFN", 3.0, 4.0),
+    "quiz_rank": Score("quiz_rank", 1.0, 1.0),
+    "M2": Score("M2", 0.0, 3.0, waits=True),
 }
 
 
@@ -36,7 +36,7 @@ def rules(text: str = "", due: str = "2026-11-02T23:59:59") -> Policy:
     return Policy.read(f'time_zone = "Europe/Berlin"\n{text}\n[assignments.{FFN}]\ndue = {due}\n')
 
 
-def grade(policy: Policy, marks: Marks = MARKS, student: str = "zoe", **late: float) -> Grade:
+def grade(policy: Policy, marks: Scores = MARKS, student: str = "zoe", **late: float) -> Grade:
     return policy.grade(FFN, marks, DUE + timedelta(**late), student)
 
 
@@ -133,9 +133,9 @@ SECONDS = st.integers(-86_400, 20 * 86_400)
 SCORES = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()), max_size=6)
 
 
-def marks_of(scores: list[tuple[int, int, bool]], prefix: str = "e") -> Marks:
+def marks_of(scores: list[tuple[int, int, bool]], prefix: str = "e") -> Scores:
     return {
-        f"{prefix}{n}": Mark(f"{prefix}{n}", min(score, most) / 2, most / 2, waits=waits)
+        f"{prefix}{n}": Score(f"{prefix}{n}", min(score, most) / 2, most / 2, waits=waits)
         for n, (score, most, waits) in enumerate(scores)
     }
 

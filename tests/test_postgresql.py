@@ -21,7 +21,7 @@ from test_survival import assert_graded_once, class_of, lines_of
 from autograder.authoring import plain_nbgrader
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class
@@ -85,7 +85,7 @@ def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path
     verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in exercises.of_notebook(START)}
     with Book(ClassFolder(tmp_path, server)) as book:
         book.sync_assignment(START)
-        book.save_attempt("eve", Graded(START, verdicts, remarks=[said]), "0" * 64, None)
+        book.save_attempt("eve", GradedSubmission(START, verdicts, remarks=[said]), "0" * 64, None)
         (kept,) = book.latest(START, ["eve"])
     assert kept.points == 0.0
 

@@ -19,7 +19,7 @@ from test_collect import collect, export
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook.gradebook import Book
 
@@ -86,7 +86,7 @@ def attempts(class_folder: ClassFolder) -> list[str]:
         return [attempt.student for attempt in book.history("00_start_here")]
 
 
-def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, Graded]) -> None:
+def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, GradedSubmission]) -> None:
     class_folder = ClassFolder(disk.place / "class")
     for student in STUDENTS:
         folder = hand_in(class_folder, student)
@@ -101,7 +101,7 @@ def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, Gra
 
 
 def test_the_same_command_goes_on_wherever_the_power_goes(
-    disk: Disk, graded_here: dict[bytes, Graded], monkeypatch: pytest.MonkeyPatch
+    disk: Disk, graded_here: dict[bytes, GradedSubmission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class_folder = ClassFolder(disk.place / "class")
     found: list[Path] = []

@@ -16,7 +16,7 @@ from test_class import Nobody, graded_here, hand_in, used
 from test_rebuild import answered
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class, shards
@@ -130,7 +130,7 @@ def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: P
     assert summary.graded == 0 and reader.missing == {"0/1": ["ada, of whom another submission was graded"]}
 
 
-def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, Graded]) -> None:
+def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> None:
     class_folder = ClassFolder(tmp_path)
     hand_in(class_folder, "ada")
     with pytest.raises(UserError, match="--prepare"):

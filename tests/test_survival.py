@@ -29,7 +29,7 @@ from test_rebuild import answered
 from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool, worker_process
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.gradebook.gradebook import ATTEMPTS, Book
 from autograder.grading import grade_class
@@ -196,7 +196,7 @@ def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode
     class_folder = class_of(tmp_path, 6)
     victim = class_folder.submitted / "student002" / START / f"{START}.ipynb"
     victim.write_text(json.dumps(answered(f"import subprocess\nsubprocess.run(['sleep', '{seconds}'])\n{RIGHT}")))
-    graded: dict[str, Graded] = {}
+    graded: dict[str, GradedSubmission] = {}
 
     def keep(done: grade_class.Done, total: int) -> None:
         if done.graded:

@@ -22,7 +22,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
 from autograder.engine import rebuild
 from autograder.engine.grade_submission import grade_submission
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.rebuild import Kind
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
@@ -96,7 +96,7 @@ def test_a_question_shows_its_answers_and_that_it_waits(class_folder: ClassFolde
 def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
     other = fabricate(tmp_path, {"zoe": [Handed([NAME], code={NAME: RIGHT})]})
     with gradebook.Book(other) as book:
-        book.save_attempt("zoe", Graded(FFN, {}), f"{0:064d}", None)
+        book.save_attempt("zoe", GradedSubmission(FFN, {}), f"{0:064d}", None)
     gradings = look(other, "zoe", NAME).gradings
     assert [(one.hand_in, one.again) for one in gradings] == [(1, False), (1, True)]
 

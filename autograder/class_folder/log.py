@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import appending, errors_of
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome
@@ -24,7 +24,7 @@ class LogLine:
 
     at: str
     student: str
-    graded: Graded
+    graded: GradedSubmission
 
     def __str__(self) -> str:
         """When, who, what, points, seconds, how the exercises ended, the named mistakes, remarks; nothing of the student's unescaped."""

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from autograder.engine import cluster_worker, fingerprint
 from autograder.engine.cluster_worker import Reply, Setup, WorkerReport
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import TRIES, Job
 from autograder.engine.pool import GradingPool, WorkerDied
 from autograder.errors import UserError
@@ -133,12 +133,12 @@ class _ClusterTask:
 
     job: Job
     file: str
-    result: Future[Graded]
+    result: Future[GradedSubmission]
     sent: Future[Reply] | None = None
     workers: frozenset[str] = frozenset()
     losses: int = 0
 
-    def follow(self, result: Future[Graded]) -> None:
+    def follow(self, result: Future[GradedSubmission]) -> None:
         """Once nobody wants its result, cancel what was sent."""
         if result.cancelled():
             result.set_running_or_notify_cancel()
@@ -183,7 +183,7 @@ class Cluster(GradingPool):
     def side_by_side(self) -> int:
         return sum(worker.threads for worker in self._ready(self._setup.file).values())
 
-    def submit(self, job: Job) -> Future[Graded]:
+    def submit(self, job: Job) -> Future[GradedSubmission]:
         if job.markings not in self._markings:
             data = job.markings.read_bytes()
             self._markings[job.markings] = file = hashlib.sha256(data).hexdigest()[:16]
@@ -196,7 +196,7 @@ class Cluster(GradingPool):
         self._send()
         return task.result
 
-    def cancel(self, futures: Sequence[Future[Graded]]) -> None:
+    def cancel(self, futures: Sequence[Future[GradedSubmission]]) -> None:
         super().cancel(futures[self.side_by_side :])  # the first ones are being graded
 
     def attend(self) -> None:
@@ -391,10 +391,10 @@ class Cluster(GradingPool):
             self._say(line)
 
 
-def _settle(result: Future[Graded], outcome: Graded | Exception) -> None:
+def _settle(result: Future[GradedSubmission], outcome: GradedSubmission | Exception) -> None:
     if not result.set_running_or_notify_cancel():
         return
-    if isinstance(outcome, Graded):
+    if isinstance(outcome, GradedSubmission):
         result.set_result(outcome)
     else:
         result.set_exception(outcome)

@@ -13,7 +13,7 @@ from dask.distributed import get_worker
 
 from autograder.engine import fingerprint, pool
 from autograder.engine.fingerprint import Build
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.files import replace as write_whole
@@ -56,7 +56,7 @@ class Reply:
 
     host: str
     address: str
-    graded: Graded | None = None
+    graded: GradedSubmission | None = None
     problem: str = ""
     unfit: bool = False
     key: bool = False

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.engine import judging, outputs, rebuild
-from autograder.engine.graded import Graded, Outputs
+from autograder.engine.graded import GradedSubmission, Outputs
 from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
@@ -32,7 +32,7 @@ def grade_submission(
     only: tuple[str, ...] = (),
     markings: Path | None = None,
     own_kills: bool = False,
-) -> Graded:
+) -> GradedSubmission:
     """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
 
     only: the exercises to judge; empty for all. The whole notebook runs either way. markings: the file with what answers are compared
@@ -48,8 +48,8 @@ def grade_submission(
         rebuilt = rebuild.rebuild(assignment, data, jail.limits.notebook)
     except rebuild.Unreadable as error:
         reason = f"The submission could not be read: {error}."
-        return Graded(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
-    graded = Graded(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
+        return GradedSubmission(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
+    graded = GradedSubmission(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
     marked = judging.Marked(markings, seeds) if markings else None
     with judging.borrow_judge(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
         for cell in rebuilt.cells:
@@ -236,4 +236,4 @@ def _shared_jail() -> Jail:
         return _one_jail()
 
 
-__all__ = ["Graded", "JailBroken", "Outcome", "grade_answer", "grade_submission"]
+__all__ = ["GradedSubmission", "JailBroken", "Outcome", "grade_answer", "grade_submission"]

@@ -12,7 +12,7 @@ Outputs = list[dict[str, Any]]  # of a cell, in nbformat's form
 
 
 @dataclass
-class Graded:
+class GradedSubmission:
     """A graded submission: a verdict for every exercise, and each cell's outputs as they were when it ran."""
 
     assignment: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws, outline
@@ -28,8 +28,8 @@ class Job:
     mode: Mode = Mode.BUBBLEWRAP
 
 
-def ungraded(job: Job, reason: str) -> Graded:
+def ungraded(job: Job, reason: str) -> GradedSubmission:
     """Our fault: every exercise waits for a person."""
     listed = [e for e in outline.of_notebook(job.assignment) if not job.only or e.name in job.only]
     verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
-    return Graded(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])
+    return GradedSubmission(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])

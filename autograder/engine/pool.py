@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from autograder.engine import forkserver
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import TRIES, Job, ungraded
 from autograder.errors import UserError
 from autograder.jail import resources
@@ -53,19 +53,19 @@ class GradingPool(ABC):
         """How many submissions it grades at a time, as things are now."""
 
     @abstractmethod
-    def submit(self, job: Job) -> Future[Graded]:
+    def submit(self, job: Job) -> Future[GradedSubmission]:
         """Have a job done."""
 
     def graded_together(
         self, jobs: Iterable[tuple[Name, Job]], stop: threading.Event | None = None
-    ) -> Iterator[list[tuple[Name, Graded]]]:
+    ) -> Iterator[list[tuple[Name, GradedSubmission]]]:
         """As the function of that name."""
         return graded_together(jobs, self, stop)
 
     def attend(self) -> None:  # noqa: B027
         """Look after those who grade; called again and again while there are jobs. Raises UserError where there is no going on."""
 
-    def cancel(self, futures: Sequence[Future[Graded]]) -> None:
+    def cancel(self, futures: Sequence[Future[GradedSubmission]]) -> None:
         """Cancel the jobs that nobody has begun. `futures`: of all that have not ended, in the order in which they were submitted."""
         for future in futures:
             future.cancel()
@@ -88,7 +88,7 @@ class _Processes(GradingPool):
     def side_by_side(self) -> int:
         return self._side_by_side
 
-    def submit(self, job: Job) -> Future[Graded]:
+    def submit(self, job: Job) -> Future[GradedSubmission]:
         self.start()
         assert self._executor
         try:
@@ -137,7 +137,7 @@ def on_this_machine(
 # What a worker process does is in engine/worker_process.py, which brings torch: it is imported there alone.
 
 
-def grade_here(job: Job) -> Graded:
+def grade_here(job: Job) -> GradedSubmission:
     """Grade one submission in this process, and note where that was."""
     from autograder.engine import fingerprint, worker_process
 
@@ -154,7 +154,7 @@ def _start(gates: list[Gate], started: Synchronized[int], end: Connection, priva
 
 def graded(
     jobs: Iterable[tuple[Name, Job]], team: GradingPool, stop: threading.Event | None = None
-) -> Iterator[tuple[Name, Graded]]:
+) -> Iterator[tuple[Name, GradedSubmission]]:
     """As `graded_together`, one by one."""
     for completed in graded_together(jobs, team, stop):
         yield from completed
@@ -162,7 +162,7 @@ def graded(
 
 def graded_together(
     jobs: Iterable[tuple[Name, Job]], team: GradingPool, stop: threading.Event | None = None
-) -> Iterator[list[tuple[Name, Graded]]]:
+) -> Iterator[list[tuple[Name, GradedSubmission]]]:
     """The grade of each job, as they come: all that have come by the time that the next ones are asked for. Jobs are taken as they are needed, so that
     a class of any size needs the same memory.
 
@@ -212,7 +212,7 @@ class _InFlight(Generic[Name]):
 
     def __init__(self, team: GradingPool) -> None:
         self._team = team
-        self._running: dict[Future[Graded], _Pending[Name]] = {}
+        self._running: dict[Future[GradedSubmission], _Pending[Name]] = {}
         self._retry_alone: deque[_Pending[Name]] = deque()
         self._given_up: list[tuple[_Pending[Name], BaseException]] = []  # held back until something has been graded
         self._leaving = False
@@ -242,7 +242,7 @@ class _InFlight(Generic[Name]):
             self._team.cancel(list(self._running))
         self._retry_alone.clear()
 
-    def completed(self) -> Iterator[tuple[Name, Graded]]:
+    def completed(self) -> Iterator[tuple[Name, GradedSubmission]]:
         """What has ended by now, waiting a moment for it."""
         if self._retry_alone and not self._running:
             self.submit(self._retry_alone.popleft())
@@ -262,7 +262,7 @@ class _InFlight(Generic[Name]):
             else:
                 yield from self._again(pending, error)
 
-    def _again(self, pending: _Pending[Name], error: BaseException) -> Iterator[tuple[Name, Graded]]:
+    def _again(self, pending: _Pending[Name], error: BaseException) -> Iterator[tuple[Name, GradedSubmission]]:
         if pending.deaths + 1 < TRIES:
             self._retry_alone.append(replace(pending, deaths=pending.deaths + 1))
             return
@@ -277,7 +277,7 @@ class _InFlight(Generic[Name]):
                 )
             yield from self.failed_jobs()
 
-    def failed_jobs(self) -> Iterator[tuple[Name, Graded]]:
+    def failed_jobs(self) -> Iterator[tuple[Name, GradedSubmission]]:
         """The submissions that were tried often enough, for a person to look at."""
         while self._given_up:
             pending, error = self._given_up.pop(0)

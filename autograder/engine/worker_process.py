@@ -21,7 +21,7 @@ import torch
 
 from autograder.engine import judging
 from autograder.engine.grade_submission import grade_submission
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import TRIES, Job, ungraded
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill
@@ -34,7 +34,7 @@ from autograder.marking import draws
 OVERTIME = 2 * PATIENCE
 
 
-def grade_job(job: Job) -> Graded:
+def grade_job(job: Job) -> GradedSubmission:
     """Grade one submission in this process's jail; where the jail breaks, again in a new one; in the end leave it to a person.
 
     Raises:

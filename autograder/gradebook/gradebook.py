@@ -38,13 +38,13 @@ from sqlalchemy.orm import Session
 
 import autograder
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.files import make_folder
 from autograder.gradebook import database, draw_secrets, preflight
 from autograder.gradebook.nbgrader_tables import Cells, GradeEntry, Time, enter, set_times
-from autograder.gradebook.scores import Mark
+from autograder.gradebook.scores import Score
 from autograder.marking.draws import key_version
 from autograder.paths import solution
 from ffnlab.cleaning import clean, in_a_line
@@ -330,13 +330,13 @@ class Book:
             for submission in self._gradebook.assignment_submissions(assignment):
                 submission.extension = extensions.get(submission.student.id)
 
-    def marks(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Mark]]:
+    def marks(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Score]]:
         """What stands in the gradebook of each student, or of these: by student, for each cell with points, by its name; a check's is its exercise's."""
         given: dict[tuple[str, str], str] = {
             (who, name): text or ""
             for who, name, text in self._of_cells(Comment, assignment, students, Comment.manual_comment)
         }
-        found: dict[str, dict[str, Mark]] = {}
+        found: dict[str, dict[str, Score]] = {}
         columns = (
             Grade.auto_score,
             Grade.manual_score,
@@ -348,7 +348,7 @@ class Book:
             name = cell.removeprefix("check-")
             by_hand = manual is not None
             score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
-            found.setdefault(who, {})[name] = Mark(
+            found.setdefault(who, {})[name] = Score(
                 name, round(score, 6), most, extra or 0.0, given.get((who, name), ""), by_hand, bool(waits)
             )
         return found
@@ -406,7 +406,12 @@ class Book:
         return not left
 
     def save_attempt(
-        self, student: str, graded: Graded, submission: str, timestamp: datetime | None, history_only: bool = False
+        self,
+        student: str,
+        graded: GradedSubmission,
+        submission: str,
+        timestamp: datetime | None,
+        history_only: bool = False,
     ) -> None:
         """One submission's scores, comments and history. Raises as `enter_all` does."""
         self.save_attempts([GradeEntry(student, graded, submission, timestamp, history_only)])

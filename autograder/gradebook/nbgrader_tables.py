@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from nbgrader import api
 
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.rebuild import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import sanitize
@@ -53,7 +53,7 @@ class GradeEntry:
     """
 
     student: str
-    graded: Graded
+    graded: GradedSubmission
     submission: str
     submitted_at: datetime | None
     history_only: bool = False
@@ -161,7 +161,7 @@ def set_times(connection: sa.Connection, cells: Cells, times: Mapping[str, datet
         connection.execute(ASSIGNMENT.update().where(*whose).values(timestamp=sa.bindparam("at")), rows)
 
 
-def scores_of(graded: Graded) -> dict[str, float | None]:
+def scores_of(graded: GradedSubmission) -> dict[str, float | None]:
     """The scores of a submission, by the name of the cell; None waits for a person."""
     found: dict[str, float | None] = {}
     for name, verdict in graded.verdicts.items():
@@ -171,7 +171,7 @@ def scores_of(graded: Graded) -> dict[str, float | None]:
     return found
 
 
-def remarks_of(graded: Graded) -> dict[str, str | None]:
+def remarks_of(graded: GradedSubmission) -> dict[str, str | None]:
     """What the autograder writes below the cells of a submission, by their names."""
     found: dict[str, str | None] = {}
     for name, verdict in graded.verdicts.items():
@@ -182,7 +182,7 @@ def remarks_of(graded: Graded) -> dict[str, str | None]:
     return found
 
 
-def _questions(graded: Graded) -> Iterator[tuple[str, bool]]:
+def _questions(graded: GradedSubmission) -> Iterator[tuple[str, bool]]:
     """The questions that a person reads, each with whether there is something to read, or may be in what could not be graded."""
     waits = not graded.cells and any(one.outcome is Outcome.NOT_GRADED for one in graded.verdicts.values())
     for cell in graded.cells or template(release(graded.assignment)):

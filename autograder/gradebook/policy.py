@@ -21,7 +21,7 @@ from autograder.class_folder.policy_file import Extension, LatePenalty, Names, P
 from autograder.class_folder.roster import Roster
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
-from autograder.gradebook.scores import Mark, Marks
+from autograder.gradebook.scores import Score, Scores
 from autograder.paths import assignments
 from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome
@@ -104,7 +104,7 @@ class Counted:
     """The attempt that counts for a student, with its marks and its grade. `by`: who handed it in, of a group."""
 
     attempt: Attempt
-    marks: Marks
+    marks: Scores
     grade: Grade
     by: str
 
@@ -339,7 +339,7 @@ class Policy:
     def grade(
         self,
         assignment: str,
-        marks: Marks,
+        marks: Scores,
         submitted_at: datetime | None,
         student: str,
         marked_late: bool | None = None,
@@ -410,7 +410,7 @@ class Policy:
         self,
         assignment: str,
         attempts: Sequence[Attempt],
-        marks: Marks,
+        marks: Scores,
         student: str,
         submitted_at: datetime | None = None,
         lateness: Mapping[tuple[str, str], bool] | None = None,
@@ -550,11 +550,11 @@ def hand_ins(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [gradings[-1] for gradings in by_hand_in(attempts)]
 
 
-def of_attempt(attempt: Attempt, marks: Marks) -> dict[str, Mark]:
+def of_attempt(attempt: Attempt, marks: Scores) -> dict[str, Score]:
     """The marks that a submission had with an attempt's verdicts; what a person gave stands."""
     found = dict(marks)
     for name, verdict in attempt.verdicts.items():
-        given = marks.get(name, Mark(name, 0.0, float(verdict["max_points"])))
+        given = marks.get(name, Score(name, 0.0, float(verdict["max_points"])))
         if not given.by_hand:
             waits = verdict["outcome"] == Outcome.NOT_GRADED.value
             found[name] = replace(given, score=round(float(verdict["points"]) + given.extra, 6), waits=waits)

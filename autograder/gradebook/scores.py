@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Mark:
+class Score:
     """The score of one cell. `score` is the one that counts, with `extra` credit in it.
 
     by_hand: a person's score counts, for an answer that only a person reads or in place of the automatic one. waits: a person has to look.
@@ -23,7 +23,7 @@ class Mark:
     waits: bool = False
 
 
-Marks = Mapping[str, Mark]  # of one submission, by the exercise's name or the cell's
+Scores = Mapping[str, Score]  # of one submission, by the exercise's name or the cell's
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Total:
         return f"{self.points:g}/{self.max_points:g}" + (f" + {self.waiting:g} to read" if self.waiting else "")
 
 
-def total(marks: Marks) -> Total:
+def total(marks: Scores) -> Total:
     """The sum of a submission's marks."""
     settled = [mark for mark in marks.values() if not mark.waits]
     return Total(

@@ -23,7 +23,7 @@ from typing import Any
 import autograder
 from autograder import untrusted_files
 from autograder.engine import pool, rebuild
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken
@@ -256,7 +256,7 @@ def _memory() -> int:
     return min(found)
 
 
-def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded:
+def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> GradedSubmission:
     """The engine's grade of a notebook's bytes. private, more: what no submission may read. Raises NotGraded, and as `pool.graded` does."""
     job = Job(
         settings.assignment,
@@ -279,7 +279,7 @@ def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded
 # What Gradescope reads
 
 
-def results(settings: Settings, found: HandedIn, graded: Graded | None) -> dict[str, Any]:
+def results(settings: Settings, found: HandedIn, graded: GradedSubmission | None) -> dict[str, Any]:
     """All of results.json but the time that it took."""
     tests = [
         _test(settings, number, one, graded) for number, one in enumerate(outline.of_notebook(settings.assignment), 1)
@@ -306,7 +306,9 @@ def results(settings: Settings, found: HandedIn, graded: Graded | None) -> dict[
     }
 
 
-def _test(settings: Settings, number: int, exercise: outline.Outline, graded: Graded | None) -> dict[str, Any]:
+def _test(
+    settings: Settings, number: int, exercise: outline.Outline, graded: GradedSubmission | None
+) -> dict[str, Any]:
     """An exercise as one of Gradescope's tests. Where nothing could be read, its output is empty: the reason is said once, above."""
     verdict = graded.verdicts[exercise.name] if graded else None
     test: dict[str, Any] = {
@@ -327,7 +329,7 @@ def _test(settings: Settings, number: int, exercise: outline.Outline, graded: Gr
     return test
 
 
-def _lines(settings: Settings, found: HandedIn, graded: Graded | None, score: float) -> Iterator[str]:
+def _lines(settings: Settings, found: HandedIn, graded: GradedSubmission | None, score: float) -> Iterator[str]:
     """What stands above the tests."""
     if found.trouble:
         yield found.trouble

@@ -15,8 +15,8 @@ import jinja2
 
 from autograder import untrusted_files
 from autograder.gradebook import sanitize
-from autograder.gradebook.scores import Mark, Marks, total
-from autograder.engine.graded import Graded
+from autograder.gradebook.scores import Score, Scores, total
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.files import Batch
 from autograder.class_folder.folder import ClassFolder
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Written
     from autograder.gradebook.policy import Counted, Grade
 
-NO_MARKS: Marks = {}
+NO_MARKS: Scores = {}
 MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
 NOTHING_COUNTED: Mapping[str, Counted] = {}
 TOGETHER = 50  # pages that are written at a time
@@ -41,9 +41,9 @@ def write(
     files: Batch,
     class_folder: ClassFolder,
     student: str,
-    graded: Graded,
+    graded: GradedSubmission,
     submitted: datetime | None = None,
-    marks: Marks = NO_MARKS,
+    marks: Scores = NO_MARKS,
     grade: Grade | None = None,
     submission: str = "",
 ) -> None:
@@ -82,7 +82,7 @@ def _page(class_folder: ClassFolder, student: str, assignment: str) -> Path:
     return class_folder.feedback / student / assignment / f"{assignment}.html"
 
 
-def graded_notebook(graded: Graded) -> dict[str, Any]:
+def graded_notebook(graded: GradedSubmission) -> dict[str, Any]:
     """The rebuilt notebook with the outputs that its cells had in the jail, and the verdicts at the checks, as nbformat 4.5's JSON.
 
     nbformat's own constructors validate every cell, which takes longer than grading it.
@@ -94,7 +94,7 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
         title = {"cell_type": "markdown", "id": "remarks", "metadata": {}, "source": sanitize.markdown("\n\n".join(said))}
         cells = [
             title,
-            *(_cell(cell, Graded(graded.assignment, {}), spent) for cell in template(release(graded.assignment))),
+            *(_cell(cell, GradedSubmission(graded.assignment, {}), spent) for cell in template(release(graded.assignment))),
         ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {
@@ -105,7 +105,7 @@ def graded_notebook(graded: Graded) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, graded: Graded, spent: sanitize.OutputBudget) -> dict[str, Any]:
+def _cell(cell: Cell, graded: GradedSubmission, spent: sanitize.OutputBudget) -> dict[str, Any]:
     ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
     source = cell.source if ours else clean(cell.source, len(cell.source))
     common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
@@ -157,7 +157,7 @@ def rewrite(
                 done.left.append(attempt.student)
             else:
                 verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
-                graded = Graded(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
+                graded = GradedSubmission(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
                 own = attempt if one is None or one.by == latest.student else latest  # in a group, another's may count
                 page = feedback_page(attempt.student, graded, given, one.grade if one else None, own.submission)
                 files.write(_page(class_folder, attempt.student, assignment), page)
@@ -182,7 +182,7 @@ class _PageRow:
 
     name: str
     word: str
-    mark: Mark
+    mark: Score
     panel: str = ""
     source: str = ""
 
@@ -191,13 +191,13 @@ class _PageRow:
         return "–" if self.mark.waits else f"{self.mark.score:g}"
 
 
-def marks_of(graded: Graded, marks: Marks = NO_MARKS) -> Marks:
+def marks_of(graded: GradedSubmission, marks: Scores = NO_MARKS) -> Scores:
     """What stands on a submission's page, with what a person gave: the marks that a policy makes a grade of."""
     return {row.name: row.mark for row in (*_exercises(graded, marks), *_questions(graded, marks))}
 
 
 def feedback_page(
-    student: str, graded: Graded, marks: Marks = NO_MARKS, grade: Grade | None = None, submission: str = ""
+    student: str, graded: GradedSubmission, marks: Scores = NO_MARKS, grade: Grade | None = None, submission: str = ""
 ) -> str:
     """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
     rows = [*_exercises(graded, marks), *_questions(graded, marks)]
@@ -217,12 +217,12 @@ def feedback_page(
     )
 
 
-def _exercises(graded: Graded, marks: Marks) -> Iterator[_PageRow]:
+def _exercises(graded: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
     typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
     sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in typed}
     for name, verdict in graded.verdicts.items():
         given, word = marks.get(name), panel.MARKS[verdict.outcome][1]
-        mark = Mark(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
+        mark = Score(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
         if given:
             score = given.score if given.by_hand else verdict.points + given.extra
             mark = replace(given, score=score, max_score=verdict.max_points, waits=mark.waits and not given.by_hand)
@@ -230,12 +230,12 @@ def _exercises(graded: Graded, marks: Marks) -> Iterator[_PageRow]:
         yield _PageRow(name, word, mark, panels.panel_for(graded.assignment, verdict).html, sources.get(name, ""))
 
 
-def _questions(graded: Graded, marks: Marks) -> Iterator[_PageRow]:
+def _questions(graded: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
     for cell in graded.cells:
         if cell.kind is not Kind.MANUAL:
             continue
         points = float(cell.metadata["nbgrader"]["points"])
-        mark = marks.get(cell.name, Mark(cell.name, 0.0, points))
+        mark = marks.get(cell.name, Score(cell.name, 0.0, points))
         if mark.by_hand or cell.untouched:
             word = "read by your instructor" if mark.by_hand else "not attempted"
             yield _PageRow(cell.name, word, replace(mark, waits=False))

@@ -18,7 +18,7 @@ from autograder.class_folder.submitted_files import Submission
 from autograder.class_folder.manifest import Manifest
 from autograder.gradebook.policy import Policy
 from autograder.engine import pool
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import write_private
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
@@ -59,7 +59,7 @@ class Done:
     """
 
     submission: Submission
-    graded: Graded | None = None
+    graded: GradedSubmission | None = None
     before: Attempt | None = None
     unreadable: str = ""
 
@@ -149,7 +149,7 @@ class Grader(Protocol):
 
     def graded_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
-    ) -> Iterator[list[tuple[tuple[Submission, str], Graded]]]: ...
+    ) -> Iterator[list[tuple[tuple[Submission, str], GradedSubmission]]]: ...
 
 
 def grade(
@@ -357,10 +357,10 @@ def _earlier(class_folder: ClassFolder, policy: Policy, collected: Manifest, stu
                 yield Submission(who, collected.assignment, path.parent, path, earlier=True, at=record.when)
 
 
-def _nothing_there(submission: Submission, trouble: str) -> Graded:
+def _nothing_there(submission: Submission, trouble: str) -> GradedSubmission:
     listed = outline.of_notebook(submission.assignment)
     verdicts = {e.name: not_earned(e, f"There is {trouble} in the submission.") for e in listed}
-    return Graded(submission.assignment, verdicts, remarks=[trouble])
+    return GradedSubmission(submission.assignment, verdicts, remarks=[trouble])
 
 
 @contextlib.contextmanager

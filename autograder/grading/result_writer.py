@@ -18,7 +18,7 @@ from autograder.gradebook.nbgrader_tables import GradeEntry, Time
 from autograder.gradebook.gradebook import Attempt, Book
 from autograder.class_folder.log import LogLine
 from autograder.gradebook.policy import Policy
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
 from autograder.class_folder.folder import ClassFolder
 from autograder.marking import outline
@@ -33,7 +33,7 @@ class Result:
 
     submission: Submission
     digest: str
-    graded: Graded
+    graded: GradedSubmission
     before: Attempt | None = None
 
 
@@ -110,7 +110,7 @@ class ResultWriter:
         for attempt in self._book.graded_since(self._assignment, last):
             if (attempt.graded_at, attempt.student) not in lines:
                 verdicts = {name: attempt.verdict(name) for name in attempt.verdicts}
-                graded = Graded(self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds)
+                graded = GradedSubmission(self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds)
                 missing.append(LogLine(attempt.graded_at, attempt.student, graded))
         self._log(missing)
 
@@ -125,7 +125,7 @@ class ResultWriter:
         self._book.set_times(self._assignment, list(times.values()))
 
 
-def _without_words(graded: Graded, error: Exception) -> Graded:
+def _without_words(graded: GradedSubmission, error: Exception) -> GradedSubmission:
     """The points of a submission of which something can't be saved, without anything that came from it: it costs nobody else anything, and itself no point."""
     seen = f"What was seen can't be shown: it could not be saved ({type(error).__name__})."
 
@@ -135,4 +135,4 @@ def _without_words(graded: Graded, error: Exception) -> Graded:
 
     verdicts = {name: wordless(verdict) for name, verdict in graded.verdicts.items()}
     remark = f"its texts could not be saved ({type(error).__name__}): look at the file"
-    return Graded(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)
+    return GradedSubmission(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)

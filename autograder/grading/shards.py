@@ -20,7 +20,7 @@ from autograder.grading import grade_class
 from autograder import untrusted_files
 from autograder.class_folder.submitted_files import Submission
 from autograder.engine import fingerprint, pool, rebuild
-from autograder.engine.graded import Graded
+from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.files import Batch
 from autograder.class_folder.folder import ClassFolder
@@ -169,13 +169,13 @@ class ShardReader:
 
     def graded_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
-    ) -> Iterator[list[tuple[tuple[Submission, str], Graded]]]:
+    ) -> Iterator[list[tuple[tuple[Submission, str], GradedSubmission]]]:
         """The grades of those jobs for which a file fits, some at a time.
 
         Raises:
             UserError: a file is damaged, or was made by another version or on other hidden inputs.
         """
-        found: list[tuple[tuple[Submission, str], Graded]] = []
+        found: list[tuple[tuple[Submission, str], GradedSubmission]] = []
         for (submission, digest), job in jobs:
             if stop and stop.is_set():
                 break
@@ -187,7 +187,7 @@ class ShardReader:
         if found:
             yield found
 
-    def _find(self, student: str, digest: str, job: Job) -> Graded | None:
+    def _find(self, student: str, digest: str, job: Job) -> GradedSubmission | None:
         for folder in self._folders:
             path = _place(folder, job.assignment, student, digest)
             if path.is_file():
@@ -208,7 +208,7 @@ def _place(folder: Path, assignment: str, student: str, digest: str) -> Path:
     return folder / assignment / f"{student}.{digest[:16]}.json"
 
 
-def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded: Graded) -> str:
+def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded: GradedSubmission) -> str:
     verdicts = [verdict.as_dict() for verdict in graded.verdicts.values()]
     about = (str(shard), student, digest, _hash(seeds), str(fingerprint.HERE), verdicts)
     texts = (getattr(graded, name) for name in OF_GRADED)
@@ -245,11 +245,11 @@ def _difference(content: dict[str, Any], student: str, digest: str, job: Job) ->
     return ""
 
 
-def _graded(content: dict[str, Any], job: Job) -> Graded:
+def _graded(content: dict[str, Any], job: Job) -> GradedSubmission:
     """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in."""
     try:
         cells = rebuild.rebuild(job.assignment, job.data, job.limits.notebook).cells
     except rebuild.Unreadable:
         cells = ()
     verdicts = {verdict.exercise: verdict for verdict in map(from_dict, content["verdicts"])}
-    return Graded(job.assignment, verdicts, cells, **{name: content[name] for name in OF_GRADED})
+    return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in OF_GRADED})

@@ -20,7 +20,7 @@ from autograder.lms.records import HandIn, Person, parse_time
 from autograder.lms.sheets import Sheet
 
 if TYPE_CHECKING:
-    from autograder.gradebook.scores import Mark
+    from autograder.gradebook.scores import Score
     from autograder.transfer.give_back import Work
 
 NAME = "gradescope"
@@ -92,13 +92,13 @@ os.replace(draft, os.path.join(home, "results", "results.json"))
 '''
 
 
-def _results(score: float, marks: Iterable[Mark], page: str) -> dict[str, Any]:
+def _results(score: float, marks: Iterable[Score], page: str) -> dict[str, Any]:
     """A submission's `results.json`. score: over all. page: HTML, shown above the marks."""
     about = {"output_format": "html", "visibility": "after_published", "stdout_visibility": "hidden"}
     return {"score": score, "output": page, **about, "tests": [_test(mark) for mark in marks]}
 
 
-def _test(mark: Mark) -> dict[str, object]:
+def _test(mark: Score) -> dict[str, object]:
     shown = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
     said = mark.comment or ("still to be read by a person" if mark.waits else "")
     return shown | {"output": said, "output_format": "text", "visibility": "after_published"}

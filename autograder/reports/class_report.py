@@ -30,7 +30,7 @@ from autograder.errors import UserError
 from autograder.gradebook import missing
 from autograder.gradebook.missing import Missing
 from autograder.gradebook.policy import Counted, Grade, Policy, Term, hand_ins
-from autograder.gradebook.scores import Mark
+from autograder.gradebook.scores import Score
 from autograder.marking import outline
 from autograder.paths import release, solution
 from autograder.reports import similarity
@@ -132,7 +132,7 @@ class StudentReport:
 
     label: str
     grade: Grade
-    marks: Mapping[str, Mark]
+    marks: Mapping[str, Score]
     outcomes: Mapping[str, str]
     attempts: int
     by: str = ""  # who handed it in, where that was another of the group
@@ -390,7 +390,7 @@ class _Gathering:
         self,
         student: str,
         handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
-        marks: Mapping[str, Mark],
+        marks: Mapping[str, Score],
         submitted: datetime | None,
         rows: list[ReportRow] | None,
     ) -> None:
@@ -597,7 +597,7 @@ class _Gathering:
         handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
         counted: Counted,
         submitted: datetime | None,
-        marks: Mapping[str, Mark],
+        marks: Mapping[str, Score],
     ) -> Iterator[ReportRow]:
         for number, (attempt, written) in enumerate(handed_in, 1):
             latest, counts = number == len(handed_in), attempt is counted.attempt
@@ -625,7 +625,7 @@ class _Gathering:
                 )
 
 
-def _rest(marks: Mapping[str, Mark], name: str, exercises: Iterable[str]) -> float:
+def _rest(marks: Mapping[str, Score], name: str, exercises: Iterable[str]) -> float:
     """The points of all exercises but one."""
     return math.fsum(marks[one].score for one in exercises if one != name and one in marks)
 

@@ -24,7 +24,7 @@ from autograder.engine import rebuild
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.errors import UserError
 from autograder.gradebook.policy import Counted, Policy, by_hand_in
-from autograder.gradebook.scores import Mark
+from autograder.gradebook.scores import Score
 from autograder.marking import draws, outline
 from autograder.paths import assignments, release
 from ffnlab.cleaning import clean, in_a_line
@@ -67,7 +67,7 @@ class Explanation:
     assignment: str
     question: bool
     gradings: Sequence[GradedAttempt]
-    mark: Mark | None
+    mark: Score | None
     counted: Counted
     counts: bool
 

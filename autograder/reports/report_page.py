@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from autograder.gradebook.missing import address
 from autograder.gradebook.policy import format_time
-from autograder.gradebook.scores import Mark
+from autograder.gradebook.scores import Score
 from autograder.reports import plots
 from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles
 from ffnlab.verdict import Outcome
@@ -49,7 +49,7 @@ def cell(student: StudentReport, exercise: ExerciseReport) -> str:
     return in_short(student.marks.get(exercise.name), student.outcomes.get(exercise.name, ""))
 
 
-def in_short(mark: Mark | None, outcome: str) -> str:
+def in_short(mark: Score | None, outcome: str) -> str:
     """Points, and how they came about. outcome: how an exercise ended; empty for a question."""
     if mark is None:
         return "–"
@@ -59,7 +59,7 @@ def in_short(mark: Mark | None, outcome: str) -> str:
     return sign if sign == "○" else f"{mark.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
 
 
-def is_to_read(mark: Mark, outcome: str) -> bool:
+def is_to_read(mark: Score, outcome: str) -> bool:
     """Whether an answer waits for a person to read it, and not for us to grade it."""
     return mark.waits and (mark.by_hand or not outcome)
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograder.gradebook.scores import Marks, Total, total
+from autograder.gradebook.scores import Scores, Total, total
 from autograder.marking import outline
 from autograder.marking.outline import Outline
 from ffnlab.cleaning import in_a_line
@@ -36,7 +36,7 @@ def print_class(
     console: Console,
     assignment: str,
     attempts: Iterable[Attempt],
-    marks: Mapping[str, Marks],
+    marks: Mapping[str, Scores],
     most: int = 100,
     grades: Mapping[str, Grade] = NO_GRADES,
 ) -> None:
@@ -121,7 +121,7 @@ def _narrow(
     assignment: str,
     listed: Sequence[Outline],
     attempts: Sequence[Attempt],
-    marks: Mapping[str, Marks],
+    marks: Mapping[str, Scores],
     grades: Mapping[str, Grade],
 ) -> list[Table]:
     """The table of points for a narrow screen, in as many parts as it takes for nothing to be cut; the last has the totals."""
@@ -142,7 +142,7 @@ def _points(
     assignment: str,
     listed: Sequence[Outline],
     attempts: Sequence[Attempt],
-    marks: Mapping[str, Marks],
+    marks: Mapping[str, Scores],
     grades: Mapping[str, Grade],
     only: range | None = None,
 ) -> Table:
@@ -169,7 +169,7 @@ def _points(
     return table
 
 
-def _total(attempt: Attempt, marks: Mapping[str, Marks], grades: Mapping[str, Grade]) -> str:
+def _total(attempt: Attempt, marks: Mapping[str, Scores], grades: Mapping[str, Grade]) -> str:
     if attempt.student in grades:
         return str(grades[attempt.student])
     kept = marks.get(attempt.student)

@@ -16,7 +16,7 @@ from autograder.class_folder.manifest import Manifest, Record
 from autograder.class_folder.roster import Doubtful, Roster, Student
 from autograder.errors import UserError
 from autograder.files import write_private
-from autograder.gradebook.scores import Marks, total
+from autograder.gradebook.scores import Scores, total
 from autograder.grading import feedback
 from autograder.lms.archive import zip_files
 from autograder.lms.base import FeedbackPage, Lms, Number
@@ -29,7 +29,7 @@ from ffnlab.cleaning import in_a_line
 if TYPE_CHECKING:
     from autograder.gradebook.policy import Counted, Grade
 
-Score = Callable[[str], float | None]
+PointsOf = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def give_back(
     column: str = "",
     with_unread: bool = False,
     dry_run: bool = False,
-    score: Score | None = None,
+    score: PointsOf | None = None,
     counted: Mapping[str, Counted] = feedback.NOTHING_COUNTED,
 ) -> GivenBack:
     """Make what a system takes back for an assignment.
@@ -119,11 +119,11 @@ class Work:
         class_folder: ClassFolder,
         taker: Lms,
         assignment: str,
-        marks: Mapping[str, Marks],
+        marks: Mapping[str, Scores],
         grades: Mapping[str, Grade],
         by: Mapping[str, str],
         with_unread: bool,
-        score: Score | None,
+        score: PointsOf | None,
         dry_run: bool,
     ) -> None:
         self.class_folder, self.taker, self.assignment, self.marks, self.dry_run = (
