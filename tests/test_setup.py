@@ -169,6 +169,20 @@ def test_no_room_imports_from_one_above_it() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in (ROOT / "autograder").glob("*/__init__.py")}
+    drawn = page.partition("```")[2].partition("```")[0]
+    assert {line.split()[0] for line in drawn.strip().splitlines()} == rooms
+    homes = (ROOT, ROOT / "autograder", COURSE, COURSE / "ffnlab")
+    named = set(re.findall(r"`([\w/]+(?:/|\.py|\.html|\.js|\.toml))`", page)) - {
+        "solutions/NOTEBOOK.py",
+        "submitted/STUDENT/ASSIGNMENT/",
+    }
+    missing = {name for name in named if not any((home / name).exists() for home in homes)}
+    assert len(named) > 30 and missing == set()
+
+
 WITHOUT_TORCH = """
 import sys
 from autograder import cli

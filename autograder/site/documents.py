@@ -13,7 +13,7 @@ from autograder.errors import UserError
 from autograder.paths import root
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
-FOR_AUTHORS = ("lms",)
+FOR_AUTHORS = ("architecture", "lms")
 SUBJECT = "02_feed_forward"
 LINK = re.compile(r"!?\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 
