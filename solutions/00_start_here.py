@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 00 · Start here
 #
 # `○○○○○○○○○○` before step 1 of 10
@@ -22,7 +22,7 @@
 #
 # Choose other words. Then untick **FFN**: that switches off two fifths of the model's parameters. Which words does it still know?
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import torch
 
 from ffnlab import check, controls, hint, predict, progress, quiz, reading, style
@@ -33,7 +33,7 @@ from ffnlab.figures import start_here as figures
 
 style.use()
 
-# %% nbgrader={"grade": false, "grade_id": "next-word", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="next-word"
 controls.show(
     little_world.next_word,
     place=controls.choice("place", little_world.PLACES, "creek"),
@@ -43,7 +43,7 @@ controls.show(
     ffn=controls.toggle("FFN", True),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "next-word-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="next-word-after"
 # **What you saw.** Without its FFN the model still speaks properly, and it still knows what a cold creek looks like: ask it *about the …?*, and it says “ice”. What it has
 # forgotten is what a cold creek *means* for somebody who wants to jump. Over or into, glad or sorry: it tosses a coin.
 #
@@ -56,7 +56,7 @@ controls.show(
 #
 # The next cell asks about all 1,792 scenes that the model has never read about: how sure is it of the right word, on average?
 
-# %% nbgrader={"grade": false, "grade_id": "next-word-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="next-word-all" output="fixed"
 model, task = reading.load(), experiment.TASKS["two attributes"]
 sizes = {name: p.numel() for name, p in model.named_parameters()}
 ffn, total = sum(size for name, size in sizes.items() if name.startswith("linear")), sum(sizes.values())
@@ -66,16 +66,16 @@ for label, on in (("with its FFN", True), ("FFN off", False)):
     way, feeling, rest = found["way, probability"], found["feeling, probability"], found["the rest"]
     print(f"{label:12}   over or into: {way:.0%} sure   glad or sorry: {feeling:.0%} sure   all other words: {rest:.0%} right")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "about-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="about-text"
 # You don't have to understand all this yet. The course is about that switch. One half of the machine inside a language model is famous: **attention**. The
 # other half is less talked about. It is the **feed-forward network**, FFN for short, and here is your first guess about it. Guesses earn no points, but they
 # make
 # you look more closely.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-gpt3-ffn-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-gpt3-ffn-share"
 predict("gpt3_ffn_share")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | none |
@@ -83,7 +83,7 @@ predict("gpt3_ffn_share")
 # | **You need** | Python, and to have met a PyTorch tensor once |
 # | **Points** | 2 |
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "goals", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="goals"
 # ## What this notebook is for
 #
 # This notebook shows you how all the others work.
@@ -100,7 +100,7 @@ predict("gpt3_ffn_share")
 #
 # </details>
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "map-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="map-text"
 # ## The course on one page
 #
 # A Transformer layer, or block, has two halves. Attention lets the words of a sentence look at each other. The FFN then works on each word alone, and often holds most of
@@ -110,10 +110,10 @@ predict("gpt3_ffn_share")
 #
 # Short of time? Stay on the **core path**: skip the sections and exercises that are marked *deeper*. Nothing on the core path needs them, and you can come back.
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "how-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="how-text"
 # ## Run a cell
 #
 # Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
@@ -125,15 +125,15 @@ anatomy.block("")
 #
 # If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "doctor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="doctor-text"
 # ## Is your machine ready?
 #
 # Each line below should begin with `[OK]`. A line with `[FAIL]` says what to do about it.
 
-# %% nbgrader={"grade": false, "grade_id": "doctor", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="doctor"
 ready = doctor()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "slider-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="slider-text"
 # ## Move a slider
 #
 # One sentence goes with you through the course:
@@ -145,13 +145,13 @@ ready = doctor()
 #
 # Move the slider, or press a row. The slider listens to the arrow keys, too.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-same-word", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-same-word"
 predict("same_word")
 
-# %% nbgrader={"grade": false, "grade_id": "slider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="slider"
 controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "slider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="slider-after"
 # Under each figure one sentence says in words what is drawn, so that you can also read or hear it.
 #
 # The numbers come from a random seed; they are not learned. They are the same on every machine, and the figures of the other notebooks use the same ones.
@@ -160,18 +160,18 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 #
 # The sheet that peeks out behind is the second sentence: a model works on several sentences at once.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="shapes-text"
 # ## Shapes, read aloud
 #
 # All the numbers of the figure are in one tensor. Run the cell, and read each shape aloud.
 
-# %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="shapes" output="fixed"
 x = figures.batch()
 print("x       ", list(x.shape), "  two sentences of 14 tokens, 6 numbers per token")
 print("x[0]    ", list(x[0].shape), "     one sentence")
 print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "shapes-convention", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="shapes-convention"
 # The course always uses the same letters, in the same order:
 #
 # | letter | read it as | in the figure |
@@ -189,7 +189,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 #
 # Three dots, as in `[..., d]`, mean “whatever comes before, and d at the end”.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "checks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="checks-text"
 # ## What a check tells you
 #
 # Below each exercise is a check. It runs your code on a few inputs and says one of three things: **not attempted**, **not yet**, or **earned**. It
@@ -197,7 +197,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # cell. Then change the last line of the function, and see what else the check has to say.
 
 
-# %% nbgrader={"grade": false, "grade_id": "wrong-on-purpose", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="wrong-on-purpose"
 def wrong_on_purpose(x):
     B, T, d = x.shape
     return B, d, T
@@ -205,17 +205,17 @@ def wrong_on_purpose(x):
 
 check("hello_shape", wrong_on_purpose, on_purpose=True)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "checks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="checks-after"
 # The first line says how many points you would get, here 0 of 2. Below it a panel for a wrong answer has three parts: **what was seen**, the **likely
 # cause** if it is a mistake that we know, and **where to look**. If your code raises an exception, the panel says which one and in which line. If your
 # code prints, the panel keeps that, too.
 #
 # `hint` gives a nudge, and a stronger one each time you run it. It never gives the code.
 
-# %% nbgrader={"grade": false, "grade_id": "hint", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="hint"
 hint("hello_shape")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "hello_shape-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="hello_shape-text"
 # ### Exercise `hello_shape`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
@@ -229,7 +229,7 @@ hint("hello_shape")
 # Run the check below once before you begin: it says “not attempted”. Then write, run your cell, and run the check again.
 
 
-# %% nbgrader={"grade": false, "grade_id": "hello_shape", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="hello_shape"
 def hello_shape(x):
     """The sizes (B, T, d) of x [B, T, d], as three integers."""
     ### BEGIN SOLUTION
@@ -238,16 +238,7 @@ def hello_shape(x):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-hello_shape", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("hello_shape", hello_shape)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("hello_shape", hello_shape)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "hidden-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="hidden-text"
 # ## What grades you
 #
 # The check in the notebook uses **public inputs**. They are the same for everybody and come with the course, so you can run the check as often as you
@@ -272,21 +263,13 @@ recheck("hello_shape", hello_shape)
 #
 # Put the letter in quotes. Choose a wrong one first: every wrong option has an explanation of its own.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_hidden", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_hidden"
 quiz_hidden = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_hidden = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_hidden", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_hidden", quiz_hidden)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_hidden", quiz_hidden)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "handin-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="handin-text"
 # ## Hand in your work
 #
 # 1. Menu **Kernel → Restart Kernel and Run All Cells…** If an answer works only in a certain order of cells, you find out now.
@@ -296,10 +279,10 @@ recheck("quiz_hidden", quiz_hidden)
 # 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is
 #    nothing to hand in: the checks and this table are for you.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - run a notebook from top to bottom, and start it afresh;

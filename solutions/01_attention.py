@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 01 · What attention can and cannot do
 #
 # `●○○○○○○○○○` step 1 of 10
@@ -19,7 +19,7 @@
 # Every word gets a **score**, and **softmax** turns the scores into **weights**: 40 % cat, 30 % sat, 30 % down. The figure draws the three values as
 # points of a plane, and the blend as a fourth point. Run the next three cells, guess, and move the scores, or drag the blend. Can you get the blend to the circle?
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 
 import matplotlib.pyplot as plt
@@ -33,10 +33,10 @@ from ffnlab.figures import attention as figures
 
 style.use()
 
-# %% nbgrader={"grade": false, "grade_id": "predict-blend-reach", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-blend-reach"
 predict("blend_reach")
 
-# %% nbgrader={"grade": false, "grade_id": "blend", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="blend"
 controls.show(
     figures.blend,
     cat=controls.slider("score of cat", -6.0, 6.0, 0.1, 0.3),
@@ -44,7 +44,7 @@ controls.show(
     down=controls.slider("score of down", -6.0, 6.0, 0.1, 0.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -68,10 +68,10 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("01")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "blend-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="blend-text"
 # ## 1 · A blend
 #
 # Attention averages. In the figure at the top it averages three points, and so it stays in their triangle. With more words, or longer vectors, the
@@ -79,7 +79,7 @@ anatomy.block("01")
 #
 # In a formula, for T outputs and S values: $\mathrm{out}_t = \sum_s A_{ts}\, V_s$. Row t of the **attention matrix** A holds the weights of output t.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "attention_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="attention_output-text"
 # ### Exercise `attention_output`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
@@ -94,7 +94,7 @@ anatomy.block("01")
 # Stuck? Run `hint("attention_output")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "attention_output", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="attention_output"
 def attention_output(A, V):
     """The blends of V [S, d] with the weights A [T, S]: a tensor [T, d]."""
     ### BEGIN SOLUTION
@@ -102,23 +102,14 @@ def attention_output(A, V):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-attention_output", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("attention_output", attention_output)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("attention_output", attention_output)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="hull-text"
 # **Does no blend ever leave the hull?** The cell blends the 14 tokens of the sentence below, 13 words and the full stop, with random weights, a thousand
 # times. Their hull has flat faces, each through six tokens, with all the others on one side. A blend is outside if it is beyond one of them. So the cell finds
 # all faces and tries them all. (Read its output; its code can wait.) Then it does the same with weights that may be negative.
 #
 # *The creek was cold and the spunky dog wanted to jump over it.*
 
-# %% nbgrader={"grade": false, "grade_id": "hull", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="hull" output="fixed"
 torch.manual_seed(0)
 V = figures.embeddings(dtype=torch.float64)  # [14, 6]: the sentence, 6 numbers per token
 scores = 4 * torch.randn(1000, 14, dtype=torch.float64)
@@ -135,7 +126,7 @@ for name, A in (
     beyond = ((A @ V - middle) @ faces.T > 1 + 1e-9).any(dim=1)
     print(f"{name:13} {beyond.double().mean():4.0%} of 1000 outputs are outside of the hull")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "five-steps", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="five-steps"
 # ## 2 · Where the weights come from
 #
 # In **self-attention** the tokens themselves say who looks at whom. One **head**, in five steps, for T tokens X [T, d]:
@@ -153,7 +144,7 @@ for name, A in (
 # of them are added up. (Usually it is written as one step: the mixes are side by side, and a larger $W_O$ holds the matrices of the heads one below the
 # other.) Here is one head for our sentence.
 
-# %% nbgrader={"grade": false, "grade_id": "shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="shapes" output="fixed"
 X = figures.embeddings(dtype=torch.float64)
 stages = figures.stages(X)  # what comes out of each step
 for name, part in stages.items():
@@ -161,7 +152,7 @@ for name, part in stages.items():
 rows = stages["A"].sum(dim=1)
 print(f"the rows of A sum to {rows.min():.6f} … {rows.max():.6f}; its smallest entry is {stages['A'].min():.1e}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "self_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
 #
 # *4 points · difficulty ●●○ · 5 minutes*
@@ -179,7 +170,7 @@ print(f"the rows of A sum to {rows.min():.6f} … {rows.max():.6f}; its smallest
 # Stuck? Run `hint("self_attention")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "self_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="self_attention"
 def self_attention(X, Wq, Wk, Wv, Wo, A=None):
     """One head over X [T, d]: (out [T, d], A [T, T]). A given: used instead of the computed weights."""
     ### BEGIN SOLUTION
@@ -190,16 +181,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-self_attention", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("self_attention", self_attention)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("self_attention", self_attention)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "scale-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="scale-text"
 # ## 3 · Linear in what?
 #
 # A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it makes
@@ -208,10 +190,10 @@ recheck("self_attention", self_attention)
 # The figure multiplies all vectors of the sentence by s, and compares f(sX) with s·f(X), which a linear map would give: below for the whole sentence, and on the right for
 # one token (press a row of A to choose it). The tick “freeze A” keeps the weights of s = 1.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-scaled-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-scaled-zero"
 predict("scaled_zero")
 
-# %% nbgrader={"grade": false, "grade_id": "scale", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="scale"
 controls.show(
     figures.scaled,
     s=controls.slider("s", -2.0, 4.0, 0.5, 2.0),
@@ -219,12 +201,12 @@ controls.show(
     token=controls.free("token", [(word, t) for t, word in enumerate(figures.TOKENS)], 7),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "scale-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="scale-after"
 # Now freeze A. **With A frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
 #
 # So “attention is linear” is true of one map, with A frozen, and false of another, with A free. Don't argue: measure.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "superposition_error-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="superposition_error-text"
 # ### Exercise `superposition_error`
 #
 # *3 points · difficulty ●●○ · 4 minutes*
@@ -241,7 +223,7 @@ controls.show(
 # Stuck? Run `hint("superposition_error")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "superposition_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="superposition_error"
 def superposition_error(f, X, Y):
     """How far f is from f(X + Y) = f(X) + f(Y), relative to f(X + Y): a float."""
     ### BEGIN SOLUTION
@@ -250,22 +232,13 @@ def superposition_error(f, X, Y):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-superposition_error", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("superposition_error", superposition_error)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("superposition_error", superposition_error)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="linear-in-what"
 # Now the five steps, one after the other. The cell measures each with your function: 0 means linear.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-one-token", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-one-token"
 predict("one_token")
 
-# %% nbgrader={"grade": false, "grade_id": "linear-in-what-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="linear-in-what-cell" output="fixed"
 X, Y = figures.embeddings(dtype=torch.float64)[:4], figures.embeddings(dtype=torch.float64)[6:10]
 Wq, Wk, Wv, Wo = figures.head(torch.float64)
 frozen, K = figures.stages(X)["A"], figures.stages(X)["K"]
@@ -286,7 +259,7 @@ try:
 except NotImplementedError:
     print("This table fills when superposition_error is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "linear-in-what-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="linear-in-what-after"
 # Steps 2 and 4 multiply two things that both come from X: queries with keys, and weights with values. So:
 #
 # | the head, as a map of … | is |
@@ -300,11 +273,11 @@ except NotImplementedError:
 # FFN. Norm and activation work on each token alone; only the activation comes in any number: once for each hidden neuron of the FFN, and there may be as many
 # as you like.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-linear"
 # **Spot the error.** A blog walks through multi-head attention, step by step, and closes: “It is a strictly linear operation.” What is wrong with
 # that? Decide, then run the cell; f is our head on the whole sentence.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-linear-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-linear-cell" output="fixed"
 X = figures.embeddings(dtype=torch.float64)
 
 
@@ -315,10 +288,10 @@ def head(X):
 for s in (2, -1):
     print(f"s = {s:2}: f(sX) and s·f(X) differ by {(head(s * X) - s * head(X)).norm() / (s * head(X)).norm():.0%}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-linear-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-linear-after"
 # The blending is linear in the values, for weights that do not move. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="xor-text"
 # ## 4 · What one token can't do
 #
 # Suppose a token's vector holds two features: a = 1 if it is the **subject** of the sentence, b = 1 if it is **plural**. A network may want to know $2a + 3b$ or
@@ -327,10 +300,10 @@ for s in (2, -1):
 # For a token that looks only at itself, attention is one matrix after the other, as you have just measured. Add biases, and it is an **affine** map. Its output
 # crosses a threshold along a straight line through the plane of (a, b). In the figure the black knob turns the line, and the green one moves it.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-xor-line", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-xor-line"
 predict("xor_line")
 
-# %% nbgrader={"grade": false, "grade_id": "line", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="line"
 controls.show(
     figures.line,
     angle=controls.slider("direction in degrees", 0, 345, 15, 45),
@@ -338,11 +311,11 @@ controls.show(
     target=controls.choice("filled", ["XOR", "AND"], "XOR"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "line-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="line-after"
 # The cell lets gradient descent try: it looks for the affine map with the smallest logistic loss (the cross-entropy of a yes-or-no answer), from three random
 # starts.
 
-# %% nbgrader={"grade": false, "grade_id": "affine", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="affine" output="fixed"
 corners = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64)
 inputs = torch.cat([corners, torch.ones(4, 1, dtype=torch.float64)], dim=1)  # a, b, and 1 for the bias
 targets = {"XOR": torch.tensor([0, 1, 1, 0]).double(), "AND": torch.tensor([0, 0, 0, 1]).double()}
@@ -354,14 +327,14 @@ for name, target in targets.items():
     print(f"{name}: smallest loss found {', '.join(f'{loss:.4f}' for loss in losses)}")
 print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "affine-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="affine-after"
 # For XOR no affine map has a smaller loss than a shrug. (A line gets three of four right, but the loss makes it pay more for the fourth than it gains with the
 # three.) For AND the loss falls towards 0: the threshold a + b > 1.5 parts the points, though the **value** of AND is no
 # affine function either.
 #
 # So something must bend. Two ReLUs are enough, and you can find them by hand.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "xor_weights-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="xor_weights-text"
 # ### Exercise `xor_weights`
 #
 # *5 points · difficulty ●●○ · 8 minutes*
@@ -377,7 +350,7 @@ print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
 # Stuck? Run `hint("xor_weights")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "xor_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="xor_weights"
 def xor_weights(low, high):
     """W1 [2, H], b1 [H], W2 [H, 1], b2 [1] of a ReLU network that gives `high` where one of two features is on, else `low`."""
     ### BEGIN SOLUTION
@@ -389,23 +362,14 @@ def xor_weights(low, high):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-xor_weights", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("xor_weights", xor_weights)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("xor_weights", xor_weights)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "fold-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="fold-text"
 # **Your network, folded.** Where a neuron does not fire, its ReLU presses everything flat. So each neuron folds the plane of (a, b) along its **hinge**, the line where
 # it begins to fire, as you would fold a sheet of paper. Press ▶ and watch your own weights do it. (A direction that no neuron sees is drawn as depth; at the end you look nearly along
 # it.) In the folded sheet one straight line parts the points. Unfold it, as children do with paper stars: where has the one cut gone?
 #
 # Then drag a hinge. How far can it go before the cut loses a point? And the next answer to `xor_weights` that you think of will fold another way: run its cell, then this one again.
 
-# %% nbgrader={"grade": false, "grade_id": "fold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="fold"
 controls.show(
     folded.fold,
     net=lambda low, high: xor_weights(low, high),
@@ -414,14 +378,14 @@ controls.show(
     second=controls.free("hinge 2", folded.MOVES, 0.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "search-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="search-text"
 # Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same
 # recipe (Adam, learning rate 0.05, 500 steps). It needs up to ten seconds.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-xor-two-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-xor-two-neurons"
 predict("xor_two_neurons")
 
-# %% nbgrader={"grade": false, "grade_id": "search", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="search"
 torch.set_num_threads(1)  # in networks as small as these, threads only wait for each other
 
 
@@ -458,7 +422,7 @@ for n, H in enumerate(widths):
         f"{done}  H = {H:2}: {learned.float().mean():4.0%} learn XOR   (in four groups of 50: {groups.min():.0%} to {groups.max():.0%})"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="surprise-text"
 # ## 5 · Two surprises
 #
 # *deeper: the core path goes on with section 6*
@@ -471,10 +435,10 @@ for n, H in enumerate(widths):
 # Below, one head as in section 2, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The
 # values are 0 for the token and 1 for BOS.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-one-head", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-one-head"
 predict("one_head")
 
-# %% nbgrader={"grade": false, "grade_id": "scores-multiply", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="scores-multiply" output="fixed"
 Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
 
 
@@ -491,31 +455,31 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     on_itself, output = xor_head(a, b)
     print(f"{a:2}  {b:2}   {on_itself:16.2f}   {output:6.2f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "surprise-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="surprise-after"
 # So what can be claimed of attention and XOR? **With one token, or with attention weights that do not depend on the features, attention is affine and
 # can't do XOR.** In general it can multiply, and it is used that way.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-local"
 # **Spot the error.** The lesson from the head of this section has it in a table: because of “No non-linearity”, attention “Cannot learn XOR-like patterns”.
 # Find the error, then ask
 # the head from above, where the only thing that changes between the four lines is the token's features.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-local-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-local-cell" output="fixed"
 outputs = {(a, b): xor_head(a, b)[1] for a in (-1, 1) for b in (-1, 1)}
 print("outputs:", {corner: round(out, 2) for corner, out in outputs.items()})
 print("f(-1,-1) + f(1,1) =", round(outputs[-1, -1] + outputs[1, 1], 2))
 print("f(-1,1) + f(1,-1) =", round(outputs[-1, 1] + outputs[1, -1], 2))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-local-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-local-after"
 # An output of attention is a linear combination of values, but its coefficients are made from the features. An affine map would give the same sum on both
 # diagonals. For a single token the table is right.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="layernorm-text"
 # **The second surprise.** Take two linear layers, and put nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The cell trains
 # 3 × 20 such networks on XOR, with three hidden numbers.
 
 
-# %% nbgrader={"grade": false, "grade_id": "layernorm-bends", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="layernorm-bends"
 def norm_network(x, W1, b1, gain, shift, W2, b2):
     return (F.layer_norm(x @ W1 + b1, (3,)) * gain + shift) @ W2 + b2
 
@@ -526,12 +490,12 @@ start += [uniform(60, 3, 1, fan_in=3), uniform(60, 1, 1, fan_in=3)]
 learned = trained(start, norm_network).view(3, 20).sum(dim=1)
 print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))} of 20 learn XOR")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "layernorm-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="layernorm-after"
 # Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is
 # not linear. So never put a LayerNorm into a demonstration that linear models fail. What the FFN has, and these two do not, is width: as many bends as you
 # give it neurons, wherever learning needs them.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "deep-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="deep-text"
 # ## 6 · Deep stacks of attention alone
 #
 # Each layer of attention replaces every token by an average (of values, seen through one matrix). What happens to averages of averages of averages?
@@ -543,10 +507,10 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 #
 # Press ▶. Then tick one part at a time, and go all the way to 96 layers: GPT-3 has as many. What looks alike on the logarithmic scale may not on the other.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-what-stops-it", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-what-stops-it"
 predict("what_stops_it")
 
-# %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="collapse"
 controls.show(
     figures.collapse,
     depth=controls.steps("layers", figures.DEPTHS, 1, interval=700),
@@ -556,11 +520,11 @@ controls.show(
     log=controls.toggle("logarithmic", True),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "deep-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="deep-after"
 # Without a skip, an FFN makes the crash worse. How can it pull together tokens that it never sees side by side? Its ReLU cuts off what is negative,
 # so all tokens get a common part. Here are FFNs alone, one after the other, without attention and without skips:
 
-# %% nbgrader={"grade": false, "grade_id": "ffn-alone", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="ffn-alone" output="fixed"
 for seed in range(5):
     rng = torch.Generator().manual_seed(seed)
     X = torch.randn(14, 64, generator=rng, dtype=torch.float64)
@@ -571,11 +535,11 @@ for seed in range(5):
         X = torch.relu(X @ W1) @ W2
     print("   ".join(f"FFNs: {n:2}, r(X) = {apart[n]:.2f}" for n in (0, 1, 4, 12)))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn-alone-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn-alone-after"
 # So what happens when you take the FFN out of a Transformer? Nothing dramatic happens to this fall: with skip and norm it is a crawl, with the FFN or
 # without. What is lost is something else. Notebook 10 takes it out, and looks.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "cube-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="cube-text"
 # ## 7 · Measure the fall
 #
 # *deeper: the core path goes on with section 8*
@@ -586,17 +550,17 @@ for seed in range(5):
 # r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
 # rests alone, and can go on.
 
-# %% nbgrader={"grade": false, "grade_id": "cubed", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="cubed" output="fixed"
 runs = [figures.cubed(layers=6, seed=seed) for seed in range(5)]
 for layer, exponents in enumerate(zip(*runs, strict=True)):
     print(f"after layer {layer}: 10^{max(exponents):z.1f} to 10^{min(exponents):z.1f}", end="")
     ratios = [run[layer] / run[layer - 1] for run in runs]
     print(f"   {min(ratios):.2f} to {max(ratios):.2f} times the exponent before" if layer > 2 else "")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "cubed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="cubed-after"
 # Let us measure it with your own code. What we call **rank one** here means: every row of X is the same vector.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "rank1_residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="rank1_residual-text"
 # ### Exercise `rank1_residual`
 #
 # *2 points · difficulty ●○○ · 3 minutes*
@@ -614,7 +578,7 @@ for layer, exponents in enumerate(zip(*runs, strict=True)):
 # Stuck? Run `hint("rank1_residual")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "rank1_residual", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="rank1_residual"
 def rank1_residual(X):
     """The share of X [T, d] that is left when the mean token is subtracted: a float."""
     ### BEGIN SOLUTION
@@ -622,16 +586,7 @@ def rank1_residual(X):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-rank1_residual", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("rank1_residual", rank1_residual)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("rank1_residual", rank1_residual)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "attention_only_collapse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="attention_only_collapse-text"
 # ### Exercise `attention_only_collapse`
 #
 # *4 points · difficulty ●●○ · 7 minutes*
@@ -647,7 +602,7 @@ recheck("rank1_residual", rank1_residual)
 # Stuck? Run `hint("attention_only_collapse")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "attention_only_collapse", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="attention_only_collapse"
 def attention_only_collapse(X0, weights, skip):
     """The residuals of X0 [T, d] and after each layer of attention: a list of L + 1 floats."""
 
@@ -667,30 +622,21 @@ def attention_only_collapse(X0, weights, skip):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-attention_only_collapse", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("attention_only_collapse", attention_only_collapse)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("attention_only_collapse", attention_only_collapse)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "float32-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="float32-text"
 # **Why float64?** The same stack as in the figure, in both precisions.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-float32-floor", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-float32-floor"
 predict("float32_floor")
 
-# %% nbgrader={"grade": false, "grade_id": "float32", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="float32"
 for dtype in (torch.float64, torch.float32):
     found = figures.residuals(depth=6, dtype=dtype)
     print(f"{dtype!s:13}", "  ".join(f"{value:.0e}" for value in found))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "float32-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="float32-after"
 # **Is it the seed?** Five stacks each, with other random tokens and weights: the smallest and the largest number after each layer.
 
-# %% nbgrader={"grade": false, "grade_id": "seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="seeds" output="fixed"
 for name, parts in {
     "attention only": {},
     "with FFN": {"ffn": True},
@@ -701,11 +647,11 @@ for name, parts in {
     spans = [f"{min(layer):.1e} to {max(layer):.1e}" for layer in zip(*runs, strict=True)]
     print(f"{name:21}", "   ".join(f"{n}: {span}" for n, span in enumerate(spans)))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "seeds-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="seeds-after"
 # **Does the skip save it?** Ask your own function, and plot what it says. Then halve all weights: change `/ 8` to `/ 16`. Which line falls sooner now, and
 # which later? By how many layers?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-collapse", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-collapse"
 rng = torch.Generator().manual_seed(0)  # another number: other tokens, other weights
 X0 = torch.randn(14, 64, generator=rng)
 layers = [tuple(torch.randn(64, 64, generator=rng) / 8 for _ in range(4)) for _ in range(96)]
@@ -720,7 +666,7 @@ try:
 except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "slide-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="slide-after"
 # Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved the crash: without skip connections or MLPs, the output of a stack of self-attention converges doubly
 # exponentially to a matrix of rank one. With skips, they show, there **exist** weights for which it does not. That is not a promise for all weights: your own
 # function has just seen tokens with a skip become one, only later: below a millionth after 52 layers instead of 4. With halved weights it is 3 layers without
@@ -728,7 +674,7 @@ except NotImplementedError:
 # Transformers with skips: tokens align
 # more and more with depth, unless what each layer adds is made smaller the deeper the network is.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="table-text"
 # ## 8 · Attention and FFN, side by side
 #
 # | | attention | FFN |
@@ -747,7 +693,7 @@ except NotImplementedError:
 # >
 # > out = z + FFN(norm(z))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_hull-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_hull-text"
 # ## 9 · Quiz
 #
 # One point each. Put the letter in quotes.
@@ -762,21 +708,13 @@ except NotImplementedError:
 # - **C.** Between 0.2 and 0.5.
 # - **D.** Between −1 and 1, because softmax normalises.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_hull", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_hull"
 quiz_hull = ...  # "A", "B", "C" or "D"
 ### BEGIN SOLUTION
 quiz_hull = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_hull", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_hull", quiz_hull)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_hull", quiz_hull)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_linear-text"
 # ### Question `quiz_linear`
 #
 # You compute A once, from one sentence X, and keep it. Then you feed the sentence 3X through the head, with this A. The output is …
@@ -785,21 +723,13 @@ recheck("quiz_hull", quiz_hull)
 # - **B.** three times the output for X only if the queries are kept as well.
 # - **C.** another one, because the softmax is not linear.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_linear"
 quiz_linear = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_linear = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_linear", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_linear", quiz_linear)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_linear", quiz_linear)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_xor-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_xor-text"
 # ### Question `quiz_xor`
 #
 # *deeper: it needs section 5*
@@ -811,21 +741,13 @@ recheck("quiz_linear", quiz_linear)
 # - **B.** Yes: what it divides by depends on the token.
 # - **C.** Only if there is a second token.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_xor", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_xor"
 quiz_xor = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_xor = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_xor", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_xor", quiz_xor)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_xor", quiz_xor)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M1-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M1-text"
 # ## 10 · In your own words
 #
 # *deeper: the core path ends with the quiz*
@@ -840,7 +762,7 @@ recheck("quiz_xor", quiz_xor)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M1", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M1" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) With the attention matrix A **held fixed**, the head is X ↦ A X W_V W_O: a product of constant matrices, linear in X, and always linear in
 # the values V for given weights. Before W_O each output is then a weighted average of the values and stays in their convex hull. (2) As a map of **X** it is not linear, since
@@ -858,7 +780,7 @@ recheck("quiz_xor", quiz_xor)
 # - (3) with T = 1 the weight is always 1, so the map is linear, and the FFN is what works on a token by itself. Half a point without the consequence.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - compute attention, with the weights given and with the weights made from X, and say where its outputs lie: `attention_output`, `self_attention`;
@@ -876,5 +798,5 @@ recheck("quiz_xor", quiz_xor)
 #
 # Next: `02_feed_forward`, where the FFN itself is built.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 02 · The FFN, from formula to module
 #
 # `●●○○○○○○○○` step 2 of 10
@@ -21,7 +21,7 @@
 # these two numbers into two others: is the thing **unpleasant**, is it **inviting**? It has three boxes in the middle, and you can read every number in it.
 # Run the next three cells (Shift + Enter), make a guess, and play.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 
 import matplotlib.pyplot as plt
@@ -35,10 +35,10 @@ from ffnlab.figures import feed_forward as figures
 
 style.use()
 
-# %% nbgrader={"grade": false, "grade_id": "predict-nothing-in", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-nothing-in"
 predict("nothing_in")
 
-# %% nbgrader={"grade": false, "grade_id": "by-hand", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="by-hand"
 controls.show(
     figures.by_hand,
     x1=controls.slider("cold", 0.0, 2.0, 0.5, 1.0),
@@ -46,7 +46,7 @@ controls.show(
     flipped=controls.free("a weight turned around", figures.TURNED, figures.UNCHANGED),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -72,10 +72,10 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("02")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="by-hand-text"
 # ## 1 · One token by hand
 #
 # Each box in the middle of the figure is a **hidden neuron**. It adds up the inputs, each times a weight, and a number of its own, its **bias**. Then
@@ -85,19 +85,19 @@ anatomy.block("02")
 # The top neuron fires when cold and water together exceed 1. As long as each is 0 or 1, that means: cold **and** water. (Can you make it fire without
 # any water?) The cell asks the network about four things that `it` could be.
 
-# %% nbgrader={"grade": false, "grade_id": "four-things", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="four-things" output="fixed"
 things = {"cold creek": (1, 1), "warm spring": (0, 1), "cold stone": (1, 0), "warm stone": (0, 0)}
 for thing, (cold, water) in things.items():
     print(f"{thing:12} cold {cold}, water {water}   {figures.by_hand(cold, water).title}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "fold-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="fold-text"
 # **Everything at once.** Those were four points of a plane. What does the network say in between? Each neuron has a **hinge**: the line on which it begins
 # to fire. Along it, the network's answer is folded.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-flat-pieces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-flat-pieces"
 predict("flat_pieces")
 
-# %% nbgrader={"grade": false, "grade_id": "fold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="fold"
 controls.show(
     figures.folded,
     x1=controls.free("cold", figures.QUARTERS, 1.0),
@@ -106,7 +106,7 @@ controls.show(
     bent=controls.toggle("ReLU", True),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="by-hand-formula"
 # Drag the point over a hinge: which numbers begin to move there, and which stop? Then switch ReLU off.
 #
 # **Could one matrix and one bias do that?** No: they make one flat piece. On it, whatever the weights, f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1). For
@@ -125,7 +125,7 @@ controls.show(
 #
 # `d_model` is the length of a token's vector, `d_ff` the number of hidden neurons. The whole course writes `x @ W`, the vector on the left.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_forward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn_forward-text"
 # ### Exercise `ffn_forward`
 #
 # *4 points · difficulty ●○○ · 3 minutes*
@@ -143,7 +143,7 @@ controls.show(
 # Stuck? Run `hint("ffn_forward")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "ffn_forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="ffn_forward"
 def ffn_forward(x, W1, b1, W2, b2, act):
     """The FFN of x [..., d_model]: a tensor [..., d_model]."""
     ### BEGIN SOLUTION
@@ -151,20 +151,11 @@ def ffn_forward(x, W1, b1, W2, b2, act):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_forward", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("ffn_forward", ffn_forward)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_forward", ffn_forward)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-cut-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-cut-text"
 # **Your function, along one line.** A walk straight through the plane: cold stays at 0.25, water goes from 0 to 2. Where are the kinks, and whose hinges are
 # they? Then set `cold = 1.5` and run the cell again: which hinge does this walk not cross?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-cut", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-cut"
 cold, water = 0.25, torch.linspace(0, 2, 201)
 x = torch.stack([torch.full_like(water, cold), water], dim=1)  # [201, 2]
 try:
@@ -178,7 +169,7 @@ try:
 except NotImplementedError:
     print("lights up when ffn_forward is written")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="trace-text"
 # <details><summary>What it shows</summary>
 #
 # At water 0.25 two hinges lie on one line: *cold, not water* falls silent, and *water, not cold* wakes. At 0.75 *cold and water* wakes. With cold at 1.5 that
@@ -200,13 +191,13 @@ except NotImplementedError:
 # you see `pre`, in grey.
 # **GELU** is a smooth cousin of ReLU; notebook 03 has more on it.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-trace-permuted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-trace-permuted"
 predict("trace_permuted")
 
-# %% nbgrader={"grade": false, "grade_id": "predict-trace-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-trace-gelu"
 predict("trace_gelu")
 
-# %% nbgrader={"grade": false, "grade_id": "trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="trace"
 controls.show(
     figures.trace,
     position=controls.steps("token", [(f"{i} {word}", i) for i, word in enumerate(figures.TOKENS)], 12),
@@ -215,7 +206,7 @@ controls.show(
     permute=controls.toggle("permute tokens"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_trace-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn_trace-text"
 # ### Exercise `ffn_trace`
 #
 # *3 points · difficulty ●○○ · 4 minutes*
@@ -231,7 +222,7 @@ controls.show(
 # Stuck? Run `hint("ffn_trace")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "ffn_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="ffn_trace"
 def ffn_trace(x, W1, b1, W2, b2):
     """The three stages of the FFN: {"pre": [..., d_ff], "act": [..., d_ff], "out": [..., d_model]}."""
     ### BEGIN SOLUTION
@@ -242,16 +233,7 @@ def ffn_trace(x, W1, b1, W2, b2):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_trace", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("ffn_trace", ffn_trace)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_trace", ffn_trace)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "backward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="backward-text"
 # **And back again** (*deeper*, with the exercise and the cell below it: the core path goes on with section 2). Training walks through the same three stages in
 # the other order. It starts at the end with `dy`: how fast the loss grows with each number
 # of the output. Three rules bring it back to everything that the output was made of.
@@ -263,7 +245,7 @@ recheck("ffn_trace", ffn_trace)
 #
 # PyTorch does this for you whenever you call `loss.backward()`. Do it by hand once, and you will know what it does.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_backward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn_backward-text"
 # ### Exercise `ffn_backward`
 #
 # *5 points · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
@@ -281,7 +263,7 @@ recheck("ffn_trace", ffn_trace)
 # Stuck? Run `hint("ffn_backward")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "ffn_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="ffn_backward"
 def ffn_backward(x, W1, b1, W2, b2, dy):
     """The gradients {"dW2", "db2", "dpre", "dW1", "db1", "dx"} of an FFN with ReLU, from dy [..., d_model]."""
     ### BEGIN SOLUTION
@@ -299,21 +281,12 @@ def ffn_backward(x, W1, b1, W2, b2, dy):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_backward", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("ffn_backward", ffn_backward)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_backward", ffn_backward)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "backward-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="backward-after"
 # **Train with it.** The next cell has no `backward()`, no optimiser and no module: four arrays, your function, and a step downhill; `dy` is the gradient of
 # the mean squared error, summed over both outputs, which are asked for the same. It learns the answer to
 # “exactly one of the two?”, which no single matrix can give (notebook 01).
 
-# %% nbgrader={"grade": false, "grade_id": "backward-train", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="backward-train"
 g = torch.Generator().manual_seed(0)
 x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 target = torch.tensor([[0.0], [1.0], [1.0], [0.0]]).expand(4, 2)
@@ -331,16 +304,16 @@ try:
 except (NotImplementedError, KeyError):
     print("lights up when ffn_backward gives the gradients of all four arrays")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "wider-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="wider-text"
 # ## 2 · Wider, then narrow again
 #
 # Real FFNs have more hidden neurons than inputs, often four times as many. Below, four tokens with 8 numbers each pass through 32 hidden neurons. The
 # weights are random; nothing is learned yet. Press a row to frame another token.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-relu-zeros", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-relu-zeros"
 predict("relu_zeros")
 
-# %% nbgrader={"grade": false, "grade_id": "wider", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="wider"
 controls.show(
     figures.expand_contract,
     token=controls.choice("token", [(word, i) for i, word in enumerate(figures.TOKENS[:4])], 1),
@@ -348,7 +321,7 @@ controls.show(
     activated=controls.toggle("show numbers after activation", True),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "wider-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="wider-after"
 # The figure shows three steps, for each row alone.
 #
 # 1. **Expand**, 8 → 32. Think of a messy desk: to sort it, you first spread everything on a larger table. Every hidden neuron gets to
@@ -359,7 +332,7 @@ controls.show(
 #
 # The same in real sizes, for 4 sentences of 10 tokens:
 
-# %% nbgrader={"grade": false, "grade_id": "shape-trace", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="shape-trace" output="fixed"
 torch.manual_seed(0)
 h = torch.randn(4, 10, 512)
 print(f"{'x':14}", list(h.shape))
@@ -367,7 +340,7 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
     h = layer(h)
     print(f"{type(layer).__name__:14}", list(h.shape))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "words-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="words-text"
 # ### Real words, real neurons
 #
 # Random neurons look for nothing in particular. What do trained ones look for? Here is the small Transformer of notebook 00, with 64 hidden neurons. It also learned to
@@ -376,10 +349,10 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 # Names come from counting. A neuron is called “cold water” if at least 90 % of the scenes for which it fires have cold water, and if it fires for at least 90 % of those
 # that do, when the model is about to say *over or into*, or *glad or sorry*.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-creek-gets-warm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-creek-gets-warm"
 predict("creek_gets_warm")
 
-# %% nbgrader={"grade": false, "grade_id": "words", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="words"
 from ffnlab.figures import little_world
 
 controls.show(
@@ -389,13 +362,13 @@ controls.show(
     creature=controls.choice("creature", little_world.CREATURES, "spunky dog"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "words-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="words-after"
 # **What you saw.** A small table of rules, learned from sentences alone. Each row of the figure is one neuron: it looks for a **combination** (its column of `W1`, with a
 # threshold in `b1`), and when it finds it, it pushes one word (its row of `W2`). Nobody wrote these rules down, and nobody told the model that creeks are water.
 #
 # The cell has the numbers: how strongly the neurons of *over or into* fire at some words of one sentence.
 
-# %% nbgrader={"grade": false, "grade_id": "words-numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="words-numbers" output="fixed"
 from ffnlab import reading, world
 
 model = reading.load()
@@ -406,13 +379,13 @@ print(f"{'':9}", *(f"{name.words:>11}" for name in named))
 for t in (0, 1, 3, 6, 10):
     print(f"{sentence[t]:9}", *(f"{act[t, name.neuron]:11.1f}" for name in named))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "words-seeds", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="words-seeds"
 # All five stay silent until the moment the word is due. And how much of this is luck? Four models were trained from five seeds each on the same 2,304 scenes:
 # with attention that may only average, as in the one above, or with attention that learns; with an FFN, or without.
 # The shares say
 # how often it found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
 
-# %% nbgrader={"grade": false, "grade_id": "words-runs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="words-runs" output="fixed"
 from ffnlab.experiments import world as world_experiment
 
 runs = world_experiment.stored()["runs"]
@@ -422,7 +395,7 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
     columns = [[run["on"][word] for run in found] for found, word in ((two, "way"), (two, "feeling"), (three, "homecoming"))]
     print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):27}" for column in columns))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "words-runs-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="words-runs-after"
 # **What you saw.** Two kinds of attention, two answers.
 #
 # - Where attention **only averages**, the FFN decides: with it every combination is learned, in every seed; without it the model stays near 50 %, a coin toss.
@@ -434,7 +407,7 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
 #
 # The neurons are this tidy because silence was rewarded. The figure shows the tidiest of the five seeds, with 11 named neurons; the others have 4 to 8.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "module-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="module-text"
 # ## 3 · From formula to module
 #
 # A function needs its arrays handed in each time. A module owns them. A good checklist for an FFN module, from a published tutorial, has four lines:
@@ -449,7 +422,7 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
 #
 # **The transpose, once and for all.** `nn.Linear(d_model, d_ff)` holds its weight as [d_ff, d_model]: the transpose of our `W1`. The result is the same.
 
-# %% nbgrader={"grade": false, "grade_id": "linear-transpose", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="linear-transpose"
 torch.manual_seed(0)
 linear1 = nn.Linear(6, 10)
 x = torch.randn(5, 6)
@@ -457,14 +430,14 @@ W1, b1 = linear1.weight.T, linear1.bias
 print("linear1.weight", list(linear1.weight.shape), "   W1", list(W1.shape))
 print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x @ W1 + b1)).abs().max():.6f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dropout-text"
 # **Dropout** sets each number to 0 with probability p, so that the network can't rely on any single neuron. It does so
 # only during training.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-dropout-ones", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-dropout-ones"
 predict("dropout_ones")
 
-# %% nbgrader={"grade": false, "grade_id": "dropout", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="dropout"
 torch.manual_seed(0)
 ones = torch.ones(8)
 dropout = nn.Dropout(0.5)
@@ -473,7 +446,7 @@ dropout.eval()
 print("nn.Dropout, after eval():    ", dropout(ones).tolist())
 print("F.dropout, whatever the mode:", F.dropout(ones, 0.5).tolist())
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="PositionwiseFeedForward-text"
 # ### Exercise `PositionwiseFeedForward`
 #
 # *6 points · difficulty ●●○ · 12 minutes*
@@ -491,7 +464,7 @@ print("F.dropout, whatever the mode:", F.dropout(ones, 0.5).tolist())
 # Stuck? Run `hint("PositionwiseFeedForward")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="PositionwiseFeedForward"
 class PositionwiseFeedForward(nn.Module):
     """The FFN as a module: [..., d_model] -> [..., d_model]."""
 
@@ -524,34 +497,25 @@ class PositionwiseFeedForward(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-PositionwiseFeedForward", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-check("PositionwiseFeedForward", PositionwiseFeedForward)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("PositionwiseFeedForward", PositionwiseFeedForward)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "PositionwiseFeedForward-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="PositionwiseFeedForward-after"
 # Try it in a cell of your own: `print(PositionwiseFeedForward(512, 2048, activation="gelu"))`, and `activation="gleu"`.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "flatten-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="flatten-text"
 # ## 4 · Take the bend away
 #
 # The figure walks in a straight line through the space of inputs, from the vector of `creek` to that of `cold` and beyond, and draws one number of the
 # output. The slider mixes the activation: at 1 it is ReLU, at 0 it is the identity, which does nothing.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-tenth-of-relu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-tenth-of-relu"
 predict("tenth_of_relu")
 
-# %% nbgrader={"grade": false, "grade_id": "flatten", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="flatten"
 controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1, 1.0))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "flatten-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="flatten-after"
 # Without a bend, the two matrices do what one matrix could do. Which one? Multiply out the brackets of $(x\,W_1 + b_1)\,W_2 + b_2$.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse_linear-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="collapse_linear-text"
 # ### Exercise `collapse_linear`
 #
 # *3 points · difficulty ●●○ · 4 minutes*
@@ -565,7 +529,7 @@ controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1
 # Stuck? Run `hint("collapse_linear")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "collapse_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="collapse_linear"
 def collapse_linear(W1, b1, W2, b2):
     """One affine map for two: (W [d_model, d_model], b [d_model])."""
     ### BEGIN SOLUTION
@@ -573,23 +537,14 @@ def collapse_linear(W1, b1, W2, b2):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-collapse_linear", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("collapse_linear", collapse_linear)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("collapse_linear", collapse_linear)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="rank-text"
 # Without a bend, width does not help. How many directions of the output can it reach at all? That is the **rank** of its matrix. The cell feeds
 # it 1000 random inputs and counts the independent directions in what comes out.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-straight-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-straight-rank"
 predict("straight_rank")
 
-# %% nbgrader={"grade": false, "grade_id": "rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="rank" output="fixed"
 for d_ff in (2, 4, 6, 24):
     torch.manual_seed(0)
     straight = nn.Sequential(nn.Linear(6, d_ff), nn.Linear(d_ff, 6)).double()
@@ -597,7 +552,7 @@ for d_ff in (2, 4, 6, 24):
     changes = straight(x) - straight(x[:1])  # the bias cancels
     print(f"d_ff {d_ff:2}: {torch.linalg.matrix_rank(changes).item()} independent directions in the output")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "where-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="where-text"
 # ## 5 · Where dropout goes
 #
 # *deeper: the core path goes on with section 8*
@@ -605,10 +560,10 @@ for d_ff in (2, 4, 6, 24):
 # You put dropout on the hidden layer. Others put it on the output. Does it matter? The cell sets `W2` to zeros and `b2` to ones, and puts dropout with p = 0.5
 # at each place, at both, and nowhere.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-hidden-dropout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-hidden-dropout"
 predict("hidden_dropout")
 
-# %% nbgrader={"grade": false, "grade_id": "where", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="where"
 torch.manual_seed(0)
 linear1, linear2, dropout = nn.Linear(6, 24), nn.Linear(24, 6), nn.Dropout(0.5)
 nn.init.zeros_(linear2.weight)
@@ -619,7 +574,7 @@ print("on the hidden layer:", linear2(dropout(hidden)).tolist())
 print("on the output:      ", dropout(linear2(hidden)).tolist())
 print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "where-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="where-after"
 # **What this experiment cannot tell:** with `W2` at zero the neurons write nothing, so silencing some of them changes nothing. “Nowhere” and “on the hidden
 # layer” can't be told apart, nor can “on the output” and “on both”. What would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
@@ -634,18 +589,18 @@ print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 #
 # Of later models, T5 has both, BERT and nanoGPT the second, LLaMA neither.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "deeper-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="deeper-text"
 # ## 6 · Deeper, and normalised
 #
 # *deeper: the core path goes on with section 8*
 #
 # Why only one hidden layer? Nothing forbids more of them. Two traps wait for those who build them in a loop.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-plain-list", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-plain-list"
 predict("plain_list")
 
 
-# %% nbgrader={"grade": false, "grade_id": "traps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="traps" output="fixed"
 def count(module):
     return sum(p.numel() for p in module.parameters())
 
@@ -660,11 +615,11 @@ print("three layers in a ModuleList:", count(Holder(nn.ModuleList([nn.Linear(10,
 print("[one layer] * 3:             ", count(Holder(nn.ModuleList([nn.Linear(10, 10)] * 3))))
 print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in range(3)])))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "traps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="traps-after"
 # `[layer] * 3` is three times the **same** layer, with one set of weights: 110 parameters. This trap catches whole models: `[ffn] * 6` shares one FFN among six
 # Transformer layers. All positions of a layer share one FFN; different layers don't (Vaswani et al. 2017, section 3.3).
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "DeepFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="DeepFFN-text"
 # ### Exercise `DeepFFN`
 #
 # *4 points · difficulty ●●○ · 8 minutes*
@@ -680,7 +635,7 @@ print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in 
 # Stuck? Run `hint("DeepFFN")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "DeepFFN", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="DeepFFN"
 class DeepFFN(nn.Module):
     """An FFN with n_hidden hidden layers of width d_ff: [..., d_model] -> [..., d_model]."""
 
@@ -708,24 +663,15 @@ class DeepFFN(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-DeepFFN", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("DeepFFN", DeepFFN)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("DeepFFN", DeepFFN)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "norm-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="norm-text"
 # **A norm inside.** A **layer norm** shifts and scales numbers, so that they have mean 0 and variance 1. Some models put one inside the FFN, between
 # activation and second matrix: NormFormer (Shleifer et al. 2021, arXiv 2110.09456) reports better perplexity for it, together with two further
 # changes, at 0.4 % more parameters.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-norm-over", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-norm-over"
 predict("norm_over")
 
-# %% nbgrader={"grade": false, "grade_id": "norm", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="norm" output="fixed"
 torch.manual_seed(0)
 hidden = torch.relu(torch.randn(2, 5, 10) + torch.linspace(-1, 1, 10))  # [B, T, d_ff]
 normed = F.layer_norm(hidden, (10,))
@@ -733,7 +679,7 @@ for name, numbers in (("one token, all neurons", normed[0, 0]), ("one neuron, al
     print(f"{name}:  mean {numbers.mean():z.2f}, variance {numbers.var(unbiased=False):.2f}")
 print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 0].var():.2f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "NormFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="NormFFN-text"
 # ### Exercise `NormFFN`
 #
 # *4 points · difficulty ●●○ · 5 minutes*
@@ -749,7 +695,7 @@ print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 
 # Stuck? Run `hint("NormFFN")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "NormFFN", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="NormFFN"
 class NormFFN(nn.Module):
     """An FFN with a layer norm after the activation: [..., d_model] -> [..., d_model]."""
 
@@ -774,16 +720,7 @@ class NormFFN(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-NormFFN", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("NormFFN", NormFFN)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("NormFFN", NormFFN)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-relu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-relu"
 # ## 7 · Spot the error
 #
 # *deeper: the core path goes on with section 8*
@@ -792,7 +729,7 @@ recheck("NormFFN", NormFFN)
 #
 # **A.** A tutorial defines ReLU by `return max(0, x)`, with Python's own `max`.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-relu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="spot-relu-cell"
 try:
     print(max(0, torch.tensor([-1.0, 2.0])))
 except RuntimeError as error:
@@ -800,28 +737,28 @@ except RuntimeError as error:
 for number in (2.0, -1.0):
     print(f"for the single number {number}:", max(0, torch.tensor(number, requires_grad=True)))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-count", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-count"
 # Python's `max` has to decide once which of the two is larger. A tensor of two numbers has no answer to that. For a single number that is not positive it
 # hands back the integer 0, through which no gradient flows. `torch.relu(x)` or `x.clamp(min=0)` compare number by number.
 #
 # **B.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048, and prints how many parameters it has.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-parameter-count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-parameter-count"
 predict("parameter_count")
 
-# %% nbgrader={"grade": false, "grade_id": "spot-count-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-count-cell" output="fixed"
 ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Dropout(0.1), nn.Linear(2048, 512))
 for name, p in ffn.named_parameters():
     print(f"{name:9} {list(p.shape)!s:12} {p.numel():>9,}")
 print(f"{'all':22} {sum(p.numel() for p in ffn.parameters()):>9,}")
 print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-collapse", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-collapse"
 # **C.** “Without it the whole model would collapse to a single linear layer.” So says a published page, about GELU. A linear map doubles its output
 # when you double its input. The cell tries that, with an FFN without GELU and with attention. It leaves out the FFN's biases: they add a constant, which
 # does not double, so even a straight FFN would fail the test. (Strictly, it is *affine*: linear plus a constant.)
 
-# %% nbgrader={"grade": false, "grade_id": "spot-collapse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-collapse-cell" output="fixed"
 W1, _, W2, _ = figures.weights(4)
 x = figures.embeddings()
 
@@ -838,14 +775,14 @@ for part in (straight_ffn, attention):
     doubled, expected = part(2 * x), 2 * part(x)
     print(f"{part.__name__:13} off by {(doubled - expected).norm() / expected.norm():.0%} when the input is doubled")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "repair-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="repair-text"
 # Only each **FFN** collapses, as in section 4. Attention stays: its softmax bends, and so does every layer norm. What is left is an attention-only
 # Transformer. It can do less, but it is not linear.
 #
 # **D.** Code suffers when a page is copied as text: so the FFN class of a blog arrived here. Three things are broken. Find them, repair the text between the
 # quotes, and run the cell again until the class works. Python stops at the first thing it cannot do.
 
-# %% nbgrader={"grade": false, "grade_id": "repair", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="repair"
 published = """\
 class feed-forwardNet(nn.Module):
 def __init__(self, d_model=8, d_ff=32):
@@ -864,7 +801,7 @@ try:
 except Exception as error:
     print(f"{type(error).__name__}: {error}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "repair-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="repair-after"
 # <details><summary><b>The three repairs</b></summary>
 #
 # 1. A name cannot hold a hyphen: Python reads `feed-forwardNet` as a subtraction. The cell looks for `FeedForwardNet`.
@@ -875,7 +812,7 @@ except Exception as error:
 # Right, it has 8 · 32 + 32 + 32 · 8 + 8 = 552 parameters.
 # </details>
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_rank-text"
 # ## 8 · Quiz
 #
 # One point each. Put the letter in quotes. If you are tired, stop here and do the quiz and section 9 another day.
@@ -889,21 +826,13 @@ except Exception as error:
 # - **B.** It is at most 200.
 # - **C.** It is at most 300.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_rank"
 quiz_rank = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_rank = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_rank", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_rank", quiz_rank)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_rank", quiz_rank)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_bias-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_bias-text"
 # ### Question `quiz_bias`
 #
 # You take one hidden neuron out of a trained FFN: its column of `W1`, its entry of `b1`, its row of `W2`. What has to be done to `b2`?
@@ -912,21 +841,13 @@ recheck("quiz_rank", quiz_rank)
 # - **B.** Nothing.
 # - **C.** The entry of that neuron has to be removed.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_bias"
 quiz_bias = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_bias = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_bias", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_bias", quiz_bias)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_bias", quiz_bias)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dropout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_dropout-text"
 # ### Question `quiz_dropout`
 #
 # A colleague calls `model.eval()`. Still the model gives two different outputs for the same input. Which line can be the cause?
@@ -935,21 +856,13 @@ recheck("quiz_bias", quiz_bias)
 # - **B.** `hidden = self.dropout(hidden)` in `forward`, with `self.dropout = nn.Dropout(0.1)` in `__init__`.
 # - **C.** `hidden = F.dropout(hidden, 0.1, training=self.training)` in `forward`.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_dropout"
 quiz_dropout = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_dropout = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_dropout", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_dropout", quiz_dropout)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_dropout", quiz_dropout)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M2-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M2-text"
 # ## 9 · In your own words
 #
 # *deeper: the core path goes on with notebook 03*
@@ -966,7 +879,7 @@ recheck("quiz_dropout", quiz_dropout)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M2", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M2" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) The paper (section 5.4) puts dropout on the **output of each sub-layer**, here of the whole FFN, before it is added to the
 # sub-layer's input; it says nothing of the hidden layer. (2) The published code, tensor2tensor, does have a dropout on the hidden layer, after the
@@ -987,7 +900,7 @@ recheck("quiz_dropout", quiz_dropout)
 #   observation. No point if the experiment runs in eval mode.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - compute an FFN from its four arrays, for any number of tokens: `ffn_forward`;
@@ -1006,5 +919,5 @@ recheck("quiz_dropout", quiz_dropout)
 #
 # Next: `03_activations`, all about the bend.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 03 · Bends: activations and approximation
 #
 # `●●●○○○○○○○` step 3 of 10
@@ -22,7 +22,7 @@
 # line with one **kink**: flat on one side, sloped on the other. Add up a few of them, and you get a line with a few kinks. Run the next three cells,
 # guess, and press play. Then drag the kinks along the curve.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 
 import matplotlib.pyplot as plt
@@ -38,10 +38,10 @@ from ffnlab.train import bar
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
-# %% nbgrader={"grade": false, "grade_id": "predict-new-unit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-new-unit"
 predict("new_unit")
 
-# %% nbgrader={"grade": false, "grade_id": "kinks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="kinks"
 controls.show(
     figures.kinks,
     units=controls.play("units", 0, 4, 1, 1, interval=1500),
@@ -50,7 +50,7 @@ controls.show(
     fourth=controls.free("where unit 4 begins", figures.STARTS[2], 0.5),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -76,17 +76,17 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("03")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "kinks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="kinks-text"
 # ## 1 · Kink by kink
 #
 # A unit has three numbers, w, b and v. They decide **where** the kink is, namely where x·w + b = 0, at **x = −b/w**; and **by how much** the slope changes
 # there from left to right, namely by **|w|·v**. And the sign of w decides which side is flat. (The change is |w|·v for w < 0 as
 # well: such a unit has slope w·v left of its kink and 0 right of it. From w·v to 0 is a change of −w·v, and that is |w|·v.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "relu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="relu-text"
 # ### Exercise `relu`
 #
 # *2 points · difficulty ●○○ · 1 minute*
@@ -100,7 +100,7 @@ anatomy.block("03")
 # Stuck? Run `hint("relu")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "relu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="relu"
 def relu(x):
     """max(x, 0) for every entry of x [...]: a new tensor [...]."""
     ### BEGIN SOLUTION
@@ -108,16 +108,7 @@ def relu(x):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-relu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("relu", relu)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("relu", relu)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="count-text"
 # ## 2 · Pieces and polygons
 #
 # *deeper: the core path goes on with section 3*
@@ -125,7 +116,7 @@ recheck("relu", relu)
 # How many pieces? A blog counts them: N neurons give N kinks, and so N + 1 “distinct linear pieces”. Here are six random networks of eight units, on the
 # interval from −3 to 3.
 
-# %% nbgrader={"grade": false, "grade_id": "count-random", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="count-random" output="fixed"
 for seed in range(6):
     torch.manual_seed(seed)
     w, b = torch.randn(8), torch.randn(8)
@@ -133,11 +124,11 @@ for seed in range(6):
     inside = kinks[(kinks > -3) & (kinks < 3)]
     print(f"seed {seed}: {len(inside)} of 8 kinks inside, {len(inside) + 1} pieces")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "count-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="count-after"
 # N + 1 is the **most** there can be. Kinks outside of the interval do not count; nor do those of units whose output weight is 0. Two in the same
 # place are one, or even cancel.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "count_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="count_pieces-text"
 # ### Exercise `count_pieces`
 #
 # *3 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
@@ -153,7 +144,7 @@ for seed in range(6):
 # Stuck? Run `hint("count_pieces")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "count_pieces", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count_pieces"
 def count_pieces(W1, b1, W2, A, B):
     """How many straight pieces relu(x @ W1 + b1) @ W2 has on [A, B], an integer."""
     ### BEGIN SOLUTION
@@ -165,26 +156,17 @@ def count_pieces(W1, b1, W2, A, B):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-count_pieces", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("count_pieces", count_pieces)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("count_pieces", count_pieces)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "polygons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="polygons-text"
 # **Polygons.** With two inputs a kink becomes a straight line, the unit's **hinge**: on one side of it the unit fires, on the other it is silent. All
 # hinges together cut the plane into polygons. Inside one polygon the same units fire everywhere, so there the network is **one linear map**.
 #
 # The networks in the figure have two inputs and one output. They learn to say a number above 0 in a disc (plus signs) and below 0 in a ring around it
 # (minus signs). Drag the point from polygon to polygon, then train.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-polygons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-polygons"
 predict("polygons_after_training")
 
-# %% nbgrader={"grade": false, "grade_id": "polygons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="polygons"
 controls.show(
     figures.polygons,
     units=controls.choice("units", figures.stored_polygons.UNITS, 8),
@@ -193,43 +175,43 @@ controls.show(
     x2=controls.free("x₂ of the point", figures.SPOTS, 0.25),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "polygons-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="polygons-after"
 # The line along which the network says 0 is straight in each polygon and turns at hinges only.
 #
 # How many polygons can there be? N lines cut the plane into at most **1 + N + N(N − 1)/2**, and into exactly as many if no two are parallel and no
 # three meet in one point; some of them may lie out of sight. In d dimensions hyperplanes make at most 1 + N + … + C(N, d) regions (Zaslavsky 1975), where
 # C(N, d) is the number of ways to choose d out of N. It is one reason for a **wide** hidden layer: more units, more places to bend.
 
-# %% nbgrader={"grade": false, "grade_id": "regions", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="regions" output="fixed"
 for d in (1, 2, 8):
     print(
         f"{d} input{'s' * (d > 1)}: at most",
         ", ".join(f"{sum(math.comb(N, i) for i in range(d + 1)):,} regions (N = {N})" for N in (8, 32)),
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="square-text"
 # ## 3 · x² from kinks
 #
 # How well can a line with kinks follow a curve? We take f(x) = x². Cut the interval into n equal parts, and join the points of the curve above the
 # cuts, the **nodes**, by straight pieces: that is **interpolation**. The lower panel shows the error, net minus x².
 # Drag the first node for more pieces, or fewer.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-twice-the-pieces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-twice-the-pieces"
 predict("twice_the_pieces")
 
-# %% nbgrader={"grade": false, "grade_id": "square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="square"
 controls.show(
     figures.square,
     n=controls.slider("pieces n", 1, 64, 1, 4),
     interval=controls.choice("interval", figures.INTERVALS, (-1.0, 1.0)),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="square-after"
 # So the error on [−1, 1] is 1/n², and on any interval h²/4, where h is the distance between nodes. Moved down by half of that, the net would be off by 1/(2n²)
 # at most, up and down alike. No line of n pieces can do
 # better.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "relu_interpolant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="relu_interpolant-text"
 # ### Exercise `relu_interpolant`
 #
 # *6 points · difficulty ●●● · 12 minutes*
@@ -245,7 +227,7 @@ controls.show(
 # Stuck? Run `hint("relu_interpolant")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "relu_interpolant", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="relu_interpolant"
 def relu_interpolant(n, A, B):
     """W1 [1, m], b1 [m], W2 [m, 1], b2 [1] of a ReLU network that interpolates x² with n pieces on [A, B]."""
     ### BEGIN SOLUTION
@@ -256,23 +238,14 @@ def relu_interpolant(n, A, B):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-relu_interpolant", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-check("relu_interpolant", relu_interpolant)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("relu_interpolant", relu_interpolant)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "learned-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="learned-text"
 # **What does training find?** The next cell trains networks of 2, 8 and 32 units on 129 points of x², five times each.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-trained-square", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-trained-square"
 predict("trained_square")
 
 
-# %% nbgrader={"grade": false, "grade_id": "learned", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="learned"
 def learn_square(units, seeds=5, steps=1500):
     """The largest error on [-1, 1] of trained nets, one for each seed: they are trained side by side."""
     g = torch.Generator().manual_seed(0)
@@ -293,11 +266,11 @@ trained = {units: learn_square(units) for units in (2, 8, 32)}
 for units, errors in trained.items():
     print(f"{units:2} units: largest error {min(errors):.3f} to {max(errors):.3f}; built by hand {1 / units**2:.3f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-law-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-law-text"
 # **The law, in one picture.** What falls like 1/n² is a straight line of slope −2 on two logarithmic axes. The cell measures **your** networks and puts
 # the trained ones beside them. Then build for [−2, 2]: change both ends in the call and in `x`. Does your line turn, or does it move?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-law", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-law"
 sizes = [1, 2, 4, 8, 16, 32, 64]
 x = torch.linspace(-1, 1, 2049, dtype=torch.float64)[:, None]
 for units, errors in trained.items():
@@ -316,7 +289,7 @@ plt.ylabel("largest error")
 plt.legend()
 plt.show()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "curve-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="curve-text"
 # <details><summary>What it shows</summary>
 #
 # It moves. Pieces twice as long miss a parabola by four times as much, whatever n is: the whole line stands a factor of 4 higher, with the slope it had. Twice the
@@ -332,14 +305,14 @@ plt.show()
 #
 # The figure takes the first layer of **your** `relu_interpolant(6, 0, 6)` and solves for the second. Drag the points.
 
-# %% nbgrader={"grade": false, "grade_id": "curve", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="curve"
 controls.show(
     figures.through,
     net=relu_interpolant,
     **{f"y{x}": controls.free(f"the height above {x}", figures.LEVELS, y) for x, y in enumerate(figures.WAVE)},
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "curve-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="curve-after"
 # This is half of a proof. The other half: let f be continuous on [A, B], and ε as small as you like. Make the pieces so short that f changes by less than
 # ε on each (on a closed interval that is possible), and put the values of f at the nodes. On a piece the network lies between its values at the two
 # ends, and f is less than ε away from both. So the network is less than ε away from f, everywhere on [A, B].
@@ -347,29 +320,29 @@ controls.show(
 # **One hidden layer of ReLUs can come as near as you like to any continuous function of one number**, and you have built it. For more inputs see
 # section 10.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "outside-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="outside-text"
 # ## 5 · Leave the interval
 #
 # The network was built for [−1, 1]. Nothing stops you from asking it about other numbers.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-at-three", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-at-three"
 predict("at_three")
 
-# %% nbgrader={"grade": false, "grade_id": "outside", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="outside"
 controls.show(
     figures.square,
     n=controls.slider("pieces n", 1, 64, 1, 8),
     reach=controls.slider("beyond", 0.0, 9.0, 0.5, 2.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "outside-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="outside-after"
 # The theorems of section 10 say nothing about the outside.
 #
 # Does that hurt in a Transformer? The input of an FFN usually comes out of a norm. After a LayerNorm (without its gain and bias) a vector of d numbers
 # has length √d at most, whatever came before. So for every number there is an interval, and it is known beforehand. What is **not** bounded is the
 # sum that the norm reads (notebook 04).
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dead-text"
 # ## 6 · Silent, and dead
 #
 # ReLU is flat on the left. A unit whose sum is negative for an input is **silent** there. It passes 0 on, and no gradient back. What if it is
@@ -377,10 +350,10 @@ controls.show(
 #
 # The cell lowers the biases of a random FFN step by step. It counts the units that are silent for all 256 inputs, and those that get no gradient at all.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-silent-and-stuck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-silent-and-stuck"
 predict("silent_and_stuck")
 
-# %% nbgrader={"grade": false, "grade_id": "dead-shift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="dead-shift" output="fixed"
 torch.manual_seed(0)
 X, target = torch.randn(256, 16), torch.randn(256, 16)
 first, last = nn.Linear(16, 64), nn.Linear(64, 16)
@@ -396,14 +369,14 @@ for shift in (0.0, -1.0, -1.5, -2.0, -3.0):
         stuck = int(((first.weight.grad == 0).all(dim=1) & (first.bias.grad == 0)).sum())
         print(f"biases {shift:+.1f}, {name}: {never:2} of 64 units never above zero, {stuck:2} without any gradient")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dead-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dead-after"
 # A ReLU unit that is silent for all inputs gets no gradient: it is **dead** on this data set. (It can come back if what comes **in** changes: other
 # data, or other weights below it. And weight decay moves weights without any gradient.)
 #
 # Units die of large steps, which throw their weights beyond the reach of all inputs.
 
 
-# %% nbgrader={"grade": false, "grade_id": "dead-steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="dead-steps"
 def dead_after(lr, seed, steps=20):
     """How many of 64 units are dead after a few steps of gradient descent on random targets."""
     torch.manual_seed(seed)
@@ -420,7 +393,7 @@ def dead_after(lr, seed, steps=20):
 for lr in (0.1, 1.0, 8.0):
     print(f"learning rate {lr:3}: dead units for 5 seeds:", [dead_after(lr, seed) for seed in range(5)])
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dead_units-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dead_units-text"
 # ### Exercise `dead_units`
 #
 # *3 points · difficulty ●●○ · 4 minutes*
@@ -435,7 +408,7 @@ for lr in (0.1, 1.0, 8.0):
 # Stuck? Run `hint("dead_units")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "dead_units", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="dead_units"
 def dead_units(ffn, X):
     """Which units of the hidden layer are zero for every row of X [N, d_model]: bool [d_ff]."""
     ### BEGIN SOLUTION
@@ -444,16 +417,7 @@ def dead_units(ffn, X):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-dead_units", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("dead_units", dead_units)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("dead_units", dead_units)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "smooth-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="smooth-text"
 # ## 7 · Smooth bends
 #
 # ReLU decides: pass or stop, with a single comparison. Two younger activations let x through by degrees. Both multiply x by a number between 0 and 1 that rises with x:
@@ -465,7 +429,7 @@ recheck("dead_units", dead_units)
 #
 # Move x, and tick the boxes. Two of the three fall somewhere while x rises: which, and where? And where is GELU steeper than 1? (Tick “slopes”.)
 
-# %% nbgrader={"grade": false, "grade_id": "bends", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="bends"
 controls.show(
     figures.bends,
     x=controls.slider("x", -6.0, 3.0, 0.25, -1.0),
@@ -473,13 +437,13 @@ controls.show(
     zoom=controls.toggle("zoom in on zero"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bends-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bends-after"
 # “No dead neurons”, says a tutorial in its list of GELU's properties. On paper its slope is indeed never zero on a whole stretch.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-gelu-at-minus-ten", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-gelu-at-minus-ten"
 predict("gelu_at_minus_ten")
 
-# %% nbgrader={"grade": false, "grade_id": "tails", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="tails"
 print("   x       GELU(x)   its slope      SiLU(x)   its slope      (float32)")
 for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
     row = [f"{number:5.0f}"]
@@ -490,14 +454,14 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
         row.append(f"{y.item():12.4g} {x.grad.item():11.1e}")
     print("  ".join(row))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "tails-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="tails-after"
 # With plain gradient descent a unit that sits at −10 is as good as dead: a gradient so small does not move its weights. (Adam divides by the size of
 # the gradients it has seen, and may still move them.) So do not say “never dead”: **say when**, and on which data.
 #
 # You write both, and GELU in a second form. Each time, as in `relu`, `x` has any shape, a new tensor of its shape and dtype comes back, gradients flow to
 # `x`, and `x` stays as it was.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_exact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="gelu_exact-text"
 # ### Exercise `gelu_exact`
 #
 # *2 points · difficulty ●○○ · 1 minute*
@@ -507,7 +471,7 @@ for number in (-1.0, -3.0, -5.0, -6.0, -10.0):
 # Stuck? Run `hint("gelu_exact")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "gelu_exact", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="gelu_exact"
 def gelu_exact(x):
     """x times the share of standard normal numbers below x, for every entry of x [...]."""
     ### BEGIN SOLUTION
@@ -515,16 +479,7 @@ def gelu_exact(x):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-gelu_exact", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("gelu_exact", gelu_exact)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("gelu_exact", gelu_exact)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "gelu_tanh-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="gelu_tanh-text"
 # ### Exercise `gelu_tanh`
 #
 # *2 points · difficulty ●○○ · 2 minutes · deeper: you can come back to it later*
@@ -536,7 +491,7 @@ recheck("gelu_exact", gelu_exact)
 # Stuck? Run `hint("gelu_tanh")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "gelu_tanh", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="gelu_tanh"
 def gelu_tanh(x):
     """GELU in its tanh form, for every entry of x [...]."""
     ### BEGIN SOLUTION
@@ -544,16 +499,7 @@ def gelu_tanh(x):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-gelu_tanh", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("gelu_tanh", gelu_tanh)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("gelu_tanh", gelu_tanh)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bend_and_slope-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bend_and_slope-text"
 # ### Exercise `bend_and_slope`
 #
 # *3 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
@@ -571,7 +517,7 @@ recheck("gelu_tanh", gelu_tanh)
 # Stuck? Run `hint("bend_and_slope")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bend_and_slope", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bend_and_slope"
 def bend_and_slope(x):
     """GELU in its tanh form, and its slope, for every entry of x [...]: (value [...], slope [...])."""
     ### BEGIN SOLUTION
@@ -582,16 +528,7 @@ def bend_and_slope(x):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-bend_and_slope", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("bend_and_slope", bend_and_slope)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("bend_and_slope", bend_and_slope)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "silu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="silu-text"
 # ### Exercise `silu`
 #
 # *2 points · difficulty ●●○ · 2 minutes*
@@ -605,7 +542,7 @@ recheck("bend_and_slope", bend_and_slope)
 # Stuck? Run `hint("silu")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "silu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="silu"
 def silu(x, beta=1.0):
     """x · sigmoid(beta · x) for every entry of x [...]."""
     ### BEGIN SOLUTION
@@ -613,21 +550,12 @@ def silu(x, beta=1.0):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-silu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("silu", silu)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("silu", silu)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-bends-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-bends-text"
 # **Your activations, and their slopes.** Autograd finds the slopes. Add a fifth to the list: ReLU², `lambda x: relu(x) ** 2`, which nanochat uses (So et al.
 # 2021,
 # arXiv 2109.08668, found it by search). Which of the slopes jump, and which grow without end?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-bends", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-bends"
 x = torch.linspace(-5, 3, 801, requires_grad=True)
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(6.4, 6))
 for name, act in (("ReLU", relu), ("GELU, exact", gelu_exact), ("GELU, tanh", gelu_tanh), ("SiLU", silu)):
@@ -646,7 +574,7 @@ if above.lines:
 else:
     plt.close()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "firing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="firing-text"
 # <details><summary>What it shows</summary>
 #
 # Only ReLU's slope jumps, from 0 to 1. Only that of ReLU² grows without end: it is 2x to the right of 0. Those of GELU and SiLU do neither; they rise a little above
@@ -661,19 +589,19 @@ else:
 # Before training, weights are random, and the sum that goes into a unit is roughly normally distributed over the inputs. If the inputs have mean 0, the mean
 # of the sum is the bias b; its spread, the standard deviation, is a number σ (not the sigmoid σ of section 7). The unit fires where the sum is above zero.
 
-# %% nbgrader={"grade": false, "grade_id": "firing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="firing"
 controls.show(
     figures.firing,
     bias=controls.slider("bias b", -3.0, 3.0, 0.25, 0.0),
     spread=controls.slider("spread σ", 0.5, 2.0, 0.25, 1.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "firing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="firing-after"
 # So a neuron fires with probability **Φ(b/σ)**, with the Φ of GELU: 50 % at b = 0, whatever σ is, and 2.3 % at b = −2σ.
 #
 # The share of zeros in a hidden layer is called its **sparsity**. What is zero costs nothing to multiply, if the hardware can skip it.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "activation_sparsity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="activation_sparsity-text"
 # ### Exercise `activation_sparsity`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
@@ -686,7 +614,7 @@ controls.show(
 # Stuck? Run `hint("activation_sparsity")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "activation_sparsity", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="activation_sparsity"
 def activation_sparsity(h, tol=0.0):
     """The share of entries of h [...] within tol of zero, a float."""
     ### BEGIN SOLUTION
@@ -694,31 +622,22 @@ def activation_sparsity(h, tol=0.0):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-activation_sparsity", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("activation_sparsity", activation_sparsity)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("activation_sparsity", activation_sparsity)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "world-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="world-text"
 # **And after training?** The model of the little world (notebook 00) has 64 ReLU neurons. Here is what they add up before ReLU, over all words of the
 # 4,096 sentences in which a creature wants something, its wishes: with the random weights of the start, and with the trained ones.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-world-fires", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-world-fires"
 predict("world_fires")
 
-# %% nbgrader={"grade": false, "grade_id": "world-sums", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="world-sums"
 controls.show(figures.sums, neuron=controls.choice("neuron", figures.NEURONS, -1))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "world-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="world-after"
 # What made the neurons so quiet? In training an **L1 penalty** was added to the loss: the mean size of the hidden numbers, times a factor. Five models
 # trained with it fire for 0.2 to 0.4 % of the sums, and 22 to 46 of their 64 neurons are dead; five trained without it fire for 26 to 56 %, and none
 # is dead. All ten choose the right way and the right feeling in every scene that was held out.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="sparse-text"
 # ## 9 · Facts by heart, and a race
 #
 # *deeper: the core path goes on with section 10*
@@ -728,11 +647,11 @@ controls.show(figures.sums, neuron=controls.choice("neuron", figures.NEURONS, -1
 # with one of 64 random answers to know by heart. A ReLU, GELU or SiLU network of 24 hidden units learns them in 400 steps, with five seeds, side by side.
 # The cell counts exact zeros, before and after. (It takes 10 to 20 seconds.)
 
-# %% nbgrader={"grade": false, "grade_id": "predict-zeros-after-training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-zeros-after-training"
 predict("zeros_after_training")
 
 
-# %% nbgrader={"grade": false, "grade_id": "facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="facts"
 def learn_facts(act, n_facts=512, d_ff=24, seeds=5, steps=400, d=32, answers=64, label=""):
     """Trains `seeds` FFNs side by side. Returns losses and accuracies every 20 steps, and the share of zeros before and after."""
     g = torch.Generator().manual_seed(0)
@@ -766,28 +685,28 @@ runs = {name: learn_facts(act, label=name) for name, act in (("ReLU", F.relu), (
 for name, (_, accuracies, before, after) in runs.items():
     print(f"{name}: zeros {span(before)} before, {span(after)} after; facts known {span(accuracies[-1])}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "sparse-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="sparse-after"
 # The sparsity of T5-Base does **not** appear in a network as small as this one; do not expect it to. And GELU's zeros? Spot B in section 11 looks for the place
 # where they begin.
 #
 # **Which activation learns faster?** You have the runs already. Move the slider to the early steps, too.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-first-after-400", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-first-after-400"
 predict("first_after_400")
 
-# %% nbgrader={"grade": false, "grade_id": "race", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="race"
 steps = list(range(0, 401, 20))
 results = figures.Race(
     steps, {name: run[0] for name, run in runs.items()}, {name: run[1] for name, run in runs.items()}
 )
 controls.show(figures.race, results=results, step=controls.steps("step", steps, 400))
 
-# %% nbgrader={"grade": false, "grade_id": "race-seeds", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="race-seeds"
 for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
     wins = sum(a < b for a, b in zip(runs[better][0][-1], runs[worse][0][-1], strict=True))
     print(f"at the end, {better} has a lower loss than {worse} in {wins} of 5 seeds")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "race-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="race-after"
 # Before you conclude that SiLU is better, three cautions.
 #
 # 1. This network is **full**: 512 facts are about as many as 24 units can hold. Write `d_ff=64` in the first line of
@@ -804,7 +723,7 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # At the end ReLU is ahead, by 0.002 and 0.006: hardly more than the standard deviations of the upper row. (For the lower row none is published.)
 # Among plain activations the choice matters little there; what matters more, notebook 07 shows.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="theorems-text"
 # ## 10 · What the theorems say
 #
 # Section 4 was for one input. Three theorems on networks with one hidden layer hold for any number of inputs, and for all continuous functions on a
@@ -820,13 +739,13 @@ for better, worse in (("GELU", "ReLU"), ("SiLU", "GELU")):
 # to 1, and is 1 on the right. That is continuous, sigmoidal and bounded, and every unit with that activation can be built from two ReLUs. So Cybenko's and
 # Hornik's theorems hold for ReLU networks as well, with twice the units.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "sharp-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="sharp-text"
 # The last theorem is sharp: with a polynomial it is impossible. Here are networks with x² and with ReLU.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-polynomial", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-polynomial"
 predict("polynomial")
 
-# %% nbgrader={"grade": false, "grade_id": "theorems", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="theorems" output="fixed"
 x = torch.linspace(-2, 2, 201, dtype=torch.float64)[:, None]
 curve = torch.sin(3 * x)
 for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
@@ -840,11 +759,11 @@ for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
             errors.append((h @ best - curve).abs().max().item())
         print(f"{name:4} {units:3} units: largest error {min(errors):.2f} to {max(errors):.2f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "theorems-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="theorems-after"
 # What none of the three says: how many units it takes, whether training finds them, what happens outside of the set. Sections 3 and 5 showed why
 # that matters. (For whole Transformers there is a theorem too: Yun et al. 2020, arXiv 1912.10077.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-gelu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-gelu"
 # ## 11 · Spot the error
 #
 # *deeper: the core path goes on with section 12*
@@ -854,39 +773,39 @@ for name, act in (("x²", torch.square), ("ReLU", torch.relu)):
 # **A.** A tutorial's GELU begins with a comment that calls what follows exact: x times Φ(x). Then comes the line that the cell below calls `published`,
 # and then one more comment: `# or torch.nn.functional.gelu(x)`.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-gelu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="spot-gelu-cell"
 x = torch.linspace(-6, 6, 1201, dtype=torch.float64)
 published = 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 for words in ("none", "tanh"):
     gap = (published - F.gelu(x, approximate=words)).abs()
     print(f"from F.gelu(x, approximate={words!r}): {gap.max():.6f} at most, at |x| = {x[gap.argmax()].abs():.2f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dead", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-dead"
 # The first comment names one form, the code computes the other. `F.gelu(x)` is the exact one by default, so what the last comment offers instead is not
 # the same.
 #
 # **B.** “No dead neurons”: you have met this line of the same tutorial in section 7. When is it wrong? Where does GELU become exactly zero in
 # float32?
 
-# %% nbgrader={"grade": false, "grade_id": "spot-dead-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="spot-dead-cell"
 x = torch.arange(-20, 0, 0.125, requires_grad=True)
 F.gelu(x).sum().backward()
 flat, silent = x[x.grad == 0], x[F.gelu(x) == 0]
 print(f"float32: value exactly 0 up to x = {silent.max().item()}, slope exactly 0 up to x = {flat.max().item()}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-share", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-share"
 # So a GELU unit can be dead as well. (Where the zeros begin depends on how erf is computed. For one number alone, as in the table of section 7, torch goes
 # another way, and the slope at −10 is still −10⁻²¹; for many at once it is exactly 0.) ReLU is flat from 0 on.
 #
 # **C.** “In a typical FFN, roughly 50-90% of neurons output zero after ReLU.” Is there anything that keeps the share in that range?
 
-# %% nbgrader={"grade": false, "grade_id": "spot-share-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-share-cell" output="fixed"
 torch.manual_seed(0)
 sums = torch.randn(100_000)
 for bias in (1.0, 0.0, -1.28, -2.0):
     print(f"bias {bias:+.2f}: {(torch.relu(sums + bias) == 0).double().mean():.0%} zeros")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-universal", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-universal"
 # For sums that are normally distributed the share depends on b/σ alone, and it can be anything. 50 % is what random weights without bias give; two trained
 # ReLU Transformers, T5-Base and
 # ViT-B/16, have been measured at 97 and 94 % (Li et al. 2023); the small ReLU networks of section 9 stay near 50 %; the little world with its
@@ -896,14 +815,14 @@ for bias in (1.0, 0.0, -1.28, -2.0):
 # network with a single hidden layer can approximate any continuous function within a closed and bounded domain”. The statement is right. As Cybenko and Hornik
 # stated them, do the two theorems cover ReLU? And a tutorial says of SiLU: “Used by: LLaMA, GPT-NeoX”. One of these two models does not belong there.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-universal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-universal-cell" output="fixed"
 x = torch.tensor([-1000.0, 1000.0])
 step = ("ReLU - ReLU one further on", lambda x: torch.relu(x) - torch.relu(x - 1))
 for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", torch.relu), step):
     low, high = act(x).tolist()
     print(f"{name:26} far left {low:4.0f}, far right {high:5.0f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-before", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_leshno-before"
 # ReLU is neither sigmoidal nor bounded, so neither theorem, as stated, speaks of it; Leshno et al. 1993 do. It is a shortcut, not an error: two ReLUs
 # make a sigmoidal unit, as in section 10, and the statement follows. As for the other page: GPT-NeoX-20B uses GELU (its code **offers** SiLU); LLaMA
 # uses SiLU, but as a gate, which is the subject of notebook 07.
@@ -912,7 +831,7 @@ for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", tor
 #
 # One point each. Put the letter in quotes.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_leshno-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_leshno-text"
 # ### Question `quiz_leshno`
 #
 # Three networks with one hidden layer, each as wide as you like, differ in their activation. One of them can't come near |x| on [−1, 1], however wide it
@@ -922,21 +841,13 @@ for name, act in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("ReLU", tor
 # - **B.** x³ − x
 # - **C.** sin x
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_leshno", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_leshno"
 quiz_leshno = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_leshno = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_leshno", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_leshno", quiz_leshno)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_leshno", quiz_leshno)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_pieces-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_pieces-text"
 # ### Question `quiz_pieces`
 #
 # x² is interpolated on [0, 4] with 8 equal pieces. How large is the largest error?
@@ -945,21 +856,13 @@ recheck("quiz_leshno", quiz_leshno)
 # - **B.** 1/32
 # - **C.** 1/16
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_pieces", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_pieces"
 quiz_pieces = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_pieces = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_pieces", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_pieces", quiz_pieces)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_pieces", quiz_pieces)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_extrapolation-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_extrapolation-text"
 # ### Question `quiz_extrapolation`
 #
 # A ReLU network with one hidden layer of 200 units was trained to follow sin(3x) for x from −2 to 2, and fits it well there. Its rightmost kink is at
@@ -969,21 +872,13 @@ recheck("quiz_pieces", quiz_pieces)
 # - **B.** It runs along one straight line.
 # - **C.** It bends over soon after x = 2 and stays level: there was nothing to learn.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_extrapolation", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_extrapolation"
 quiz_extrapolation = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_extrapolation = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_extrapolation", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_extrapolation", quiz_extrapolation)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_extrapolation", quiz_extrapolation)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dead-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_dead-text"
 # ### Question `quiz_dead`
 #
 # A ReLU unit in the first layer of a network is dead on the whole training set. Training goes on with plain gradient descent, without weight decay,
@@ -993,21 +888,13 @@ recheck("quiz_extrapolation", quiz_extrapolation)
 # - **B.** It recovers after enough steps, since every step moves every weight a little.
 # - **C.** It recovers if the loss is large enough: then its gradient is large as well.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_dead", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_dead"
 quiz_dead = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_dead = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_dead", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_dead", quiz_dead)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_dead", quiz_dead)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M3-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M3-text"
 # ## 13 · In your own words
 #
 # *deeper: the core path ends with the quiz*
@@ -1022,7 +909,7 @@ recheck("quiz_dead", quiz_dead)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M3", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M3" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) With one unit, f(x) = x²: f(1) + f(1) = 2 but f(1 + 1) = 4. (2) Every unit computes (x·w + b)² = w²x² + 2wb·x + b². Any
 # weighted sum of those, plus b2, is again a·x² + b·x + c: **polynomials of degree 2 are closed under sums**, so width adds nothing beyond these
@@ -1041,7 +928,7 @@ recheck("quiz_dead", quiz_dead)
 #   is true and no answer: neither is ReLU. (Who adds that two ReLUs make a sigmoidal unit, so that Cybenko's theorem helps as well, is right.)
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - write ReLU, GELU in both forms, and SiLU, and say what their slopes do on the left: `relu`, `gelu_exact`, `gelu_tanh`, `silu`;
@@ -1062,5 +949,5 @@ recheck("quiz_dead", quiz_dead)
 #
 # Next: `04_every_position`, where one network meets a whole sentence.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 04 · One network, every position
 #
 # `●●●●○○○○○○` step 4 of 10
@@ -20,7 +20,7 @@
 #
 # Run the next three cells, and guess. Then press a word, and choose another.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import time
 
 import matplotlib.pyplot as plt
@@ -47,10 +47,10 @@ class FFN(nn.Module):
         return self.linear2(self.activation(self.linear1(x)))
 
 
-# %% nbgrader={"grade": false, "grade_id": "predict-edited-word", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-edited-word"
 predict("edited_word")
 
-# %% nbgrader={"grade": false, "grade_id": "edit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="edit"
 controls.show(
     figures.edit,
     place=controls.free("the word to edit", figures.WORDS, 1),
@@ -58,7 +58,7 @@ controls.show(
     only=controls.free("the only position that is told", figures.PLACES, figures.EVERYWHERE),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -84,10 +84,10 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("04")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "edit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="edit-text"
 # ## 1 · Edit one word
 #
 # Attention passes the new word on, to its own position and to each one after it (this one looks back only), and fainter and fainter: it is one word among more
@@ -97,15 +97,15 @@ anatomy.block("04")
 #
 # Instead of an edited sentence, let us now pass on only a piece of one.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-piece-of-sentence", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-piece-of-sentence"
 predict("piece_of_sentence")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "local-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="local-text"
 # People say that attention is where tokens *communicate* and the FFN where each *thinks*. A fine picture, if it means this: attention is the only
 # part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**. The cell gives an FFN and an attention a
 # piece of the sentence. This attention is bare (queries, keys and values are x itself), and it mixes all the same.
 
-# %% nbgrader={"grade": false, "grade_id": "local", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="local" output="fixed"
 x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
 torch.manual_seed(0)
 ffn = FFN(8, 32)
@@ -119,7 +119,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
     same = torch.allclose(layer(x[3:6]), layer(x)[3:6], atol=1e-6)
     print(f"{name}: tokens 3 to 5 alone give what they give in the whole sentence: {same}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="jacobian-text"
 # ## 2 · Every pair at once
 #
 # *deeper: the core path goes on with section 3*
@@ -131,10 +131,10 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # The figure knows four layers, with random weights: an FFN; attention; causal attention, which looks back only; and a convolution with kernel size 3,
 # which looks at a token and its two neighbours.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-jacobian-blocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-jacobian-blocks"
 predict("jacobian_blocks")
 
-# %% nbgrader={"grade": false, "grade_id": "jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="jacobian"
 controls.show(
     figures.jacobian,
     layer=controls.choice("layer", figures.LAYERS, "FFN"),
@@ -142,7 +142,7 @@ controls.show(
     block=controls.free("a block", figures.BLOCKS, figures.NO_BLOCK),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "jacobian-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="jacobian-after"
 # A matrix with blocks on its diagonal alone, as the FFN has, is called **block-diagonal**. No token waits for another, so all can be computed at the
 # same time.
 #
@@ -151,10 +151,10 @@ controls.show(
 # word. (In a real model attention has mixed something in before, and often each vector also holds its position.) The cell counts how many different rows
 # come out for the 14 tokens of a sentence.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-different-rows", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-different-rows"
 predict("different_rows")
 
-# %% nbgrader={"grade": false, "grade_id": "lookup", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="lookup" output="fixed"
 words = [word.lower() for word in figures.TOKENS]
 vectors = {word: torch.randn(8, generator=torch.Generator().manual_seed(i)) for i, word in enumerate(words)}
 sentence = torch.stack([vectors[word] for word in words])  # [14, 8]
@@ -162,24 +162,24 @@ print("different words:", len(set(words)))
 print("different rows out of the FFN:", len(ffn(sentence).round(decimals=4).unique(dim=0)))
 print("rows 0 and 5 are equal:", torch.allclose(ffn(sentence)[0], ffn(sentence)[5], atol=1e-6))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="shared-text"
 # ## 3 · One network for all positions
 #
 # $$y_t = \mathrm{FFN}(x_t), \qquad \text{with the same } W_1, b_1, W_2, b_2 \text{ for every } t$$
 #
 # Why the same? One could give every position an FFN of its own. Tick the box, and the figure does, for 8 positions. Then press play.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-shared-for-14", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-shared-for-14"
 predict("shared_for_14")
 
-# %% nbgrader={"grade": false, "grade_id": "shared", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="shared"
 controls.show(
     figures.boxes,
     length=controls.play("tokens", 1, len(figures.TOKENS), 1, 4),
     own=controls.toggle("an FFN for each position"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "shared-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="shared-after"
 # There are three reasons for one set of weights:
 #
 # 1. **Parameters.** They don't grow with the length. The cell below says what an FFN for each position would cost in a real size.
@@ -189,7 +189,7 @@ controls.show(
 # A token is one sample, as in any other network: for the FFN, 4 sentences of 14 tokens are 56 samples.
 
 
-# %% nbgrader={"grade": false, "grade_id": "costs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="costs" output="fixed"
 def count(module):
     return sum(p.numel() for p in module.parameters())
 
@@ -205,10 +205,10 @@ print("56 samples give the same as 4 sentences of 14 tokens:", torch.allclose(as
 print(f"[FFN(…) for layer in range(6)]: {count(nn.ModuleList([FFN(512, 2048) for layer in range(6)])):>10,} parameters")
 print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] * 6)):>10,} parameters")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "trap-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="trap-text"
 # The last two lines show a trap: all positions of a layer share one FFN, but the layers do **not**. A list with `* 6` shares by accident.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn_loop-text"
 # ### Exercise `ffn_loop`
 #
 # *2 points · difficulty ●○○ · 3 minutes*
@@ -223,7 +223,7 @@ print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] 
 # Stuck? Run `hint("ffn_loop")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "ffn_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="ffn_loop"
 def ffn_loop(x, ffn):
     """The FFN of each token in x [B, T, d_model], one after the other: [B, T, d_model]."""
     ### BEGIN SOLUTION
@@ -232,23 +232,14 @@ def ffn_loop(x, ffn):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_loop", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("ffn_loop", ffn_loop)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_loop", ffn_loop)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="timing-text"
 # No loop is needed: you have just shown that one call gives the same. Is it only more convenient, or also faster?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-loop-or-call", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-loop-or-call"
 predict("loop_or_call")
 
 
-# %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="timing"
 def milliseconds(call, times=10):
     took = []
     for _ in range(times):
@@ -270,18 +261,18 @@ with torch.no_grad():
         print("The first lines appear when ffn_loop is written.")
     print(f"one call: {milliseconds(lambda: ffn(x)):7.2f} ms")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "longer-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="longer-text"
 # ### Long sequences, chunks, and no cache
 #
 # *deeper: the core path goes on with section 4*
 #
 # Does an FFN that was trained on short sequences work on long ones? Here it learns a function of single tokens, from sequences of 8 only.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-longer-sequences", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-longer-sequences"
 predict("longer_sequences")
 
 
-# %% nbgrader={"grade": false, "grade_id": "longer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="longer"
 def target(x):
     return torch.sin(2 * x) * x.roll(1, -1)  # what each token must become; it never looks at another one
 
@@ -301,11 +292,11 @@ for seed in range(5):
         errors[T] = F.mse_loss(student(x), target(x)).item()
     print(f"seed {seed}:", ", ".join(f"error {error:.2f} at T = {T}" for T, error in errors.items()))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "longer-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="longer-after"
 # A linear layer **along** the positions has a weight for each pair of them, and exists for one length only. The token-mixing layer of MLP-Mixer is such
 # a design (question M4 comes back to it).
 
-# %% nbgrader={"grade": false, "grade_id": "mixer", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="mixer" output="fixed"
 along_tokens = nn.Linear(8, 8)  # 8 positions to 8 positions, the same for each of the d_model numbers
 for T in (8, 9):
     x = torch.randn(2, T, 5)
@@ -314,25 +305,25 @@ for T in (8, 9):
     except RuntimeError as error:
         print(f"T = {T}: {error}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="chunks-text"
 # Between its two matrices an FFN is wide. For a long prompt that is a lot of numbers, and they all have to be kept somewhere.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-hidden-memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-hidden-memory"
 predict("hidden_memory")
 
-# %% nbgrader={"grade": false, "grade_id": "chunk-memory", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="chunk-memory" output="fixed"
 T, d_model, d_ff = 100_000, 4096, 11_008  # LLaMA 7B (its gated FFN has two such hidden rows per token; one is counted here)
 print(f"what goes in, [T, d_model]:        {2 * T * d_model / 1e6:8,.2f} MB")
 for c in (T, 10_000, 1_000, 1):
     print(f"hidden, {c:7,} tokens at a time:    {2 * c * d_ff / 1e6:8,.2f} MB")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "chunks-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="chunks-after"
 # No token waits for another one, so an FFN may work on a few, forget their hidden rows, and go on.
 #
 # The same holds while a model **writes**. For each new word attention looks back at all earlier ones, so it keeps their keys and values: the *KV cache*, which grows with
 # every word. The FFN looks at the new word alone, and needs no cache: what it said about earlier words has been used.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_chunked-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn_chunked-text"
 # ### Exercise `ffn_chunked`
 #
 # *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
@@ -348,7 +339,7 @@ for c in (T, 10_000, 1_000, 1):
 # Stuck? Run `hint("ffn_chunked")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "ffn_chunked", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="ffn_chunked"
 def ffn_chunked(x, ffn, c):
     """ffn(x) for x [..., d_model], of which at most c tokens are in the hidden layer at a time."""
     ### BEGIN SOLUTION
@@ -357,22 +348,13 @@ def ffn_chunked(x, ffn, c):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_chunked", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("ffn_chunked", ffn_chunked)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_chunked", ffn_chunked)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "chunk-timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="chunk-timing-text"
 # Chunks save memory. What do they cost in time?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-in-chunks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-in-chunks"
 predict("in_chunks")
 
-# %% nbgrader={"grade": false, "grade_id": "chunk-timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="chunk-timing"
 torch.manual_seed(0)
 ffn, x = FFN(64, 256), torch.randn(8192, 64)
 with torch.no_grad():
@@ -384,10 +366,10 @@ with torch.no_grad():
     except NotImplementedError:
         print("The other lines appear when ffn_chunked is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "chunk-timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="chunk-timing-after"
 # Where does it begin to cost something on your machine? A chunk only has to be large enough to keep the processor busy.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "test-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="test-text"
 # ## 4 · A test for “position-wise”
 #
 # You are handed a function f from [T, d] to [T, d]. You can call it, but not look inside. Is it position-wise? That is: is there **one** map g with
@@ -397,10 +379,10 @@ with torch.no_grad():
 # The formula says two things. No token sees another: row t depends on $X_t$ alone. And all positions use the same g. There are many tests that look right
 # and check half of it. The cell runs three of them.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-attention-fails", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-attention-fails"
 predict("attention_fails")
 
-# %% nbgrader={"grade": false, "grade_id": "half-tests", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="half-tests" output="fixed"
 T, d = 5, 4
 generator = torch.Generator().manual_seed(0)
 matrices = torch.randn(T, d, d, generator=generator, dtype=torch.float64)
@@ -425,12 +407,12 @@ for name, f in functions.items():
     )
     print(f"{name:32}" + "".join(f"{'passes' if passed else '-':12}" for passed in tests))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "test-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="test-after"
 # No test alone is enough. The second says “equivariant”, which attention is. The third says “independent”, and looks at one position. You need the last
 # two **together**, or one test that does the work of both. And mind which positions a test reaches: a permutation says nothing about a token that it
 # leaves in its place.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "is_position_wise-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="is_position_wise-text"
 # ### Exercise `is_position_wise`
 #
 # *5 points · difficulty ●●● · 12 minutes*
@@ -449,7 +431,7 @@ for name, f in functions.items():
 # Stuck? Run `hint("is_position_wise")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "is_position_wise", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="is_position_wise"
 def is_position_wise(f, T, d, seed=0):
     """Whether f [..., T, d] -> [..., T, d] applies one map to each token alone: True or False."""
     ### BEGIN SOLUTION
@@ -468,16 +450,7 @@ def is_position_wise(f, T, d, seed=0):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-is_position_wise", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("is_position_wise", is_position_wise)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("is_position_wise", is_position_wise)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "test-layers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="test-layers"
 layers = functions | {
     "layer norm": lambda X: F.layer_norm(X, (d,)),
     "x + FFN(x)": lambda X: X + small(X),
@@ -489,7 +462,7 @@ for name, f in layers.items():
     except NotImplementedError:
         print(f"{name:32} lights up when is_position_wise is written")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "conv-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="conv-text"
 # ## 5 · The same as a convolution
 #
 # A **convolution** slides a small window along a sequence and computes the same thing at every place. Its **kernel size** is the length of the window: with 3
@@ -500,10 +473,10 @@ for name, f in layers.items():
 #
 # In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two ways.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-conv-shape", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-conv-shape"
 predict("conv_shape")
 
-# %% nbgrader={"grade": false, "grade_id": "conv-shapes", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="conv-shapes" output="fixed"
 linear, conv = nn.Linear(6, 24), nn.Conv1d(6, 24, kernel_size=1)
 print("weight of nn.Linear(6, 24):   ", list(linear.weight.shape))
 print("weight of nn.Conv1d(6, 24, 1):", list(conv.weight.shape))
@@ -512,7 +485,7 @@ print("nn.Linear: ", list(x.shape), "->", list(linear(x).shape))
 x = x.transpose(1, 2)  # [B, d_model, T]
 print("nn.Conv1d: ", list(x.shape), "->", list(conv(x).shape))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ffn_as_conv1d-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ffn_as_conv1d-text"
 # ### Exercise `ffn_as_conv1d`
 #
 # *4 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
@@ -528,7 +501,7 @@ print("nn.Conv1d: ", list(x.shape), "->", list(conv(x).shape))
 # `reshape` can't exchange two dimensions. Stuck? Run `hint("ffn_as_conv1d")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "ffn_as_conv1d", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="ffn_as_conv1d"
 def ffn_as_conv1d(ffn):
     """A module that computes the same as ffn, [B, T, d_model] -> [B, T, d_model], with two convolutions."""
 
@@ -554,16 +527,7 @@ def ffn_as_conv1d(ffn):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-ffn_as_conv1d", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("ffn_as_conv1d", ffn_as_conv1d)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("ffn_as_conv1d", ffn_as_conv1d)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "conv-timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="conv-timing"
 torch.manual_seed(0)
 ffn = FFN(64, 256)
 x = torch.randn(8, 128, 64)
@@ -580,7 +544,7 @@ with torch.no_grad():
         except (NotImplementedError, TypeError):
             print(f"{name:13} lights up when its exercise is written")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="residual-text"
 # Three ways to write it, one function.
 #
 # ## 6 · Around the FFN: residual and norm
@@ -590,13 +554,13 @@ with torch.no_grad():
 # **pre-norm** the norm comes before the FFN, in
 # **post-norm** after the sum.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-straight-path", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-straight-path"
 predict("straight_path")
 
-# %% nbgrader={"grade": false, "grade_id": "sublayers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="sublayers"
 controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "residual-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="residual-after"
 # In the figure, z is what attention's half hands on. Other models put a second norm on the branch, or let both halves read the same x:
 #
 # | wiring | formula | used by |
@@ -611,10 +575,10 @@ controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "p
 # **Why d_model comes out again.** The sum `x + FFN(x)` is only defined if the FFN returns as many numbers as it got. And the next block expects the
 # same. The cell tries other widths.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-width-of-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-width-of-one"
 predict("width_of_one")
 
-# %% nbgrader={"grade": false, "grade_id": "widths", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="widths" output="fixed"
 x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
 for width in (8, 6, 1):
     net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, width))
@@ -623,7 +587,7 @@ for width in (8, 6, 1):
     except RuntimeError as error:
         print(f"8 -> 32 -> {width}: {error}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "residual_sublayer-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="residual_sublayer-text"
 # ### Exercise `residual_sublayer`
 #
 # *4 points · difficulty ●○○ · 4 minutes*
@@ -638,7 +602,7 @@ for width in (8, 6, 1):
 # Stuck? Run `hint("residual_sublayer")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "residual_sublayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="residual_sublayer"
 def residual_sublayer(x, ffn, norm, mode):
     """The FFN with its residual and norm, mode 'pre' or 'post': [..., d_model] -> [..., d_model]."""
     ### BEGIN SOLUTION
@@ -650,23 +614,14 @@ def residual_sublayer(x, ffn, norm, mode):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-residual_sublayer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("residual_sublayer", residual_sublayer)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("residual_sublayer", residual_sublayer)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="block-text"
 # With your function, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-pre-norm-size", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-pre-norm-size"
 predict("pre_norm_size")
 
 
-# %% nbgrader={"grade": false, "grade_id": "block", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="block"
 def attention_with_weights(d, dtype=torch.float32):
     """An attention layer with random weights: [T, d] -> [T, d]."""
     Wq, Wk, Wv, Wo = torch.randn(4, d, d, dtype=dtype) / d**0.5
@@ -691,7 +646,7 @@ def stack(mode, seed, depth=24, shrink=1.0, T=14, d=32):
     return sizes
 
 
-# %% nbgrader={"grade": false, "grade_id": "plot-stream", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-stream"
 depth, shrink = 24, 1.0
 try:
     for mode in ("pre", "post"):
@@ -708,7 +663,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when residual_sublayer is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bottleneck-text"
 # Why the root? A sum of n numbers of size 1 that know nothing of each other is about √n large. In the first blocks a layer adds less than 1, so the curve
 # begins below the root. Set `depth` to 96: does it come nearer? Then let every layer
 # whisper, with `shrink = (2 * depth)**-0.5`, one over the root of the number of layers, two in each block. Now the size stays near 1 at any depth. GPT-2
@@ -725,10 +680,10 @@ except NotImplementedError:
 # Neuron j writes row j of `W2` (in PyTorch a column of `linear2.weight`), stronger, weaker, or not at all. So whatever comes in, what the neurons write is a
 # weighted sum of d_ff arrows; `b2` is added at the end, and left out here. With d_model = 3, what they write for a token is a point in a room.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-two-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-two-neurons"
 predict("two_neurons")
 
-# %% nbgrader={"grade": false, "grade_id": "bottleneck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="bottleneck"
 controls.show(
     figures.bottleneck,
     d_ff=controls.slider("d_ff", 1, 3, 1, 1),
@@ -736,17 +691,17 @@ controls.show(
     azimuth=controls.play("turn", 0, 345, 15, 300, interval=200),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="adapter-text"
 # What the neurons write for 14 tokens is 14 rows of numbers. How many independent directions there are in them is their **rank**, at most d_ff and at most
 # d_model. The bars say how far the points reach in each
 # direction: the **singular values**. One that is 0 is a direction nobody writes in.
 #
 # Is a bottleneck of any use, if it throws so much away? In a block, x is added to what it writes. Guess first, then tick “+ x”.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-adapter-rank", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-adapter-rank"
 predict("adapter_rank")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bottleneck_rank-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bottleneck_rank-text"
 # ### Exercise `bottleneck_rank`
 #
 # *3 points · difficulty ●●○ · 5 minutes*
@@ -763,7 +718,7 @@ predict("adapter_rank")
 # Stuck? Run `hint("bottleneck_rank")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bottleneck_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bottleneck_rank"
 def bottleneck_rank(ffn, X):
     """How many independent directions the neurons write for X [N, d_model]: an int."""
     ### BEGIN SOLUTION
@@ -772,16 +727,7 @@ def bottleneck_rank(ffn, X):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-bottleneck_rank", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("bottleneck_rank", bottleneck_rank)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("bottleneck_rank", bottleneck_rank)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "adapter", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="adapter"
 torch.manual_seed(0)
 X, narrow = torch.randn(100, 8), FFN(8, 3)
 with torch.no_grad():
@@ -791,7 +737,7 @@ with torch.no_grad():
         print("rank of what the FFN writes: write bottleneck_rank first")
     print("rank of X + FFN(X):         ", torch.linalg.matrix_rank(X + narrow(X)).item())
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "adapter-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="adapter-after"
 # *Adapters* (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model whose own weights stay frozen: a few parameters learn a
 # small change.
 #
@@ -804,7 +750,7 @@ with torch.no_grad():
 # **A.** A tutorial lists, among the reasons for shared weights: “Translation invariance: Same transformation regardless of position”. Let the tokens move by
 # two places.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-invariant", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-invariant" output="fixed"
 x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
 torch.manual_seed(0)
 ffn = FFN(8, 32)
@@ -812,7 +758,7 @@ moved = x.roll(2, dims=0)
 print("outputs stay where they were:", torch.allclose(ffn(moved), ffn(x), atol=1e-6))
 print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2, dims=0), atol=1e-6))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-diagram", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-diagram"
 # The outputs move with the tokens: that is **equi**variant. Invariant would be a single result that does not notice the order, such as the mean of all
 # tokens. What comes after the colon is right.
 #
@@ -821,7 +767,7 @@ print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2,
 # ‖X − mean over tokens‖ / ‖X‖, which is 0 when all tokens are equal. It does so for FFNs alone as well, without any attention.
 
 
-# %% nbgrader={"grade": false, "grade_id": "spot-diagram-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="spot-diagram-cell"
 def different(x):
     return ((x - x.mean(0)).norm() / x.norm()).item()
 
@@ -845,7 +791,7 @@ with torch.no_grad():
             f"with both {after_8_blocks(seed, residual=1, normed=True):.2f}",
         )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-equal", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-equal"
 # As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not save them. And
 # the FFN does its part: it sees one token at a time, and still 8 FFNs in a row leave about a ten-thousandth of the difference, or less: with its first random
 # weights an FFN shrinks what differs from token to token, and then adds the same biases to all. The residual
@@ -853,14 +799,14 @@ with torch.no_grad():
 #
 # **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-equal-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-equal-cell" output="fixed"
 ones = torch.ones(2, 3, 4)
 torch.manual_seed(0)
 for name, layer in (("FFN", FFN(4, 8)), ("attention", attention)):
     rows = layer(ones)[0]
     print(f"{name}: rows 0, 1 and 2 are equal: {torch.allclose(rows, rows[0].expand(3, 4), atol=1e-6)}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_equivariant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_equivariant-text"
 # The statement is true, the demonstration shows too little: attention gives equal rows as well. With equal rows one can't see whether they were mixed. Your
 # `is_position_wise` can.
 #
@@ -876,21 +822,13 @@ for name, layer in (("FFN", FFN(4, 8)), ("attention", attention)):
 # - **B.** They are permuted in the same way.
 # - **C.** They take on new values, since the tokens are now at other positions.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_equivariant", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_equivariant"
 quiz_equivariant = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_equivariant = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_equivariant", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_equivariant", quiz_equivariant)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_equivariant", quiz_equivariant)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_kernel-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_kernel-text"
 # ### Question `quiz_kernel`
 #
 # Two convolutions over the sequence, with the activation between them, must compute what an FFN computes, whatever its weights. Choose the smallest
@@ -900,21 +838,13 @@ recheck("quiz_equivariant", quiz_equivariant)
 # - **B.** Two convolutions with kernel size 3.
 # - **C.** Two convolutions with kernel size T, the length of the sequence.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_kernel", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_kernel"
 quiz_kernel = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_kernel = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_kernel", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_kernel", quiz_kernel)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_kernel", quiz_kernel)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_shared-text"
 # ### Question `quiz_shared`
 #
 # You build the FFNs of a Transformer with six layers by `nn.ModuleList([ffn] * 6)`. What do you get?
@@ -923,21 +853,13 @@ recheck("quiz_kernel", quiz_kernel)
 # - **B.** Six FFNs with weights of their own, equal at the start.
 # - **C.** Six times the same FFN: a sixth of the FFN parameters that the paper describes.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_shared", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_shared"
 quiz_shared = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_shared = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_shared", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_shared", quiz_shared)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_shared", quiz_shared)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M4-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M4-text"
 # ## 10 · In your own words
 #
 # *deeper: the core path goes on with `05_parameters`*
@@ -953,7 +875,7 @@ recheck("quiz_shared", quiz_shared)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M4", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M4" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) Position-wise, all positions **share** one set of weights: 2 · 512 · 2048 = 2.1 million, whatever T is. The long vector has
 # 51,200 numbers and a hidden layer of 204,800, so 2 · 51,200 · 204,800 = 21 billion weights, 10,000 (T²) times as many, and they fit **one length only**:
@@ -970,7 +892,7 @@ recheck("quiz_shared", quiz_shared)
 # - (3) mixing is done by attention; Mixer mixes tokens by an MLP across positions. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - apply an FFN token by token, and say why one call does the same, faster: `ffn_loop`;
@@ -989,5 +911,5 @@ recheck("quiz_shared", quiz_shared)
 #
 # Next: `05_parameters`, where the weights of all these layers are counted.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

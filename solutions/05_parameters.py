@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 05 · Where the parameters live
 #
 # `●●●●●○○○○○` step 5 of 10
@@ -20,7 +20,7 @@
 # A small block: `d_model = 8`, `d_ff = 32`. Attention has four matrices, for queries, keys, values and the output, each [8, 8], without biases. The
 # FFN is that of notebook 02: `W1` [8, 32], `b1` [32], `W2` [32, 8], `b2` [8]. Run the next three cells, guess, and then make the block larger.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 import time
 
@@ -35,17 +35,17 @@ from ffnlab.figures import parameters as figures
 
 style.use()
 
-# %% nbgrader={"grade": false, "grade_id": "predict-ffn-or-attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-ffn-or-attention"
 predict("ffn_or_attention")
 
-# %% nbgrader={"grade": false, "grade_id": "by-hand", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="by-hand"
 controls.show(
     figures.areas,
     d_model=controls.steps("d_model", figures.WIDTHS, 8),
     ratio=controls.steps("d_ff / d_model", figures.RATIOS, 4.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -70,10 +70,10 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("05")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "by-hand-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="by-hand-text"
 # ## 1 · Count one block by hand
 #
 # In the figure above, areas are parameters, at one scale within each picture. (Biases that would be too thin to see are drawn 0.6 pixels thick.)
@@ -90,19 +90,19 @@ anatomy.block("05")
 # The biases are long thin lines, and they matter less the wider the model is: four squares of d² against two rectangles of 4·d², that is 4·d² against
 # 8·d².
 
-# %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="twice" output="fixed"
 for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
     f = 4 * d
     attention, ffn = 4 * d * d, d * f + f + f * d + d
     print(f"{name:18} d_model {d:6,}   attention {attention:12,}   FFN {ffn:14,}   {ffn / attention:.4f} times")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "twice-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="twice-after"
 # A lesson says of GPT-3, “Attention per layer: ~604M parameters” and “FFN per layer: ~1.21B parameters”: that is the last line.
 #
 # Why 4·d_model? Nothing forces it. The paper of 2017 chose 2048 = 4 · 512, but no other part of the block has to match d_ff. Move the second slider of the
 # first figure, and only the blue grows. Other models take 2, 3.5, 8 and even 64 times (section 6 lists them all).
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "count_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="count_ffn-text"
 # ### Exercise `count_ffn`
 #
 # *4 points · difficulty ●○○ · 4 minutes*
@@ -118,7 +118,7 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # Stuck? Run `hint("count_ffn")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "count_ffn", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count_ffn"
 def count_ffn(d, f, bias=True, gated=False):
     """How many parameters an FFN has, an int."""
     ### BEGIN SOLUTION
@@ -129,16 +129,7 @@ def count_ffn(d, f, bias=True, gated=False):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-count_ffn", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("count_ffn", count_ffn)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("count_ffn", count_ffn)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "audit-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="audit-text"
 # ## 2 · Audit a published number
 #
 # *deeper: the core path goes on with section 3*
@@ -155,10 +146,10 @@ recheck("count_ffn", count_ffn)
 #
 # Just above the code for the shares the same page says: attention about one third, FFN about two thirds. Both can't be right.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-sentence-or-numbers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-sentence-or-numbers"
 predict("sentence_or_numbers")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "audit_published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="audit_published-text"
 # ### Exercise `audit_published`
 #
 # *3 points · difficulty ●○○ · 4 minutes*
@@ -175,7 +166,7 @@ predict("sentence_or_numbers")
 # Stuck? Run `hint("audit_published")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "audit_published", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="audit_published"
 def audit_published(d, f, printed):
     """What is right, and how far a page is off: {"correct": int, "off_by": int, "attention_share": float, "ffn_share": float}."""
     ### BEGIN SOLUTION
@@ -190,23 +181,14 @@ def audit_published(d, f, printed):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-audit_published", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("audit_published", audit_published)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("audit_published", audit_published)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "audit-page", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="audit-page" output="fixed"
 try:
     for what, value in audit_published(512, 2048, 4_197_376).items():
         print(f"{what:16} {value:,}" if isinstance(value, int) else f"{what:16} {value:.1%}")
 except NotImplementedError:
     print("This cell lights up when audit_published is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "heads-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="heads-text"
 # The sentence was right, the numbers wrong: run the page's own code, and it prints what you have found. Every number that followed from the first one, the
 # shares and the total, was wrong with it.
 #
@@ -214,15 +196,15 @@ except NotImplementedError:
 #
 # Attention shares its d_model numbers out among heads. Does it matter among how many?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-more-heads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-more-heads"
 predict("more_heads")
 
-# %% nbgrader={"grade": false, "grade_id": "heads", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="heads" output="fixed"
 for n_heads in (1, 2, 4, 8, 16):
     attention = nn.MultiheadAttention(512, n_heads, bias=False)
     print(f"{n_heads:2} heads: {sum(p.numel() for p in attention.parameters()):,}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="attention-text"
 # Two inventions made the number of heads matter after all.
 #
 # - **Shared keys and values.** While a model writes, it keeps the keys and values of all tokens so far. To keep fewer, several query heads share one
@@ -230,10 +212,10 @@ for n_heads in (1, 2, 4, 8, 16):
 # - **Heads of a width of their own.** `head_dim` need not be d_model / n_heads. Then queries are n_heads · head_dim wide, more or less than d_model,
 #   and the output matrix leads from there back to d_model.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-llama-70b", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-llama-70b"
 predict("llama_70b")
 
-# %% nbgrader={"grade": false, "grade_id": "forms", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="forms" output="fixed"
 for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1 2B", "Qwen3-0.6B"):
     m = atlas.find(name)
     attention, usual = atlas.attention_per_layer(m), 4 * m.d_model**2
@@ -243,11 +225,11 @@ for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1
         f"{attention:11,} = {attention / usual:.4f} · 4 d²"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "forms-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="forms-after"
 # (GPT-3 has 49,152 more here than in section 1. Its paper says that it is built like GPT-2, so the atlas of section 6 gives its attention
 # biases: four times 12,288.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "count_attention-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="count_attention-text"
 # ### Exercise `count_attention`
 #
 # *4 points · difficulty ●●○ · 6 minutes*
@@ -263,7 +245,7 @@ for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1
 # Stuck? Run `hint("count_attention")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "count_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count_attention"
 def count_attention(d, n_heads, n_kv=None, head_dim=None, bias=False):
     """How many parameters one attention has, an int."""
     ### BEGIN SOLUTION
@@ -278,16 +260,7 @@ def count_attention(d, n_heads, n_kv=None, head_dim=None, bias=False):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-count_attention", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("count_attention", count_attention)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("count_attention", count_attention)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="decoder-text"
 # ## 4 · Two thirds of what?
 #
 # The FFN comes after the attention (but for the parallel wiring of notebook 04), and after the **last** attention, if there are two. The Transformer of 2017
@@ -295,11 +268,11 @@ recheck("count_attention", count_attention)
 # reads one sentence, its decoder writes another. A decoder block looks at its own words first, and then, with a second attention, at what the encoder made.
 # (GPT is called “decoder-only” because it has no encoder. It has no second attention either, so its blocks count like encoder blocks.)
 
-# %% nbgrader={"grade": false, "grade_id": "predict-decoder-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-decoder-share"
 predict("decoder_share")
 
 
-# %% nbgrader={"grade": false, "grade_id": "decoder", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="decoder" output="fixed"
 def count(module):
     return sum(p.numel() for p in module.parameters())
 
@@ -311,7 +284,7 @@ for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLay
     share = ffn / (ffn + attention)
     print(f"{type(layer).__name__}: attention {attention:,}, FFN {ffn:,}, share of the FFN {share:.1%}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "layer_share-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="layer_share-text"
 # ### Exercise `layer_share`
 #
 # *3 points · difficulty ●●○ · 5 minutes*
@@ -328,7 +301,7 @@ for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLay
 # Stuck? Run `hint("layer_share")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "layer_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="layer_share"
 def layer_share(cfg, block="encoder"):
     """The FFN's share of the parameters of one block, a float from 0 to 1."""
     ### BEGIN SOLUTION
@@ -345,16 +318,7 @@ def layer_share(cfg, block="encoder"):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-layer_share", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("layer_share", layer_share)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("layer_share", layer_share)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "plot-shares", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-shares"
 designs = {"plain": {}, "gated": {"gated": True}}
 ratios = [n / 4 for n in range(2, 41)]  # d_ff / d_model
 try:
@@ -371,7 +335,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when layer_share is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "explore-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="explore-text"
 # Where does each curve cross two thirds? Add a design to the first line, `"shared": {"n_kv": 2}`, and another with a `head_dim` of 128. Say first on which
 # side of “plain” it will lie. “Two thirds” is 8·d² of 12·d², and you have met three ways in which it fails: another d_ff or a gate, another attention, a
 # second attention. The fourth is in section 5: the embeddings.
@@ -391,10 +355,10 @@ except NotImplementedError:
 #    which changes no count here.)
 # 4. Find a model in which the FFN has less than a third of a layer, and one in which it has more than 90 %.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-gpt2-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-gpt2-share"
 predict("gpt2_share")
 
-# %% nbgrader={"grade": false, "grade_id": "explore", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="explore"
 controls.show(
     figures.explore,
     d_model=controls.steps("d_model", figures.MODEL_WIDTHS, 768),
@@ -407,7 +371,7 @@ controls.show(
     decoder=controls.toggle("two attentions (decoder block)"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "explore-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="explore-after"
 # **What there is to find.** (1) Nothing changes: the number of heads alone does not count, sharing does. (That is why **more** query heads change the
 # figure: keys and values stay at 8, and so are shared.) (2) At 8/3, because 3 · 8/3 = 2 · 4. (3) A smaller vocabulary, as far as the sliders go. (4)
 # Less than a third: two attentions and d_ff = d_model. More than 90 %: a gate, d_ff = 8·d_model, and many query heads that share one head of keys and values.
@@ -424,7 +388,7 @@ controls.show(
 #
 # A fifth is the subject of notebooks 08 and 09: the FFN exists many times over, as **experts**, of which a token uses a few.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="atlas-text"
 # ## 6 · The atlas
 #
 # *deeper: the core path goes on with section 7*
@@ -434,13 +398,13 @@ controls.show(
 #
 # The figure shows fifteen of the 49; the last three are mixtures of experts. Press a model for its counts.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-smallest-share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-smallest-share"
 predict("smallest_share")
 
-# %% nbgrader={"grade": false, "grade_id": "atlas", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="atlas"
 controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-2 small"))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "atlas-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="atlas-after"
 # How many of DeepSeek-V3's parameters a token uses is itself a matter of counting. Its paper says 37 billion; we count 38, or 36.6 without the table
 # of input embeddings, of which a token reads one row. Its attention squeezes keys and values through 512 numbers; your formula does not cover that, the
 # atlas does.
@@ -448,7 +412,7 @@ controls.show(figures.models, model=controls.steps("model", figures.SHOWN, "GPT-
 # Do **your** functions count like the atlas? The next cell asks them about every model without experts (but for two, with biases that your
 # `count_attention` does not know).
 
-# %% nbgrader={"grade": false, "grade_id": "atlas-yours", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="atlas-yours" output="fixed"
 simple = [m for m in atlas.MODELS + atlas.ENCODER_DECODERS if m.experts is None and m.attention_bias != "qkv"]
 try:
     ffns = [count_ffn(m.d_model, m.d_ff, bias=m.ffn_bias, gated=m.gated) for m in simple]
@@ -463,23 +427,23 @@ try:
 except NotImplementedError:
     print("This cell lights up when count_ffn and count_attention are written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "mixtral-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="mixtral-text"
 # “8x7B” suggests 8 · 7 = 56 billion. The cell takes Mixtral apart.
 
-# %% nbgrader={"grade": false, "grade_id": "mixtral", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="mixtral" output="fixed"
 m = atlas.find("Mixtral-8x7B")
 all_of_it, used = atlas.parts(m), atlas.parts(m, active=True)
 for part in ("attention", "ffn", "norms", "embeddings"):
     print(f"{part:10} {getattr(all_of_it, part):14,}   one token uses {getattr(used, part):14,}")
 print(f"{'all':10} {atlas.total(m):14,}   one token uses {atlas.active(m):14,}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "mixtral-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="mixtral-after"
 # Only the FFN is there eight times: 46.7 billion in all, not 56.
 #
 # One more rule of thumb falls with the whole atlas: how wide, in units of d_model, is the FFN that **one token passes through**? (In a mixture of experts:
 # all experts at work together.)
 
-# %% nbgrader={"grade": false, "grade_id": "ratios", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="ratios" output="fixed"
 rows = {}
 for m in atlas.MODELS + atlas.ENCODER_DECODERS:
     width = m.d_ff * (m.experts.k + m.experts.shared) if m.experts else m.d_ff
@@ -487,10 +451,10 @@ for m in atlas.MODELS + atlas.ENCODER_DECODERS:
 for ratio, names in sorted(rows.items()):
     print(f"{ratio:5.2f} · d_model: {', '.join(names)}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "ratios-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="ratios-after"
 # Four is a habit, not a law. Look for the models at 16 and 64: question M5 is about one of them.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "flops-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="flops-text"
 # ## 7 · What it costs to run
 #
 # Parameters say what a model holds. What it **does** is counted in floating-point operations, **FLOPs**. A weight is multiplied by a number, and the
@@ -502,10 +466,10 @@ for ratio, names in sorted(rows.items()):
 # - attention's **mixing**, which has no parameters: queries meet keys, which gives the scores, and values are added up with the attention weights (in the code
 #   `A`, [T, T]).
 
-# %% nbgrader={"grade": false, "grade_id": "predict-grows-with-length", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-grows-with-length"
 predict("grows_with_length")
 
-# %% nbgrader={"grade": false, "grade_id": "measure", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="measure" output="fixed"
 d, f = 64, 256
 W1, W2 = torch.zeros(d, f), torch.zeros(f, d)
 four = [torch.zeros(d, d) for _ in range(4)]  # queries, keys, values, output
@@ -522,20 +486,20 @@ for T in (64, 128, 256):
         cost[part] = counter.get_total_flops() // T
     print(f"T {T:3}, FLOPs per token:   " + "   ".join(f"{part} {flops:,}" for part, flops in cost.items()))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "measure-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="measure-after"
 # So there is a length at which attention overtakes the FFN.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-gpt3-crossing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-gpt3-crossing"
 predict("gpt3_crossing")
 
-# %% nbgrader={"grade": false, "grade_id": "flops", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="flops"
 controls.show(
     figures.flops,
     model=controls.choice("model", figures.DENSE, "GPT-3 175B"),
     T=controls.steps("T", [(f"{T:,}", T) for T in figures.LENGTHS], 2048),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "flops-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="flops-after"
 # With d_ff = 4·d_model, with a plain FFN and no shared keys, three things happen at round numbers:
 #
 # - at T = 2·d_model, mixing costs as much as attention's four projections;
@@ -546,7 +510,7 @@ controls.show(
 # FFN moves it further: look at Gemma-1 2B. (All this counts every position. A causal model looks back only, on average over a text at half of them,
 # and in GPT-3 every second layer looks at a part of these.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "flops_per_token-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="flops_per_token-text"
 # ### Exercise `flops_per_token`
 #
 # *4 points · difficulty ●●○ · 5 minutes*
@@ -562,7 +526,7 @@ controls.show(
 # Stuck? Run `hint("flops_per_token")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "flops_per_token", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="flops_per_token"
 def flops_per_token(d, f, T, gated=False):
     """Forward FLOPs of one token in one layer: {"ffn": int, "proj": int, "mix": int}."""
     ### BEGIN SOLUTION
@@ -571,16 +535,7 @@ def flops_per_token(d, f, T, gated=False):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-flops_per_token", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("flops_per_token", flops_per_token)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("flops_per_token", flops_per_token)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bytes-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bytes-text"
 # **The rule everybody uses.** With two operations per weight and token, a model of N parameters needs about 2·N FLOPs to look at one token. Training costs three
 # times as much: on the way back each weight is used twice more, once for its own gradient and once for the gradient of what came in (`ffn_backward` in notebook 02 has
 # both products). That is **6·N FLOPs per token**, or 6·N·D for D tokens. For GPT-3, 6 · 174.6 billion · 300 billion is 3.14·10²³; its paper (arXiv 2005.14165, table D.1)
@@ -593,10 +548,10 @@ recheck("flops_per_token", flops_per_token)
 # A weight also has to be **brought** to the place where it is multiplied. While a model writes, each step makes one new token, and all its weights must be read for
 # it.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-sixteen-tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-sixteen-tokens"
 predict("sixteen_tokens")
 
-# %% nbgrader={"grade": false, "grade_id": "reading", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="reading"
 torch.set_num_threads(1)
 W = torch.randn(4096, 4096)  # 67 MB, more than most processors keep close to them
 seconds = {}  # by number of tokens
@@ -610,12 +565,12 @@ for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
     seconds[tokens] = min(took)
     print(f"{tokens:3} tokens: {1000 * min(took):7.1f} ms, {1000 * min(took) / tokens:6.2f} ms per token")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "reading-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="reading-after"
 # A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time.
 # (From one token to two the time may double as well. That is another matter: a matrix times one vector most likely has a routine of its own, which reads
 # faster.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "cost_of_a_step-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="cost_of_a_step-text"
 # ### Exercise `cost_of_a_step`
 #
 # *4 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
@@ -631,7 +586,7 @@ for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
 #
 # Stuck? Run `hint("cost_of_a_step")` in a cell of your own.
 
-# %% nbgrader={"grade": false, "grade_id": "cost_of_a_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="cost_of_a_step"
 def cost_of_a_step(n, batch, size, flops, bandwidth):
     """What one step of n parameters costs for `batch` tokens: {"flops", "training", "bytes", "seconds", "even"}."""
     ### BEGIN SOLUTION
@@ -646,20 +601,11 @@ def cost_of_a_step(n, batch, size, flops, bandwidth):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-cost_of_a_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("cost_of_a_step", cost_of_a_step)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("cost_of_a_step", cost_of_a_step)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "roofline-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="roofline-text"
 # Your machine, measured above, and your function beside it. It is told two numbers: how fast the machine reads (all of the time for 1 token) and how fast it
 # computes (all of the time for 256).
 
-# %% nbgrader={"grade": false, "grade_id": "plot-roofline", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-roofline"
 n, batches = W.numel(), list(seconds)
 bandwidth, flops = 4 * n / seconds[1], 2 * n * 256 / seconds[256]  # a weight has 4 bytes
 try:
@@ -674,7 +620,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when cost_of_a_step is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "steps-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="steps-text"
 # On the slope a token waits for reading, on the flat part for arithmetic. The dots between the two ends most likely lie above the line, and two to three times
 # as high near the bend: a machine does not do both at its best at the same time. Measure again with `W = torch.randn(512, 512)`, 1 MB: where is the bend then?
 #
@@ -687,10 +633,10 @@ except NotImplementedError:
 #
 # Now run a present-day model on two machines. What limits it there?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-laptop-speed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-laptop-speed"
 predict("laptop_speed")
 
-# %% nbgrader={"grade": false, "grade_id": "steps", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="steps"
 machines = {"a laptop": (1e12, 1e11), "an A100": (312e12, 2.0e12)}  # FLOPs and bytes per second: a usual size, and a data sheet
 try:
     for name, machine in machines.items():
@@ -701,10 +647,10 @@ try:
 except NotImplementedError:
     print("This cell lights up when cost_of_a_step is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "steps-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="steps-after"
 # That is why models are stored in 4 bits, and why a model that reads only some of its weights for each token (notebook 08) writes faster.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-four", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-four"
 # ## 8 · Spot the error
 #
 # *deeper: the core path goes on with the quiz*
@@ -714,37 +660,37 @@ except NotImplementedError:
 # **A.** Most of a Transformer's parameters are in the FFNs, “typically four times as many as in attention”, says an explainer. Its own example has
 # d_ff = 2·d_model.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-four-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-four-cell" output="fixed"
 for ratio in (2, 4, 8):
     print(f"d_ff = {ratio} · d_model: FFN / attention = {2 * ratio} d² / 4 d² = {2 * ratio / 4:g}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-holds", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-holds"
 # Twice as many, at d_ff = 4·d_model. The four is the ratio of the widths, not of the parameters. In the explainer's own example FFN and attention are
 # equally large. For four times as many it would take d_ff = 8·d_model.
 #
 # **B.** A lesson counts as in section 1, 552 to 256, which is more than twice, and goes on: “This ratio holds at scale”, with GPT-3 as its example. There it
 # does. And in other models?
 
-# %% nbgrader={"grade": false, "grade_id": "spot-holds-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-holds-cell" output="fixed"
 for name in ("GPT-3 175B", "Qwen3-0.6B", "LLaMA-3 8B", "Gemma-1 2B", "T5 v1.0 base"):
     m = atlas.find(name)
     ffn, attention = atlas.ffn_in_all_layers(m), atlas.attention_in_all_layers(m)
     print(f"{name:12} FFN / attention = {ffn / attention:5.2f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-rule", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-rule"
 # The 2.16 of the small block is 2.00 in GPT-3, where biases no longer matter. And the 2 is a property of one design, not of scale: it is 1.5 in one model and
 # above 10 in another. T5,
 # an encoder-decoder, has 1.33 over both halves.
 #
 # **C.** Our own: LLaMA-1/2 7B has d_ff = 2.69 · d_model. So its FFN is a third smaller than a plain one with d_ff = 4 · d_model.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-rule-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-rule-cell" output="fixed"
 d = 4096
 plain = 2 * d * (4 * d)
 for name, f in (("4 d", 4 * d), ("8/3 d", round(8 * d / 3)), ("LLaMA-1/2 7B", 11008), ("LLaMA-3 8B", 14336)):
     print(f"gated, d_ff = {name:12} = {f:6,}: {3 * d * f / plain:.3f} of the parameters of a plain FFN at 4 d")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_count-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_count-text"
 # LLaMA's FFN has a third matrix, and three at 8/3 are as large as two at 4; LLaMA 7B rounds its width up to a multiple of 256, and so is a little larger.
 # Gated at 4·d, the third matrix makes it 1.5 times as large. LLaMA-3 8B goes beyond 8/3. A ratio of widths says little unless one says how many matrices there are.
 #
@@ -760,21 +706,13 @@ for name, f in (("4 d", 4 * d), ("8/3 d", round(8 * d / 3)), ("LLaMA-1/2 7B", 11
 # - **B.** Both, b1 and b2.
 # - **C.** b1 alone.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_count"
 quiz_count = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_count = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_count", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_count", quiz_count)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_count", quiz_count)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_decoder-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_decoder-text"
 # ### Question `quiz_decoder`
 #
 # A decoder block of an encoder-decoder has d_ff = 4·d_model with a gate, and full attention. Norms and biases aside, what is the FFN's share of the block?
@@ -783,21 +721,13 @@ recheck("quiz_count", quiz_count)
 # - **B.** 3/4
 # - **C.** 1/2
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_decoder"
 quiz_decoder = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_decoder = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_decoder", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_decoder", quiz_decoder)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_decoder", quiz_decoder)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_mixtral-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_mixtral-text"
 # ### Question `quiz_mixtral`
 #
 # *deeper: section 6 has such a model*
@@ -809,21 +739,13 @@ recheck("quiz_decoder", quiz_decoder)
 # - **B.** 16 billion
 # - **C.** 28 billion
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_mixtral", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_mixtral"
 quiz_mixtral = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_mixtral = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_mixtral", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_mixtral", quiz_mixtral)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_mixtral", quiz_mixtral)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M5-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M5-text"
 # ## 10 · In your own words
 #
 # *deeper: the core path goes on with `06_memory`*
@@ -840,7 +762,7 @@ recheck("quiz_mixtral", quiz_mixtral)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M5", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M5" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) Its attention is as oversized as its FFN: 128 heads of 128 numbers make an inner width of 128 · 128 = **16,384 = 16 · d_model**,
 # where usually n_heads · head_dim = d_model. All four matrices are sixteen times as large as usual, and so are the FFN's two. (2) Attention: 4 · d · 16 d
@@ -856,7 +778,7 @@ recheck("quiz_mixtral", quiz_mixtral)
 # - (3) a model that fits, with the right reason (gate, shared keys, second attention). Half a point for the model without the reason.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - count the parameters of any FFN, gated or not, with and without biases: `count_ffn`;
@@ -877,5 +799,5 @@ recheck("quiz_mixtral", quiz_mixtral)
 #
 # Next: `06_memory`, on what these parameters hold.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

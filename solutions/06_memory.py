@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 06 · What the FFN stores
 #
 # `●●●●●●○○○○` step 6 of 10
@@ -21,7 +21,7 @@
 # The figure shows one neuron: on the left are the weights that lead into it, in the middle the eight people for whom it **fires** most, on the right
 # the eight answers that it pushes most. Is it the memory of one fact? Run the next three cells, guess, and look.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import contextlib
 import copy
 
@@ -52,13 +52,13 @@ class FFN(nn.Module):
         return self.linear2(self.activation(self.linear1(x)))
 
 
-# %% nbgrader={"grade": false, "grade_id": "predict-neuron-fires", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-neuron-fires"
 predict("neuron_fires")
 
-# %% nbgrader={"grade": false, "grade_id": "neuron", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="neuron"
 controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1, 1, 0))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -84,10 +84,10 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("06")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="neuron-text"
 # ## 1 · Key, coefficient, value
 #
 # A neuron **fires** for a question when its weighted sum is above zero, so that ReLU, the non-linearity (the “bend”) of this FFN, lets it through. It pushes the
@@ -103,7 +103,7 @@ anatomy.block("06")
 #
 # One neuron is an anecdote. The next cell looks at all 128.
 
-# %% nbgrader={"grade": false, "grade_id": "neuron-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="neuron-all"
 (E, U, y), store = fact_stores.store()
 h = torch.relu(E @ store.keys.T + store.b1)  # [512, 128]
 print(f"each neuron fires for {(h > 0).sum(0).min()} to {(h > 0).sum(0).max()} of the 512 questions")
@@ -112,10 +112,10 @@ pushed = (store.values @ U.T).topk(8).indices  # [128, 8], the eight answers tha
 right = (people.T[:, :, None] == pushed[:, None, :]).any(2).sum(1).float().mean()
 print(f"of 8 people, {right:.1f} on average have an answer that is among the 8; chance would give {8 * 8 / 64:.0f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "neuron-all-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="neuron-all-after"
 # Key and value belong together: the people a neuron responds to have one of its favourite answers 2.4 times as often as chance predicts.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "memory_view-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="memory_view-text"
 # ### Exercise `memory_view`
 #
 # *4 points · difficulty ●○○ · 4 minutes*
@@ -131,7 +131,7 @@ print(f"of 8 people, {right:.1f} on average have an answer that is among the 8; 
 # Stuck? Run `hint("memory_view")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "memory_view", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="memory_view"
 def memory_view(ffn):
     """The keys and the values of all neurons, two tensors [d_ff, d_model]."""
     ### BEGIN SOLUTION
@@ -140,16 +140,7 @@ def memory_view(ffn):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-memory_view", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("memory_view", memory_view)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("memory_view", memory_view)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "growing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="growing-text"
 # ## 2 · A sum of what the neurons write
 #
 # Neuron j *writes* its coefficient times its value. The output is what all neurons write together, and the bias b2:
@@ -160,20 +151,20 @@ recheck("memory_view", memory_view)
 # (x + output) · answer, where x is the question: a residual connection, as in a Transformer. The answer with the highest score is what the FFN says,
 # and the curve is the lead of the right answer over the best other one.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-neurons-needed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-neurons-needed"
 predict("neurons_needed")
 
-# %% nbgrader={"grade": false, "grade_id": "growing", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="growing"
 controls.show(
     figures.growing,
     fact=controls.steps("fact", figures.PEOPLE, 40),
     count=controls.slider("neurons", 0, figures.NEURONS, 1, 4),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "decompose_output-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="decompose_output-text"
 # Does the right answer stay ahead, once it is? The cell asks about all 512 people.
 
-# %% nbgrader={"grade": false, "grade_id": "growing-all", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="growing-all"
 contributions = h * (U[y] @ store.values.T)  # [512, 128], along the right answer
 order = contributions.argsort(descending=True)
 needed, stays = [], 0
@@ -187,7 +178,7 @@ rising = sorted(needed)
 print(f"neurons needed: {rising[0]} to {rising[-2]}, {rising[256]} in the middle, and one fact needs {rising[-1]}")
 print(f"{needed.count(0)} facts need none; {stays} of 512 stay ahead from then on")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "growing-all-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="growing-all-after"
 # Seven facts need no neuron at all: the question and b2 happen to point the right way. About one fact in ten falls behind once more, while later neurons write for
 # other facts, and comes back before the end.
 #
@@ -206,7 +197,7 @@ print(f"{needed.count(0)} facts need none; {stays} of 512 stay ahead from then o
 # Stuck? Run `hint("decompose_output")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "decompose_output", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="decompose_output"
 def decompose_output(ffn, x):
     """What each neuron writes for the token x [d_model]: [d_ff, d_model]."""
     ### BEGIN SOLUTION
@@ -215,16 +206,7 @@ def decompose_output(ffn, x):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-decompose_output", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("decompose_output", decompose_output)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("decompose_output", decompose_output)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "decompose-sum", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="decompose-sum"
 torch.manual_seed(0)
 ffn, x = FFN(6, 10), torch.randn(6)
 try:
@@ -234,17 +216,17 @@ try:
 except NotImplementedError:
     print("This cell lights up when decompose_output is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "store-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="store-text"
 # ## 3 · Store facts
 #
 # How do facts get into the weights? Nobody puts them there one at a time. The N questions `E` [N, d_model] and the C possible answers `U` [C, d_model] are
 # random and stay fixed; `y` [N] says which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and
 # cross-entropy with gradient steps does the rest.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-four-neurons", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-four-neurons"
 predict("four_neurons")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "train_fact_ffn-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="train_fact_ffn-text"
 # ### Exercise `train_fact_ffn`
 #
 # *4 points · difficulty ●●○ · 7 minutes*
@@ -264,7 +246,7 @@ predict("four_neurons")
 # Stuck? Run `hint("train_fact_ffn")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "train_fact_ffn", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="train_fact_ffn"
 def train_fact_ffn(E, U, y, d_ff, steps):
     """A trained module of width d_ff that maps the questions E [N, d_model] near to their answers U[y]."""
     ### BEGIN SOLUTION
@@ -279,32 +261,23 @@ def train_fact_ffn(E, U, y, d_ff, steps):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-train_fact_ffn", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("train_fact_ffn", train_fact_ffn)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("train_fact_ffn", train_fact_ffn)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="capacity-text"
 # ## 4 · More neurons, more facts
 #
 # How many facts fit? The table holds 245 training runs, made ahead: seven numbers of facts, seven widths, five seeds
 # each. Move the sliders. What do you need for 512 facts? For 1024?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-overloaded", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-overloaded"
 predict("overloaded")
 
-# %% nbgrader={"grade": false, "grade_id": "capacity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="capacity"
 controls.show(
     figures.capacity,
     count=controls.steps("facts", figures.FACTS, 256),
     width=controls.steps("d_ff", figures.WIDTHS, 16),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="capacity-after"
 # Twice the facts need about twice the neurons: 16 facts for each neuron are known with all widths from 8 to 128, by every seed (but for two facts in one run
 # with 8 neurons). The 16 depends on d_model, on the number of answers and on the steps; the proportion is the point. With d_model = 32 the columns 64, 128 and
 # 256
@@ -315,7 +288,7 @@ controls.show(
 # 16 · 6 bits in 64 weights. The cell counts 6 bits for each fact that a stored run knows, up to where the store breaks down, and asks whether more steps would
 # help there.
 
-# %% nbgrader={"grade": false, "grade_id": "bits", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="bits" output="fixed"
 for facts in (512, *fact_stores.LIMIT_FACTS):
     shares = fact_stores.accuracy(facts, 32) if facts in fact_stores.FACTS else fact_stores.limit(facts)
     bits = [fact_stores.bits_per_weight(facts, 32, share) for share in shares]
@@ -332,7 +305,7 @@ for facts in fact_stores.LONG_FACTS:
         f"16 neurons, {facts:4} facts: {min(usual)} to {max(usual)} known after 400 steps, {min(long)} to {max(long)} after 8000"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bits-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bits-after"
 # The store holds **1.5 bits per weight** at 16 facts per neuron, and up to 1.9 at its limit, about 20 facts per neuron. Allen-Zhu and Li (2024, arXiv
 # 2404.05405) find about **2 bits per
 # parameter** in whole language models that have seen each fact a thousand times. A few neurons and 400 steps come close to that.
@@ -342,7 +315,7 @@ for facts in fact_stores.LONG_FACTS:
 # Do you believe the table? The next cell trains one row again, with *your* `train_fact_ffn`, on other facts.
 
 
-# %% nbgrader={"grade": false, "grade_id": "sweep", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="sweep"
 def known(module, E, U, y):
     with torch.no_grad():
         scores = ((E + module(E)) @ U.T, module(E) @ U.T)
@@ -361,11 +334,11 @@ try:
 except NotImplementedError:
     print("This cell lights up when train_fact_ffn is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-facts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-facts-text"
 # And as a curve. Then write `count = 512` in the cell above and run both again: how far to the right does the curve move? And do 4 and 8 neurons now know more facts
 # than before, or fewer?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-facts"
 for seed, found in enumerate(zip(*shares.values(), strict=True)):
     plt.plot(list(shares), [count * share for share in found], "o-", label=f"seed {seed}")
 plt.plot(widths, [min(16 * width, count) for width in widths], label="16 for each neuron")
@@ -375,7 +348,7 @@ plt.ylabel("facts known")
 plt.legend()
 plt.show()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "which-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="which-text"
 # <details><summary>What it shows</summary>
 #
 # By a factor of 2: with 512 facts it takes 32 neurons to know all, where 16 did. Narrow stores do not hold what they held: 8 neurons know 51 to 56 facts, of 256
@@ -392,10 +365,10 @@ plt.show()
 # *and* its value points the right way. What it adds along a direction, here the vector of the right answer, is its **contribution**,
 # h_j · (value_j · direction): a number with a sign.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-firing-or-contribution", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-firing-or-contribution"
 predict("firing_or_contribution")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "top_neurons-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="top_neurons-text"
 # ### Exercise `top_neurons`
 #
 # *3 points · difficulty ●●○ · 4 minutes*
@@ -411,7 +384,7 @@ predict("firing_or_contribution")
 # Stuck? Run `hint("top_neurons")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "top_neurons", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="top_neurons"
 def top_neurons(ffn, x, direction, k):
     """The k neurons that add most to the output of x along the direction: an integer tensor [k]."""
     ### BEGIN SOLUTION
@@ -420,16 +393,7 @@ def top_neurons(ffn, x, direction, k):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-top_neurons", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("top_neurons", top_neurons)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("top_neurons", top_neurons)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "knock-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="knock-text"
 # ## 6 · Knock them out
 #
 # Now the experiment. Take the m strongest neurons of one fact, those whose h_j · value_j adds most along its answer, set their coefficients to zero, and
@@ -437,10 +401,10 @@ recheck("top_neurons", top_neurons)
 #
 # Tick the box to choose the m neurons at random among those that fire.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-strongest-out", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-strongest-out"
 predict("strongest_out")
 
-# %% nbgrader={"grade": false, "grade_id": "knock", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="knock"
 controls.show(
     figures.knocked,
     fact=controls.steps("fact", figures.PEOPLE, 40),
@@ -449,7 +413,7 @@ controls.show(
     seen=controls.free("a neuron", figures.PLACES, figures.UNSEEN),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "knockout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="knockout-text"
 # ### Exercise `knockout`
 #
 # *5 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
@@ -466,7 +430,7 @@ controls.show(
 # Stuck? Run `hint("knockout")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "knockout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="knockout"
 def knockout(ffn, idx):
     """A module like ffn [..., d_model] -> [..., d_model] in which the neurons idx are silent."""
     ### BEGIN SOLUTION
@@ -477,23 +441,14 @@ def knockout(ffn, idx):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-knockout", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("knockout", knockout)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("knockout", knockout)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "lost-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="lost-text"
 # One fact is an anecdote. The next cell loads five stores of 512 facts, trained ahead, and asks *your* functions about every fourth fact: is it lost without its m
 # strongest neurons, and what share of the other 511 goes with it? Then it knocks out the m neurons that **fire** most for the fact, and m random ones among those
 # that fire. It takes a few seconds. (It needs `top_neurons` and `knockout`, both *deeper*. Without them run it all the same, since later cells use its
 # stores: it then prints nothing, and its main numbers are in the explanation of your last guess.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "lost", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="lost"
 def answers(ffn, E, U, idx):
     silenced = knockout(ffn, idx)
     with silenced if not isinstance(silenced, nn.Module) else contextlib.nullcontext():
@@ -530,27 +485,27 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
         print(f"top {m} out: the fact is lost in {fact}; of the other 511 facts, {others} are lost too")
         print(f"    the {m} that fire most: the fact is lost in {most}; {m} random ones: {chance}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "lost-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="lost-after"
 # (No lines above? They appear when `top_neurons` and `knockout` are written.)
 #
 # Why is every fact spread, and every neuron shared? An obvious guess: 128 neurons are too few for 512 facts. It was tried the other way round, with five stores each; the cell shows what came out.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-room-to-spare", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-room-to-spare"
 predict("room_to_spare")
 
-# %% nbgrader={"grade": false, "grade_id": "room", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="room"
 for count, width in ((64, 512), (128, 256)):
     room = fact_stores.room(count, width)
     print(f"{count:3} facts, {width} neurons: a neuron fires for {percent(room['fires'])} of the facts;")
     print("    a fact is lost:", "; ".join(f"top {m} out, in {percent(shares)}" for m, shares in room["lost"].items()))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "room-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="room-after"
 # A neuron that serves several facts is called **polysemantic**, and facts stored this way **distributed**.
 #
 # You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) mean features that outnumber the dimensions, few of them active at once.
 # Here half of all neurons fire for each question, so this store is a cousin at best. (In notebook 01 the word means additivity.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "write_fact-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="write_fact-text"
 # **Write one by hand.** Deleting a fact took others with it. Can you write one that disturbs nobody? You know a neuron's parts: its key says to whom it
 # listens, its bias how well a question must match, its value what it writes.
 #
@@ -571,7 +526,7 @@ for count, width in ((64, 512), (128, 256)):
 # Stuck? Run `hint("write_fact")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "write_fact", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="write_fact"
 def write_fact(ffn, E, U, n, c):
     """A neuron (key [d_model], bias, value [d_model]) that makes c the answer to question E[n], and is silent for all others."""
     ### BEGIN SOLUTION
@@ -584,16 +539,7 @@ def write_fact(ffn, E, U, n, c):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-write_fact", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("write_fact", write_fact)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("write_fact", write_fact)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "write-one", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="write-one"
 ((E, U, y), ffn, _), n = stores[0], 40
 c = (int(y[n]) + 1) % len(U)
 with torch.no_grad():
@@ -609,11 +555,11 @@ with torch.no_grad():
     except (NotImplementedError, TypeError, ValueError):
         print("This cell lights up when write_fact is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "write-one-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="write-one-after"
 # One neuron, one fact; here it works for each of the 512 people. Gradient descent does not store facts like this, but large models are mended this way. *Transformer-Patcher* (Huang et al. 2023, arXiv 2301.09785) trains one such neuron for each mistake; *ROME* (Meng et al. 2022, arXiv 2202.05262) changes the second
 # matrix of an FFN so that one key gets a new value. The hard part is left out here: the same question, asked in other words, is another vector.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "rules-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="rules-text"
 # ### Neurons of a model that reads words
 #
 # *deeper: the core path goes on with the quiz in section 10*
@@ -626,10 +572,10 @@ with torch.no_grad():
 # above or below the mean of its line, since every sentence has one word of each line. Those of a value say what one firing of strength 1 adds to a word's
 # score.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-heard-by-cold-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-heard-by-cold-water"
 predict("heard_by_cold_water")
 
-# %% nbgrader={"grade": false, "grade_id": "rules-read", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="rules-read"
 from ffnlab import reading, world
 
 model = reading.load()
@@ -646,13 +592,13 @@ for neuron in (10, 33):
         ", ".join(f"{word} {value[world.NUMBER[word]]:+.1f}" for word in (*world.WAYS, *world.FEELINGS)),
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="knock-rule-text"
 # That is the memory of section 1, in words: a key that asks “cold? water?”, and a value that says “over”. Now take such neurons out.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-rule-out", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-rule-out"
 predict("rule_out")
 
-# %% nbgrader={"grade": false, "grade_id": "knock-rule", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="knock-rule" output="fixed"
 scenes = world.scenes(held_out=True)
 sentences = reading.tensor([world.wish(scene) for scene in scenes])  # [1792, T]
 x = model.gather(sentences[:, :-1])
@@ -665,12 +611,12 @@ for rule in kinds:
     shares = {kind: sure[[(s.water, s.cold) == at for s in scenes]].mean() for kind, at in kinds.items()}
     print(f"without “{rule}”:", ",  ".join(f"{kind} {share:4.0%}" for kind, share in shares.items()))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "knock-rule-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="knock-rule-after"
 # The numbers say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about. Why is it so much tidier than
 # the store? Its questions have something in common (words with attributes), its rules are few, and activations cost something in training. Without these three you get
 # the store. How it is in large models is disputed: section 8.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "rule-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="rule-text"
 # **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences
 # have in common. The neuron below is made by hand (`reading.by_hand`), and nothing is trained:
 #
@@ -679,14 +625,14 @@ for rule in kinds:
 # - its **bias** is a threshold: all must be true at once;
 # - its **value** points along the read-out of one word.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-rule-written", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-rule-written"
 predict("rule_written")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "rule-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="rule-figure-text"
 # Press the words of a rule, choose what it makes the model say, and drag the strength. The figure asks all 1792 held-out sentences. Can you teach the model that everybody
 # goes *into* cold water? How strong must the neuron be? And what happens if one condition is enough?
 
-# %% nbgrader={"grade": false, "grade_id": "rule", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="rule"
 controls.show(
     little_world.rule,
     strength=controls.steps("strength", little_world.STRENGTHS, 20),
@@ -697,17 +643,17 @@ controls.show(
     word=controls.free("word", little_world.NEW_WORDS, "about"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="patterns-text"
 # ## 7 · Patterns
 #
 # *deeper: the core path goes on with the quiz in section 10*
 #
 # Which neurons fire for which question? Row n of the pattern has a 1 for each neuron that fires for token n.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-same-answer", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-same-answer"
 predict("same_answer")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "activation_patterns-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="activation_patterns-text"
 # ### Exercise `activation_patterns`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
@@ -721,7 +667,7 @@ predict("same_answer")
 # Stuck? Run `hint("activation_patterns")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "activation_patterns", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="activation_patterns"
 def activation_patterns(ffn, X):
     """Which neurons fire for the tokens X [N, d_model]: zeros and ones, [N, d_ff]."""
     ### BEGIN SOLUTION
@@ -729,16 +675,7 @@ def activation_patterns(ffn, X):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-activation_patterns", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("activation_patterns", activation_patterns)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("activation_patterns", activation_patterns)
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "patterns", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="patterns"
 with torch.no_grad(), contextlib.suppress(NotImplementedError):
     for (E, _, y), ffn, seed in stores:
         torch.manual_seed(seed)
@@ -750,11 +687,11 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
             f"facts with the same answer agree on {agree[same].mean():.1%} of the neurons, others on {agree[y[:, None] != y].mean():.1%}"
         )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "patterns-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="patterns-after"
 # (No lines? Write `activation_patterns`.) Half of the neurons fire, before training and after. **The sparsity of trained Transformers does not show at this
 # size**; section 9 has their numbers.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dispute-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dispute-text"
 # ## 8 · Where does knowledge live? What the papers dispute
 #
 # *deeper: the core path goes on with the quiz in section 10*
@@ -769,11 +706,11 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
 #
 # Can attention store facts, without any FFN? One attention layer tries.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-attention-stores", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-attention-stores"
 predict("attention_stores")
 
 
-# %% nbgrader={"grade": false, "grade_id": "attention-only", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="attention-only"
 def attention_only(seed, softmax=True, d=32, heads=4):
     """The share of 512 two-token facts that one attention layer without an FFN knows after 300 steps; or its mean over the two tokens."""
     torch.manual_seed(seed)
@@ -800,7 +737,7 @@ def attention_only(seed, softmax=True, d=32, heads=4):
 for label, softmax in (("attention alone", True), ("a plain average", False)):
     print(label, "knows", ", ".join(f"{attention_only(seed, softmax):.0%}" for seed in bar(5, label)))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-labels", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-labels"
 # What remains true: in large models most parameters sit in FFNs, and that is where recall mechanisms have been found.
 #
 # ## 9 · Spot the error
@@ -811,7 +748,7 @@ for label, softmax in (("attention alone", True), ("a plain average", False)):
 #
 # **A.** A tutorial explains the FFN as a memory with three parts: “Linear1 (keys)”, “Hidden (values)” and “Linear2 (output)”.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-labels-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-labels-cell" output="fixed"
 torch.manual_seed(0)
 ffn = FFN(6, 10)
 weights = copy.deepcopy(ffn.state_dict())
@@ -827,13 +764,13 @@ print(
     "neurons",
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-sparse", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-sparse"
 # What is stored cannot change from token to token. The hidden numbers do: they are **coefficients**, one number for each memory. The **values** are
 # vectors, in `linear2`. The tutorial is right about the keys: they are in Linear1.
 #
 # **B.** ReLU makes the hidden layer sparse, says a lesson. In a typical FFN, “roughly 50-90% of neurons output zero after ReLU”.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-sparse-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-sparse-cell" output="fixed"
 torch.manual_seed(0)
 for d_ff in (32, 128, 512):
     h = torch.relu(FFN(32, d_ff).linear1(torch.randn(4000, 32)))
@@ -841,7 +778,7 @@ for d_ff in (32, 128, 512):
 h = F.gelu(FFN(32, 128).linear1(torch.randn(4000, 32)))
 print(f"GELU instead: {(h == 0).float().mean():.0%} zeros")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-vast", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-vast"
 # For random weights it is 50 %, and in this notebook's stores it stays there. Trained ReLU Transformers are **far sparser** than the range says:
 # on average 3.0 % of the entries are not zero in T5-Base and 6.3 % in ViT-B/16 (Li et al. 2023, arXiv 2210.06313). And models with GELU or SiLU have
 # hardly any exact zeros. No single range covers these cases.
@@ -850,7 +787,7 @@ print(f"GELU instead: {(h == 0).float().mean():.0%} zeros")
 # hears: each neuron holds one fact. You have both experiments: which cell speaks against the first half, which against the second? The cell below adds a third
 # number: how often neurons are shared.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-vast-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="spot-vast-cell"
 with torch.no_grad():
     for (E, U, y), ffn, seed in stores:
         h = torch.relu(ffn.linear1(E))
@@ -858,7 +795,7 @@ with torch.no_grad():
         print(f"seed {seed}: 512 facts have {len(strongest.unique())} different strongest neurons,", end=" ")
         print(f"and a neuron fires for {(h > 0).sum(0).float().mean():.0f} facts on average")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_value-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_value-text"
 # Against the first half: attention alone knew the facts of section 8, so facts can be stored without an FFN. Against
 # the second: the knock-outs of section 6. A neuron fires for about half of the facts, and with neurons to spare that is no different.
 #
@@ -874,21 +811,13 @@ with torch.no_grad():
 # - **B.** Output j: row j collects what all neurons write there. The value of neuron j is column j.
 # - **C.** The key of neuron j.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_value", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_value"
 quiz_value = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_value = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_value", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_value", quiz_value)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_value", quiz_value)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_coefficient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_coefficient-text"
 # ### Question `quiz_coefficient`
 #
 # What is the memory coefficient of neuron j for a token x?
@@ -897,21 +826,13 @@ recheck("quiz_value", quiz_value)
 # - **B.** The bias b1_j.
 # - **C.** The softmax of x · key_j over all neurons.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_coefficient", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_coefficient"
 quiz_coefficient = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_coefficient = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_coefficient", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_coefficient", quiz_coefficient)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_coefficient", quiz_coefficient)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_knockout-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_knockout-text"
 # ### Question `quiz_knockout`
 #
 # 512 facts in 128 neurons, as in section 6. What does it take to delete a fact, as a rule?
@@ -920,21 +841,13 @@ recheck("quiz_coefficient", quiz_coefficient)
 # - **B.** Nearly all neurons that fire for it: facts are spread evenly.
 # - **C.** Its few strongest neurons, about two to four; some other facts go with them.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_knockout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_knockout"
 quiz_knockout = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_knockout = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_knockout", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_knockout", quiz_knockout)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_knockout", quiz_knockout)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_width-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_width-text"
 # ### Question `quiz_width`
 #
 # A store with d_model = 32 and d_ff = 64 knows all of 1024 facts, each one of 64 answers. You need room for 2048. About which d_ff do you try?
@@ -943,21 +856,13 @@ recheck("quiz_knockout", quiz_knockout)
 # - **B.** 128: the room grows as the number of weights does.
 # - **C.** None will do: d_model is the limit.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_width", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_width"
 quiz_width = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_width = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_width", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_width", quiz_width)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_width", quiz_width)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M6-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M6-text"
 # ## 11 · In your own words
 #
 # *deeper: the core path ends with the quiz*
@@ -972,7 +877,7 @@ recheck("quiz_width", quiz_width)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M6", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M6" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) For: Geva et al. 2021 read the FFN as keys and values, and found keys that respond to patterns in text and values that push certain words; or Dai et al. 2022
 # found neurons whose activation goes with the expression of a fact; or Meng et al. 2022 edited facts by changing the MLP of a middle layer. (2) Against: Hase et al. 2023 showed that where
@@ -988,7 +893,7 @@ recheck("quiz_width", quiz_width)
 # - (3) one experiment of the notebook with its outcome, *and* a reason why it does not carry over. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - read keys and values from the weights: `memory_view`;
@@ -1008,5 +913,5 @@ recheck("quiz_width", quiz_width)
 #
 # Next: `07_gated`, where each neuron gets a second key, a gate.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 07 · Gated FFNs
 #
 # `●●●●●●●○○○` step 7 of 10
@@ -22,7 +22,7 @@
 # figure draws them, and what
 # the unit makes of them. There is **no activation** in it. Run the next three cells, guess, and bend something without bending it.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 
 import matplotlib.pyplot as plt
@@ -38,10 +38,10 @@ from ffnlab.train import bar
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
-# %% nbgrader={"grade": false, "grade_id": "predict-product-of-lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-product-of-lines"
 predict("product_of_lines")
 
-# %% nbgrader={"grade": false, "grade_id": "gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="gate"
 controls.show(
     figures.gate,
     t=controls.slider("t", -3.0, 3.0, 0.5, 2.0),
@@ -51,7 +51,7 @@ controls.show(
     up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
@@ -76,10 +76,10 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("07")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="gate-text"
 # ## 1 · Two lines and their product
 #
 # A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice. That is the second key
@@ -89,7 +89,7 @@ anatomy.block("07")
 # On the walk of the figure, from an input p in a direction v, x = p + t·v, nothing is bent, and yet the result is not linear in t. The bend comes from
 # multiplying two things that both depend on x.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="square-text"
 # ## 2 · x², exactly
 #
 # In notebook 03 you built x² out of kinks: n straight pieces leave an error of 1/n² on [−1, 1], and outside of the interval the network goes straight on
@@ -107,7 +107,7 @@ anatomy.block("07")
 #
 # ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bilinear_square-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bilinear_square-text"
 # ### Exercise `bilinear_square`
 #
 # *2 points · difficulty ●○○ · 3 minutes*
@@ -122,7 +122,7 @@ anatomy.block("07")
 # Stuck? Run `hint("bilinear_square")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bilinear_square", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bilinear_square"
 def bilinear_square():
     """Weights (Wg [1, f], Wu [1, f], Wd [f, 1]) of a bilinear FFN that computes x²."""
     ### BEGIN SOLUTION
@@ -131,20 +131,11 @@ def bilinear_square():
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-bilinear_square", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("bilinear_square", bilinear_square)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("bilinear_square", bilinear_square)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "square-compare-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="square-compare-text"
 # How good is that, compared with the kinks of notebook 03? The cell measures the error of both on [−1, 1], and asks both for x = 10, where 100 would be right.
 
 
-# %% nbgrader={"grade": false, "grade_id": "square-compare", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="square-compare" output="fixed"
 def by_kinks(x, n):
     """n straight pieces through points of x²; the last piece goes straight on."""
     left = -1 + 2 * ((x + 1) * n / 2).floor().clamp(0, n - 1) / n  # where x's piece begins
@@ -167,25 +158,25 @@ try:
 except (NotImplementedError, TypeError):
     print("for the last line solve bilinear_square first")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "square-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="square-after"
 # One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a
 # polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. Each tool is exact on its own kind of function.
 #
 # In more dimensions a gated unit multiplies two **different** readings: (x · w_g)(x · w_u). Let one answer “cold?” and the other “water?”. What does their
 # product say, and does it matter whether “no” is written as 0 or as −1?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-cold-times-water", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-cold-times-water"
 predict("cold_times_water")
 
-# %% nbgrader={"grade": false, "grade_id": "readings", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="readings" output="fixed"
 for no in (0, -1):
     rows = [f"a·b = {a * b:2}, −a·b = {-a * b:2}" for a in (no, 1) for b in (no, 1)]
     print(f"“no” is {no:2}:   " + ";   ".join(rows))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "readings-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="readings-after"
 # With readings of ±1, −a · b is 1 exactly where the two differ. That is the XOR of notebook 01, which no single ReLU unit can do, in one unit.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "family-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="family-text"
 # ## 3 · The family
 #
 # Products of two readings are old: the LSTM of 1997 has gates, and Mnih and Hinton (2007) multiplied without any activation. In language models the product became
@@ -203,10 +194,10 @@ for no in (0, -1):
 # | `geglu` | GELU, the erf form | nearly gate · up | nearly nothing |
 # | `swiglu` | SiLU, also called Swish | nearly gate · up | nearly nothing |
 
-# %% nbgrader={"grade": false, "grade_id": "predict-bent-gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-bent-gate"
 predict("bent_gate")
 
-# %% nbgrader={"grade": false, "grade_id": "bent-gate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="bent-gate"
 controls.show(
     figures.gate,
     activation=controls.choice("activation", figures.GATES, "ReLU"),
@@ -217,11 +208,11 @@ controls.show(
     up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bent-gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bent-gate-after"
 # **Only the gate is bent.** Up stays straight, so through an open gate a gradient reaches x undamped by a bend. Does it matter which of
 # the two is bent? The cell bends up in place of the gate.
 
-# %% nbgrader={"grade": false, "grade_id": "swap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="swap" output="fixed"
 torch.manual_seed(0)
 g, u = torch.randn(2, 1000, dtype=torch.float64)  # 1000 gates, 1000 ups
 for name, act in (
@@ -234,7 +225,7 @@ for name, act in (
     difference = (act(g) * u - g * act(u)).abs()
     print(f"{name:8} bending up instead changes the product by {difference.mean():.2f} on average")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "glu_variant-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="glu_variant-text"
 # Only the bilinear unit does not care. For all others, always say **which branch gets the activation**. Names do not tell: what is called gate here is `w1`
 # in LLaMA's code, `gate_proj` in Hugging Face's, and some libraries call the straight branch the gate.
 #
@@ -255,7 +246,7 @@ for name, act in (
 # Stuck? Run `hint("glu_variant")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "glu_variant", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="glu_variant"
 def glu_variant(x, Wg, Wu, Wd, kind):
     """A gated FFN of x [..., d_model], without biases: a tensor [..., d_model]."""
     ### BEGIN SOLUTION
@@ -267,22 +258,13 @@ def glu_variant(x, Wg, Wu, Wd, kind):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-glu_variant", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("glu_variant", glu_variant)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("glu_variant", glu_variant)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "family-figure-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="family-figure-text"
 # Now all five in one picture, drawn by **your** function: one unit, x a single number.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-mirror", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-mirror"
 predict("mirror")
 
-# %% nbgrader={"grade": false, "grade_id": "plot-gates", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-gates"
 x = torch.linspace(-3, 3, 301)[:, None]  # 301 tokens of one number each
 Wg, Wu, Wd = torch.tensor([[1.0]]), torch.tensor([[1.0]]), torch.tensor([[1.0]])
 try:
@@ -296,7 +278,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when glu_variant is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "itself-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="itself-text"
 # Change the sign of `Wg`, then of both `Wg` and `Wu`. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
 #
 # <details><summary>What it shows</summary>
@@ -316,7 +298,7 @@ except NotImplementedError:
 # gated by itself**: the switch and what it lets through read x with the same key. Likewise
 # SiLU is sigmoid(h) · h. The gated FFN only gives the gate a key of its own. What becomes of your five kinds if you take that away again?
 
-# %% nbgrader={"grade": false, "grade_id": "tied", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="tied" output="fixed"
 torch.manual_seed(0)
 x, W, Wd = torch.randn(100, 6), torch.randn(6, 8), torch.randn(8, 6)
 h = x @ W
@@ -328,7 +310,7 @@ for kind, name, plain in (("glu", "SiLU", F.silu(h)), ("reglu", "ReLU squared", 
     except NotImplementedError:
         print("for this line solve glu_variant first")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "lights-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="lights-text"
 # Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it** (in a plain FFN W₁ is in the
 # place of W_u, and the gates are the switches 1[h > 0]):
 #
@@ -336,10 +318,10 @@ for kind, name, plain in (("glu", "SiLU", F.silu(h)), ("reglu", "ReLU squared", 
 #
 # diag(g) has the gates on its diagonal, like a row of lights. Below, x and y have two entries and four units lie between them. Drag x. Then change the kind.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-same-matrix", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-same-matrix"
 predict("same_matrix")
 
-# %% nbgrader={"grade": false, "grade_id": "lights", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="lights"
 controls.show(
     figures.lights,
     kind=controls.choice("kind", figures.LIGHTS, "plain ReLU"),
@@ -347,7 +329,7 @@ controls.show(
     x2=controls.free("x, second entry", figures.PLACES, 1.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "llama-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="llama-text"
 # ## 4 · As LLaMA does it
 #
 # *deeper: the core path goes on with section 5*
@@ -355,7 +337,7 @@ controls.show(
 # “Gated Feed-Forward Network (used in PaLM, LLaMA)”, says a tutorial. Which gate, and in which models? The atlas, `ffnlab`'s list of published models, knows. Look for those
 # that have GELU in the gate, and for those that have no gate.
 
-# %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="models" output="fixed"
 rows = {}
 for m in atlas.MODELS + atlas.ENCODER_DECODERS:
     kind = f"gated, {m.activation}" if m.gated else f"plain, {m.activation}"
@@ -366,14 +348,14 @@ for kind, names in sorted(rows.items()):
     for first in range(0, len(families), 8):
         print("   ", ", ".join(families[first : first + 8]))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "models-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="models-after"
 # SiLU in the gate, that is SwiGLU, has become the default: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
 # SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. In this
 # list no plain one is younger than GPT-NeoX of 2022. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) is plain, with ReLU squared: a `reglu` with one key, as above.
 #
 # Hugging Face's code for LLaMA, Mistral, Qwen and Gemma calls the three matrices `gate_proj`, `up_proj` and `down_proj`. None of the three has a bias.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "GatedFFN-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="GatedFFN-text"
 # ### Exercise `GatedFFN`
 #
 # *4 points · difficulty ●●○ · 8 minutes*
@@ -391,7 +373,7 @@ for kind, names in sorted(rows.items()):
 # Stuck? Run `hint("GatedFFN")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "GatedFFN", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="GatedFFN"
 class GatedFFN(nn.Module):
     """A gated FFN without biases: [..., d_model] -> [..., d_model]."""
 
@@ -417,24 +399,15 @@ class GatedFFN(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-GatedFFN", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("GatedFFN", GatedFFN)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("GatedFFN", GatedFFN)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "matched-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="matched-text"
 # ## 5 · Two thirds of four
 #
 # A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. A fair comparison needs equally many weights. Find the width: drag the edge.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-matched-width", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-matched-width"
 predict("matched_width")
 
-# %% nbgrader={"grade": false, "grade_id": "matched", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="matched"
 controls.show(
     figures.matched,
     ratio=controls.steps("gated d_ff / d_model", figures.RATIOS, 4.0),
@@ -442,7 +415,7 @@ controls.show(
     multiple=controls.steps("round up to multiple of", figures.MULTIPLES, 1),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "matched-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="matched-after"
 # 8/3 of a power of two is never a whole number. LLaMA, for instance, drops the fraction and rounds up to a multiple of 256. Processors multiply matrices in
 # blocks, and several chips share a matrix in equal parts. In full:
 #
@@ -450,7 +423,7 @@ controls.show(
 # 2. times a factor `mult`, cut again (1 in LLaMA-1; later models make the FFN wider);
 # 3. rounded up to a multiple of `multiple_of`; a number that is one already stays.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "swiglu_width-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="swiglu_width-text"
 # ### Exercise `swiglu_width`
 #
 # *4 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
@@ -465,7 +438,7 @@ controls.show(
 # Stuck? Run `hint("swiglu_width")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "swiglu_width", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="swiglu_width"
 def swiglu_width(d, multiple_of=256, mult=1.0):
     """LLaMA's width of a gated FFN for d_model = d, an int."""
     ### BEGIN SOLUTION
@@ -475,19 +448,10 @@ def swiglu_width(d, multiple_of=256, mult=1.0):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-swiglu_width", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("swiglu_width", swiglu_width)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("swiglu_width", swiglu_width)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "widths-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="widths-text"
 # Does everyone keep to 8/3? The cell takes the dense gated models of the atlas and compares their FFN with a plain one of 4·d_model.
 
-# %% nbgrader={"grade": false, "grade_id": "widths", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="widths" output="fixed"
 shares = {}
 for m in atlas.MODELS + atlas.ENCODER_DECODERS:
     if m.gated and m.experts is None:
@@ -495,26 +459,26 @@ for m in atlas.MODELS + atlas.ENCODER_DECODERS:
 for (ratio, share), names in sorted(shares.items()):
     print(f"{ratio:4.2f} · d_model, {share:4.2f} of the plain FFN: {', '.join(names)}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "widths-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="widths-after"
 # LLaMA-1 and T5 v1.1 stay near 1. Others go further: 1.3 times in LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal parameters” are two decisions, and whoever
 # compares two models compares both.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "fused-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="fused-text"
 # ## 6 · One product instead of two
 #
 # Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product usually keeps a
 # processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-torch-glu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-torch-glu"
 predict("torch_glu")
 
-# %% nbgrader={"grade": false, "grade_id": "f-glu", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="f-glu" output="fixed"
 halves = torch.tensor([2.0, 0.0])
 print("F.glu([2, 0]) =", F.glu(halves).item())
 print("sigmoid(2) · 0 =", torch.sigmoid(halves[0]).item() * 0)
 print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "fuse_gate_up-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="fuse_gate_up-text"
 # A fused matrix with its halves the wrong way round loads without complaint and computes a different function. The order is part of a model's file
 # format. (gpt-oss even stores gate and up alternately, row by row.)
 #
@@ -532,7 +496,7 @@ print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 # Stuck? Run `hint("fuse_gate_up")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "fuse_gate_up", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="fuse_gate_up"
 def fuse_gate_up(gate_weight, up_weight):
     """One weight [2·d_ff, d_model] that does what both do."""
     ### BEGIN SOLUTION
@@ -540,16 +504,7 @@ def fuse_gate_up(gate_weight, up_weight):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-fuse_gate_up", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("fuse_gate_up", fuse_gate_up)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("fuse_gate_up", fuse_gate_up)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="find_the_gate-text"
 # **And the other way.** A checkpoint holds one fused matrix and `down`, and nothing says which rows are the gate. Its page has three inputs and what the layer
 # made of
 # them. That is enough.
@@ -567,7 +522,7 @@ recheck("fuse_gate_up", fuse_gate_up)
 # Stuck? Run `hint("find_the_gate")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "find_the_gate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="find_the_gate"
 def find_the_gate(fused, down, x, y):
     """The two weights (gate [d_ff, d_model], up [d_ff, d_model]) in `fused`, by what the layer gives for x."""
     ### BEGIN SOLUTION
@@ -582,20 +537,11 @@ def find_the_gate(fused, down, x, y):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-find_the_gate", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("find_the_gate", find_the_gate)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("find_the_gate", find_the_gate)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "find_the_gate-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="find_the_gate-after"
 # Why doesn't every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2, and of two straight factors nobody can
 # say which is the gate. The bend tells them apart.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "contest-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="contest-text"
 # ## 7 · A contest
 #
 # *deeper: the core path goes on with section 8*
@@ -607,10 +553,10 @@ recheck("find_the_gate", find_the_gate)
 #
 # The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)
 
-# %% nbgrader={"grade": false, "grade_id": "predict-gated-or-plain", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-gated-or-plain"
 predict("gated_or_plain")
 
-# %% nbgrader={"grade": false, "grade_id": "train-contest", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="train-contest"
 BENDS = {"identity": lambda h: h, "ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
 GATES = {"GLU": torch.sigmoid, "Bilinear": lambda h: h, "ReGLU": F.relu, "GEGLU": F.gelu, "SwiGLU": F.silu}
 
@@ -642,7 +588,7 @@ def learn(name, d_ff, seeds=5, steps=400, facts=512, d=32, answers=64):
 
 runs = {name: learn(name, 18) for name in (*BENDS, *GATES)}
 
-# %% nbgrader={"grade": false, "grade_id": "contest", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="contest"
 results = figures.Contest(list(range(0, 401, 40)), {name: known for name, (known, _) in runs.items()}, tuple(GATES))
 controls.show(
     figures.contest,
@@ -652,7 +598,7 @@ controls.show(
 )
 
 
-# %% nbgrader={"grade": false, "grade_id": "contest-numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="contest-numbers"
 def spread(shares):
     mean = sum(shares) / len(shares)
     deviation = math.sqrt(sum((share - mean) ** 2 for share in shares) / (len(shares) - 1))
@@ -666,15 +612,15 @@ plain = [name for name in BENDS if name != "identity"]  # which is only there fo
 wins = sum(ends[g][s] > ends[p][s] for g in GATES for p in plain for s in range(5))
 print(f"gated ahead of plain in {wins} of {len(GATES) * len(plain) * 5} comparisons")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "contest-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="contest-after"
 # Move the slider back to the first steps, where the answer is not so clear. (On another processor the percentages move by a point or two.)
 #
 # Do not conclude too much yet. Does the order stay in a smaller network, after more steps, in a larger network?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-order-again", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-order-again"
 predict("order_again")
 
-# %% nbgrader={"grade": false, "grade_id": "contest-again", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="contest-again"
 entrants = ("SiLU", "Bilinear", "SwiGLU")
 for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
     again = {name: learn(name, d_ff, steps=steps)[0][-1] for name in entrants}
@@ -683,12 +629,12 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
         + ",  ".join(f"{name} {spread(shares)}" for name, shares in again.items())
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "contest-again-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="contest-again-after"
 # All of this is about learning by heart. Allen-Zhu and Li (2024, arXiv 2404.05405), who measure how many facts a model can hold, report the opposite
 # for short training: with 100 exposures of each fact, models with a gated FFN stored about 1.3 times **less** than those with a plain one. So: more
 # per weight, on this task, at the limit. What about language?
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="table-text"
 # ## 8 · Shazeer's table
 #
 # In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs of equal size: d_ff = 3072 plain, 2048 gated. The
@@ -715,10 +661,10 @@ for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
 # As a rule of thumb, a difference of more than two of these is beyond luck. The paper does not say whether 1.997 is the mean of the four. We read it so, as such tables are
 # usually meant; the first menu offers the cautious reading too, as if each number were one run. Is Bilinear better than GELU? After 524,288 steps as well?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-beyond-luck", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-beyond-luck"
 predict("beyond_luck")
 
-# %% nbgrader={"grade": false, "grade_id": "table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="table"
 controls.show(
     figures.table,
     reading=controls.choice("read as", figures.READINGS, next(iter(figures.READINGS))),
@@ -726,7 +672,7 @@ controls.show(
     second=controls.choice("second", figures.TABLE, "ReLU"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "table-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="table-after"
 # **What the table shows, and what not.** After the short runs the gated are ahead of the plain; only GLU and GELU are level. But which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number, by as little as runs differ by luck.
 # And **no deviation is published for the last column**: each number is one run. If long runs scatter like short ones, the 0.014 to 0.050 between gated and plain
 # mean something for most pairs, and the 0.002 to 0.006 among the plain nothing. Nobody has measured it.
@@ -734,7 +680,7 @@ controls.show(
 # And why do gates help? Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
 # divine benevolence.”
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-sulu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-sulu"
 # ## 9 · Spot the error
 #
 # *deeper: the core path goes on with the quiz*
@@ -744,7 +690,7 @@ controls.show(
 # **A.** A tutorial's gated FFN uses SiLU if `activation == "silu"`, and GELU otherwise. What does `activation="sulu"` do?
 
 
-# %% nbgrader={"grade": false, "grade_id": "spot-sulu-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-sulu-cell" output="fixed"
 def chosen(activation):
     return F.silu if activation == "silu" else F.gelu
 
@@ -752,32 +698,32 @@ def chosen(activation):
 for name in ("silu", "gelu", "sulu", "relu"):
     print(f"{name!r} gives {chosen(name).__name__}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-expansion", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-expansion"
 # It trains with GELU, for days, and nobody is told. `else` is not a name for GELU: list what you know, and raise for the rest.
 #
 # **B.** The same tutorial tests its gated FFN with d_model = 512 and d_ff = 2048, the width of its plain one, and comments: “effective expansion is different due to gating”.
 # The page does not show which count its code prints. Would a comparison of the two be fair?
 
-# %% nbgrader={"grade": false, "grade_id": "spot-expansion-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-expansion-cell" output="fixed"
 d = 512
 plain = 2 * d * 2048
 print(f"plain, d_ff 2048: {plain:,} weights")
 for f in (2048, 1365, 1366, 1536):
     print(f"gated, d_ff {f}: {3 * d * f:,} weights, {3 * d * f / plain:.4f} of the plain FFN")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-neox", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-neox"
 # With 2048 the gated one is half as large again, 3,145,728 against 2,097,152. Nothing “expands differently”: there is a third matrix. The match would be
 # 1365⅓, between two whole numbers; LLaMA's rule gives 1536, an eighth too many, because 512 is small beside its multiple of 256.
 #
 # **C.** “Used by: LLaMA, GPT-NeoX”, a list of activations says of SiLU.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-neox-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-neox-cell" output="fixed"
 for name in ("GPT-NeoX-20B", "LLaMA-1/2 7B"):
     m = atlas.find(name)
     matrices = atlas.ffn_per_layer(m) / (m.d_model * m.d_ff)
     print(f"{name}: {m.activation}, {matrices:.2f} matrices of d_model · d_ff")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_branch-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_branch-text"
 # GPT-NeoX-20B is a plain FFN with GELU: two matrices, and their biases. Its **library** offers SiLU; the model does not use it. LLaMA does use SiLU, but as
 # a gate: a plain FFN with SiLU would be something else.
 #
@@ -793,21 +739,13 @@ for name in ("GPT-NeoX-20B", "LLaMA-1/2 7B"):
 # - **B.** On the gate, before the two branches are multiplied.
 # - **C.** On the product of the two branches.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_branch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_branch"
 quiz_branch = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_branch = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_branch", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_branch", quiz_branch)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_branch", quiz_branch)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_matched-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_matched-text"
 # ### Question `quiz_matched`
 #
 # Without biases, which width gives a gated FFN as many weights as a plain one of width 4·d_model?
@@ -816,21 +754,13 @@ recheck("quiz_branch", quiz_branch)
 # - **B.** 4·d_model
 # - **C.** 6·d_model
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_matched", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_matched"
 quiz_matched = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_matched = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_matched", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_matched", quiz_matched)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_matched", quiz_matched)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_f_glu-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_f_glu-text"
 # ### Question `quiz_f_glu`
 #
 # `both` holds two halves of d_ff numbers for each token. What does `F.glu(both, dim=-1)` do?
@@ -839,21 +769,13 @@ recheck("quiz_matched", quiz_matched)
 # - **B.** sigmoid on both halves, then their product.
 # - **C.** The first half, times the sigmoid of the second half.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_f_glu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_f_glu"
 quiz_f_glu = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_f_glu = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_f_glu", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_f_glu", quiz_f_glu)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_f_glu", quiz_f_glu)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_table-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_table-text"
 # ### Question `quiz_table`
 #
 # Which of these differences after 65,536 steps in Shazeer's table can't well be explained by chance?
@@ -862,21 +784,13 @@ recheck("quiz_f_glu", quiz_f_glu)
 # - **B.** Bilinear (1.960) is better than GELU (1.983).
 # - **C.** Swish (1.994) is better than ReLU (1.997).
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_table"
 quiz_table = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_table = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_table", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_table", quiz_table)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_table", quiz_table)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M7-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M7-text"
 # ## 11 · In your own words
 #
 # *deeper: the core path ends with the quiz*
@@ -894,7 +808,7 @@ recheck("quiz_table", quiz_table)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M7", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M7" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) After 524,288 steps ReLU has 1.677, GELU 1.679, Swish 1.683: ReLU is the best of the three, and all lie within 0.006, about as much
 # as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led ReLU with 1.983 to 1.997, a difference of 0.014. If these are means of four
@@ -918,7 +832,7 @@ recheck("quiz_table", quiz_table)
 #   three is missing; none if two are.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - show what two lines and a product can do: `bilinear_square`;
@@ -937,5 +851,5 @@ recheck("quiz_table", quiz_table)
 #
 # Next: `08_experts`, where one FFN becomes many, and a router chooses.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

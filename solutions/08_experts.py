@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 08 · Mixture of Experts I: route and dispatch
 #
 # `●●●●●●●●○○` step 8 of 10
@@ -21,7 +21,7 @@
 # expert, which picks a few of them for each token. Here are eight experts, and every token uses two. Run the next two cells, and guess what that
 # costs.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import time
 
 import matplotlib.pyplot as plt
@@ -53,11 +53,11 @@ def make_experts(E, d_model, d_ff, seed=0):
     return nn.ModuleList(Expert(d_model, d_ff) for e in range(E))
 
 
-# %% nbgrader={"grade": false, "grade_id": "predict-work-of-eight", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-work-of-eight"
 predict("work_of_eight")
 
 
-# %% nbgrader={"grade": false, "grade_id": "eight", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="eight" output="fixed"
 def count(module):
     return sum(p.numel() for p in module.parameters())
 
@@ -69,7 +69,7 @@ print(f"parameters of 8 experts:   {count(make_experts(E, d_model, d_ff)):>11,}"
 print(f"multiplications, one FFN:  {one:>11,}")
 print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_model * E) / one:.3f} times)")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
@@ -94,10 +94,10 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("08")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "eight-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="eight-text"
 # ## 1 · One FFN becomes eight
 #
 # In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
@@ -109,17 +109,17 @@ anatomy.block("08")
 # Here tokens are points of a plane, in six clusters, and each cluster has a task of its own. There are six small experts, and each token goes to the
 # one whose logit is the largest. A router is linear, so it can only cut the plane along straight lines: each expert gets a region without dents. Router and experts start at random and are trained together. Nobody tells them that there are clusters.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-six-clusters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-six-clusters"
 predict("six_clusters")
 
-# %% nbgrader={"grade": false, "grade_id": "becoming", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="becoming"
 controls.show(
     figures.becoming,
     step=controls.steps("training step", figures.KEPT, 0),
     run=controls.free("run", figures.RUNS, 2),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "becoming-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="becoming-after"
 # Press the runs: they differ in where the clusters are and how everything starts. The axis below the table shows the **mutual information** between cluster and
 # expert, as a share of the largest possible: 0 if the expert tells nothing about the cluster, 1 if it tells the cluster for certain, so that the table is a permutation.
 #
@@ -127,15 +127,15 @@ controls.show(
 # end), and noise on the logits, so that a token sometimes tries another expert
 # (without it, no run gets further than five clusters with an expert of their own). How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "router-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="router-text"
 # ## 2 · The router
 #
 # How do logits become gates? In the figure you are the router. Drag the knobs, the eight logits of one token (or Tab to one, and use the arrow keys).
 
-# %% nbgrader={"grade": false, "grade_id": "predict-raised-but-not-chosen", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-raised-but-not-chosen"
 predict("raised_but_not_chosen")
 
-# %% nbgrader={"grade": false, "grade_id": "router", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="router"
 controls.show(
     figures.router,
     **{f"z{e}": controls.free(f"logit of expert {e}", figures.PUSHED, z) for e, z in enumerate(figures.LOGITS)},
@@ -144,7 +144,7 @@ controls.show(
     norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "router-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="router-after"
 # What each of the four does:
 #
 # | `norm` | gate of a kept expert e | rows sum to | used by |
@@ -161,15 +161,15 @@ controls.show(
 #
 # To leave an expert out of a softmax, one sets its logit to a number that gives it no weight. Which number?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-filled-with-zero", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-filled-with-zero"
 predict("filled_with_zero")
 
-# %% nbgrader={"grade": false, "grade_id": "minus-infinity", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="minus-infinity" output="fixed"
 for fill in (0.0, float("-inf")):
     kept = torch.tensor([-1.0, fill, -2.0])  # the middle expert was not chosen
     print(f"filled with {fill:>4}: ", [round(p, 3) for p in torch.softmax(kept, -1).tolist()])
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "route-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="route-text"
 # ### Exercise `route`
 #
 # *6 points · difficulty ●●○ · 10 minutes*
@@ -185,7 +185,7 @@ for fill in (0.0, float("-inf")):
 # Stuck? Run `hint("route")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "route", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="route"
 def route(logits, k, norm):
     """Logits [T, E] to gates [T, E], with k of them above zero in each row."""
     ### BEGIN SOLUTION
@@ -203,22 +203,13 @@ def route(logits, k, norm):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-route", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-check("route", route)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("route", route)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "same-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="same-text"
 # Two of the four are the same function. The cell prints the largest difference between the gates of each pair, for a thousand random tokens.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-same-gates", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-same-gates"
 predict("same_gates")
 
-# %% nbgrader={"grade": false, "grade_id": "same", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="same" output="fixed"
 logits = torch.randn(1000, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 try:
     gates = {norm: route(logits, 2, norm) for norm in figures.NORMS}
@@ -228,11 +219,11 @@ try:
 except NotImplementedError:
     print("This cell lights up when route is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-gates-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-gates-text"
 # Now plot it: the gate of expert 6 while its logit rises, from your own `route`. Then change the 6 that is plotted (`[:, 6]`) to 1, an expert that is chosen all along, and look at which
 # lines move *before* the jump.
 
-# %% nbgrader={"grade": false, "grade_id": "plot-gates", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-gates"
 try:
     rising = torch.linspace(-3, 3, 241, dtype=torch.float64)  # logits of expert 6
     tokens = torch.tensor(figures.LOGITS, dtype=torch.float64).repeat(len(rising), 1)  # the same token again and again, [241, 8]
@@ -247,7 +238,7 @@ try:
 except NotImplementedError:
     print("This plot appears when route is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="reference-text"
 # **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen. bfloat16 keeps 8 significant bits, between two and
 # three decimal digits, and rounds a lot. So models that compute in bfloat16 often let the router alone work in float32. Notebook 09 measures in its section 3
 # what rounding does to the router's probabilities.
@@ -261,7 +252,7 @@ except NotImplementedError:
 # The straightforward way runs every expert on every token and multiplies most of it by zero. It is wasteful and easy to get right, so it will judge
 # everything that follows.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_reference-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="moe_reference-text"
 # ### Exercise `moe_reference`
 #
 # *3 points · difficulty ●○○ · 5 minutes*
@@ -276,7 +267,7 @@ except NotImplementedError:
 # Stuck? Run `hint("moe_reference")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "moe_reference", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="moe_reference"
 def moe_reference(x, gates, experts):
     """The weighted sum of all experts' outputs for x [T, d_model]: [T, d_model]."""
     ### BEGIN SOLUTION
@@ -285,27 +276,18 @@ def moe_reference(x, gates, experts):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-moe_reference", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("moe_reference", moe_reference)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("moe_reference", moe_reference)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "published-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="published-text"
 # ## 4 · The published loop
 #
 # A published tutorial computes the same sum like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
 # the loop checks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
 # as `idx` and `w`, both [T, k]: the chosen experts of each token, and their gates.)
 
-# %% nbgrader={"grade": false, "grade_id": "predict-calls-of-the-loop", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-calls-of-the-loop"
 predict("calls_of_the_loop")
 
 
-# %% nbgrader={"grade": false, "grade_id": "published", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="published"
 def published_loop(x, idx, w, experts):
     y = torch.zeros_like(x)
     for slot in range(idx.shape[1]):
@@ -339,7 +321,7 @@ with torch.no_grad():
     except NotImplementedError:
         print("equal to the reference: write moe_reference first")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="loop-text"
 # The loop is right. But it is slow in two ways: it calls each expert k times, and each round asks `mask.any()`. On a GPU the program waits for each answer, k
 # · E times in a layer.
 #
@@ -348,7 +330,7 @@ with torch.no_grad():
 # One pass over the experts is enough: collect *all* tokens of expert e, whatever the slot, call it once, and add the weighted outputs to the rows they
 # came from. Mistral's own reference code is such a loop.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_loop-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="moe_loop-text"
 # ### Exercise `moe_loop`
 #
 # *5 points · difficulty ●●○ · 10 minutes*
@@ -364,7 +346,7 @@ with torch.no_grad():
 # Stuck? Run `hint("moe_loop")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "moe_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="moe_loop"
 def moe_loop(x, gates, experts):
     """The mixture's output for x [..., d_model] and gates [..., E]; each expert sees its own tokens only."""
     ### BEGIN SOLUTION
@@ -378,16 +360,7 @@ def moe_loop(x, gates, experts):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-moe_loop", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("moe_loop", moe_loop)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("moe_loop", moe_loop)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dispatch-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dispatch-text"
 # ## 6 · Sort and split
 #
 # *deeper: the core path goes on with section 7*
@@ -398,10 +371,10 @@ recheck("moe_loop", moe_loop)
 # Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
 # list. Press play, and press a token to follow it.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-before-adding", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-before-adding"
 predict("before_adding")
 
-# %% nbgrader={"grade": false, "grade_id": "dispatch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="dispatch"
 controls.show(
     figures.dispatch,
     frame=controls.play("frame", 0, figures.LAST_FRAME, 1, 0, interval=700),
@@ -409,7 +382,7 @@ controls.show(
     token=controls.free("a token", figures.FOLLOWED, figures.ALL),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dispatch-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dispatch-after"
 # It takes five steps, each a single operation on whole tensors:
 #
 # 1. **List.** `idx` [T, k] as one list of T · k slots, token after token. Slot number n belongs to token n // k.
@@ -420,7 +393,7 @@ controls.show(
 #
 # This is how fast implementations do it (transformers, torchtitan, MegaBlocks), with a kernel in step 4 that takes all segments at once.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_sorted-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="moe_sorted-text"
 # ### Exercise `moe_sorted`
 #
 # *6 points · difficulty ●●● · 18 minutes · deeper: you can come back to it later*
@@ -436,7 +409,7 @@ controls.show(
 # Stuck? Run `hint("moe_sorted")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "moe_sorted", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="moe_sorted"
 def moe_sorted(x, idx, w, experts):
     """The mixture's output for x [T, d_model], experts idx [T, k] and weights w [T, k]: [T, d_model]."""
     ### BEGIN SOLUTION
@@ -452,26 +425,17 @@ def moe_sorted(x, idx, w, experts):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-moe_sorted", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-check("moe_sorted", moe_sorted)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("moe_sorted", moe_sorted)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="timing-text"
 # ### Which one is fastest?
 #
 # All four give the same. Which one is fastest for few large experts, and which for many small ones? The cell uses one thread and prints times
 # relative to the published loop of the same line.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-small-experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-small-experts"
 predict("small_experts")
 
 
-# %% nbgrader={"grade": false, "grade_id": "timing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="timing"
 def best_time(call, times=5):
     took = []
     for _ in range(times):
@@ -507,11 +471,11 @@ with torch.no_grad():
     compare(T=1024, d_model=128, d_ff=64, E=64, k=8)
 torch.set_num_threads(threads)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-times-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-times-text"
 # How does that go on with the number of experts? The plot takes your own `moe_loop` and `moe_sorted`, at the same parameters in all: twice as many experts, each half
 # as wide. The published loop leaves the others early. Add 128 and 256 to the list: does `moe_loop` leave `moe_sorted`, too?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-times", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-times"
 try:
     took = {published_loop: [], moe_loop: [], moe_sorted: []}
     numbers = [4, 8, 16, 32, 64]
@@ -532,7 +496,7 @@ try:
 except NotImplementedError:
     print("This plot appears when moe_loop and moe_sorted are written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "timing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="timing-after"
 # <details><summary>What it shows</summary>
 #
 # Here it does, slowly: 1.8 times as long at 64 experts, 2.1 at 128, 2.3 at 256. The experts compute the same in both. But for each of them, however few tokens
@@ -546,7 +510,7 @@ except NotImplementedError:
 # says at which row each segment ends. It has conditions: `offs` must be int32, d and f multiples of 4 in float32 (16 bytes), and there is no float64
 # and no bias. This cell is not graded.
 
-# %% nbgrader={"grade": false, "grade_id": "grouped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="grouped"
 x, idx, w, dense, experts = example(T=256, d_model=64, d_ff=256, E=8, k=2)
 W1, b1 = torch.stack([e.linear1.weight.T for e in experts]), torch.stack([e.linear1.bias for e in experts])
 W2, b2 = torch.stack([e.linear2.weight.T for e in experts]), torch.stack([e.linear2.bias for e in experts])
@@ -564,7 +528,7 @@ if hasattr(F, "grouped_mm"):
 else:
     print("This PyTorch has no F.grouped_mm; it came with version 2.10.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="gradient-text"
 # On a CPU `grouped_mm` is itself a loop over the segments, and gains nothing. In bfloat16 on recent GPUs (NVIDIA's H100 and its kind) it saves the calls, and
 # the
 # wait for the segments' lengths; in other dtypes and on older ones PyTorch falls back to a loop that waits for them.
@@ -577,10 +541,10 @@ else:
 # The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero. It opens
 # with `softmax_topk`; the guess is about `topk_softmax`.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-logits-that-count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-logits-that-count"
 predict("logits_that_count")
 
-# %% nbgrader={"grade": false, "grade_id": "slopes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="slopes"
 controls.show(
     figures.slopes,
     k=controls.slider("k", 1, 8, 1, 2),
@@ -588,12 +552,12 @@ controls.show(
     cell=controls.free("a derivative", figures.CELLS, figures.NO_CELL),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "slopes-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="slopes-after"
 # Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the chosen ones**: if
 # more of an expert would have made the loss smaller, its logit rises. (Gates that sum to 1 compete. Then an expert's logit rises if more of this expert would
 # help more than more of the others.)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "router_gradient-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="router_gradient-text"
 # ### Exercise `router_gradient`
 #
 # *2 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
@@ -612,7 +576,7 @@ controls.show(
 # Stuck? Run `hint("router_gradient")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "router_gradient", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="router_gradient"
 def router_gradient(x, router, experts, target, k, norm):
     """The gradient of the mean squared error by the router [d_model, E], a tensor of its shape."""
     ### BEGIN SOLUTION
@@ -627,23 +591,14 @@ def router_gradient(x, router, experts, target, k, norm):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-router_gradient", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check("router_gradient", router_gradient)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("router_gradient", router_gradient)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "measured-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="measured-text"
 # Now measure. The cell asks your `router_gradient` (if you have left it out, guess, and read what the click says) and prints the largest entry of the router's
 # gradient, for two ways to normalise and three k.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-zero-of-six", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-zero-of-six"
 predict("zero_of_six")
 
-# %% nbgrader={"grade": false, "grade_id": "measured", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="measured" output="fixed"
 experts = make_experts(E=4, d_model=8, d_ff=16)
 torch.manual_seed(1)
 x, router, target = torch.randn(32, 8), torch.randn(8, 4) / 8**0.5, torch.randn(32, 8)
@@ -654,18 +609,18 @@ try:
 except NotImplementedError:
     print("This cell lights up when router_gradient is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "trap-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="trap-text"
 # ### What it costs
 #
 # Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
 # expert of its own. One that gets no gradient stays where it started, and the experts have to live with a random division. Both train in the same way,
 # k = 1, from the same start, with five seeds.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-price-of-renorm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-price-of-renorm"
 predict("price_of_renorm")
 
 
-# %% nbgrader={"grade": false, "grade_id": "trap", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="trap"
 def train_top1(seed, renormalise, steps=300, clusters=8, d=8):
     """Error of a trained top-1 mixture of 8 experts, and how far its router's weights have moved."""
     g = torch.Generator().manual_seed(seed)
@@ -706,7 +661,7 @@ for seed in range(5):
 print(f"the error is {min(ratios):.1f} to {max(ratios):.1f} times as large when the gate is renormalised")
 torch.set_num_threads(threads)
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="counts-text"
 # Switch Transformers route to one expert, and multiply by the probability as it is: `softmax_topk`. In other words: with k = 1, leave the gate alone.
 # With k ≥ 2 both ways learn. This is a good place for a break.
 #
@@ -717,17 +672,17 @@ torch.set_num_threads(threads)
 # Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to be in memory, since the next
 # token may want any expert. The **active** parameters are those that one token passes through; they decide the work.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-smallest-active", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-smallest-active"
 predict("smallest_active")
 
-# %% nbgrader={"grade": false, "grade_id": "totals", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="totals"
 controls.show(
     figures.totals,
     model=controls.choice("model", figures.MODELS, "Mixtral-8x7B"),
     factor=controls.steps("experts per token", figures.FACTORS, 1.0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "moe_counts-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="moe_counts-text"
 # In the figure the embeddings count as a whole. A token reads one row of the input table: without that table gpt-oss-120b uses 4.4 %, 5.1 billion,
 # the number that its makers give.
 #
@@ -748,7 +703,7 @@ controls.show(
 # Stuck? Run `hint("moe_counts")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "moe_counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="moe_counts"
 def moe_counts(d, f, E, k, L=1, shared=0):
     """Parameters of L mixture layers, all of them and those that one token uses: (total, active)."""
     ### BEGIN SOLUTION
@@ -759,20 +714,11 @@ def moe_counts(d, f, E, k, L=1, shared=0):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-moe_counts", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("moe_counts", moe_counts)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("moe_counts", moe_counts)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "models-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="models-text"
 # Attention and embeddings come on top, and are there only once. With your `moe_counts`, if you have written it, and the counts of notebook 05 the published
 # totals come out.
 
-# %% nbgrader={"grade": false, "grade_id": "models", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="models" output="fixed"
 print(f"{'in billions':15} {'MoE layers':>11} {'the rest':>9} {'total':>7} {'active':>7}")
 for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
     m = atlas.find(name)
@@ -786,7 +732,7 @@ for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
     numbers = (layers, rest, layers + rest, used + rest)
     print(f"{name:15} {numbers[0] / 1e9:11.2f} {numbers[1] / 1e9:9.2f} {numbers[2] / 1e9:7.1f} {numbers[3] / 1e9:7.1f}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-8x7", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-8x7"
 # As above, the active numbers count the embeddings as a whole.
 #
 # **Why is it worth it?** Idle parameters have to be stored, not multiplied. Fedus et al. 2021 built Switch Transformers from T5-Base and T5-Large: with the same computational resources, pre-training was
@@ -806,14 +752,14 @@ for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
 #
 # **A.** 8x7B means eight models of 7 billion parameters, so 56 billion.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-8x7-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-8x7-cell" output="fixed"
 mixtral, mistral = atlas.find("Mixtral-8x7B"), atlas.find("Mistral-7B")
 print(f"Mistral-7B times 8: {8 * atlas.total(mistral) / 1e9:.1f} billion")
 print(f"Mixtral-8x7B:       {atlas.total(mixtral) / 1e9:.1f} billion")
 once = atlas.total(mistral) - atlas.parts(mistral).ffn
 print(f"attention, norms and embeddings, counted 7 times too often: {7 * once / 1e9:.1f} billion")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dropout", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-dropout"
 # Only the FFN is there eight times. Attention, norms and embeddings are shared; the routers add one million parameters.
 #
 # **B.** A tutorial's MoE class creates each expert with `PositionwiseFeedForward(d_model, d_ff)`, with the class you know from notebook 02 and its
@@ -821,7 +767,7 @@ print(f"attention, norms and embeddings, counted 7 times too often: {7 * once / 
 # mode. What happens?
 
 
-# %% nbgrader={"grade": false, "grade_id": "spot-dropout-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-dropout-cell" output="fixed"
 class TutorialExpert(Expert):
     def forward(self, x):
         return self.linear2(F.dropout(torch.relu(self.linear1(x)), 0.1, self.training))
@@ -833,7 +779,7 @@ for mode in ("train", "eval"):
     getattr(expert, mode)()
     print(f"{mode}: two calls agree: {torch.allclose(expert(x), expert(x))}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-memory"
 # In training mode not even one implementation agrees with itself. Dropout inside experts is a legitimate choice, but it has to be one: most models of
 # this kind use none. Compare implementations in eval mode. (The same class has a bias in its router, which most models leave out, and nothing that
 # keeps the experts equally busy: notebook 09.)
@@ -841,7 +787,7 @@ for mode in ("train", "eval"):
 # **C.** Mixtures of experts save memory, one hears. A page that measures it finds a peak of 11.47 GB without experts and 11.48 GB with them, at equal total
 # parameters, and says why: both load equally many weights. What then does a mixture save?
 
-# %% nbgrader={"grade": false, "grade_id": "spot-memory-cell", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-memory-cell" output="fixed"
 for name in ("Mistral-7B", "Mixtral-8x7B"):
     m = atlas.find(name)
     stored, used = atlas.total(m), atlas.active(m)
@@ -849,7 +795,7 @@ for name in ("Mistral-7B", "Mixtral-8x7B"):
         f"{name:13} in 16 bits: {2 * stored / 1e9:5.1f} GB in memory; one token computes with {used / 1e9:4.1f} billion parameters"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz-text"
 # It saves **work** against a dense model of the same total: multiplications, and not always time. It also saves some room for activations; that page measures
 # 0.04 MB for a call with experts against 0.19 MB without, which does not show beside 11 GB. All weights have to be in memory, those of the idle experts too:
 # compared with a dense model that does the same work, a mixture needs *more*.
@@ -857,10 +803,10 @@ for name in ("Mistral-7B", "Mixtral-8x7B"):
 # **D.** Each expert masters a subject: one knows physics, one poetry, one the law. In our little world the subjects would be water and land, cold and warm, spunky and timid. The model below has learned that world with four experts in place of its FFN.
 # Press the dashed words, and see which words go to another expert.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-experts-of-words", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-experts-of-words"
 predict("experts_of_words")
 
-# %% nbgrader={"grade": false, "grade_id": "sentence", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="sentence"
 controls.show(
     figures.sentence,
     place=controls.free("place", figures.PLACES, figures.PLACES[0]),
@@ -869,7 +815,7 @@ controls.show(
     run=controls.free("run", figures.WORLD_RUNS, 0),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-subject-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-subject-after"
 # There is no expert for water here, or for the cold: from a word's expert alone one learns 1 to 4 % of what the scene is. (That is not the figure's 3 to 20 %.
 # There the place in the sentence is known too, and the question is the other way round: how much of the choice of expert the scene settles.) (In this world
 # each place in a sentence always holds the same kind of word, so the model can't say whether its router looks at the place or at the kind.)
@@ -880,7 +826,7 @@ controls.show(
 #
 # One point each. Put the letter in quotes.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_same-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_same-text"
 # ### Question `quiz_same`
 #
 # Which of the others gives, for k ≥ 2, the same gates as `topk_softmax`, whatever the logits?
@@ -889,21 +835,13 @@ controls.show(
 # - **B.** `softmax_topk_renorm`
 # - **C.** `sigmoid_norm`
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_same", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_same"
 quiz_same = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_same = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_same", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_same", quiz_same)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_same", quiz_same)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_zeros-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_zeros-text"
 # ### Question `quiz_zeros`
 #
 # Someone sets the logits of the experts that were not chosen to 0, and then takes the softmax over all E. What comes out?
@@ -912,21 +850,13 @@ recheck("quiz_same", quiz_same)
 # - **B.** Gates whose rows do not sum to 1.
 # - **C.** Gates in which experts that were not chosen have a share.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_zeros", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_zeros"
 quiz_zeros = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_zeros = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_zeros", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_zeros", quiz_zeros)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_zeros", quiz_zeros)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_active-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_active-text"
 # ### Question `quiz_active`
 #
 # You double E and leave k and the width of the experts as they are. What doubles, nearly?
@@ -935,21 +865,13 @@ recheck("quiz_zeros", quiz_zeros)
 # - **B.** The work for a token; the memory stays almost the same, as only k experts have to be loaded.
 # - **C.** Both.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_active", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_active"
 quiz_active = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_active = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_active", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_active", quiz_active)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_active", quiz_active)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M8-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M8-text"
 # ## 11 · In your own words
 #
 # *deeper: the core path ends here*
@@ -964,7 +886,7 @@ recheck("quiz_active", quiz_active)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M8", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M8" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) Through the **value of the gate**: y = Σ g_e · expert_e(x), so ∂loss/∂g_e is the product of ∂loss/∂y with the expert's output,
 # and g_e is a smooth function of the logits (softmax or sigmoid). If more of an expert's output would make the loss smaller, its gate and so its logit
@@ -982,7 +904,7 @@ recheck("quiz_active", quiz_active)
 # - (3) no gradient for the expert that was not chosen; its logit: none with `topk_softmax`, some with `softmax_topk`. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - turn logits into gates in four ways: `route`;
@@ -1001,5 +923,5 @@ recheck("quiz_active", quiz_active)
 #
 # Next: `09_balance`. Nothing so far keeps a router from sending every token to the same expert.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 09 · Mixture of Experts II: balance and capacity
 #
 # `●●●●●●●●●○` step 9 of 10
@@ -21,7 +21,7 @@
 # expert. **We plant a preference**: a head start, added to the logit of expert 0 before training. It is an ordinary bias, and training may undo it.
 # Run the next three cells, guess, press play, and try other head starts.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 
 import matplotlib.pyplot as plt
@@ -49,10 +49,10 @@ class FFN(nn.Module):
         return self.linear2(torch.relu(self.linear1(x)))
 
 
-# %% nbgrader={"grade": false, "grade_id": "predict-head-start", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-head-start"
 predict("head_start")
 
-# %% nbgrader={"grade": false, "grade_id": "collapse", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="collapse"
 controls.show(
     figures.load,
     step=controls.play("training step", 0, figures.STEPS, toy.EVERY, 60, interval=250),
@@ -60,7 +60,7 @@ controls.show(
     cure="none",
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
@@ -84,10 +84,10 @@ controls.show(
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("09")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="collapse-text"
 # ## 1 · A planted collapse
 #
 # From notebook 08 you need two lines. A router gives each of T tokens a **logit** for each of E experts; softmax makes **probabilities** p of them. The k most probable experts
@@ -107,7 +107,7 @@ anatomy.block("09")
 #
 # </details>
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "diagnose_load-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="diagnose_load-text"
 # ### Exercise `diagnose_load`
 #
 # *3 points · difficulty ●●○ · 5 minutes*
@@ -123,7 +123,7 @@ anatomy.block("09")
 # Stuck? Run `hint("diagnose_load")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "diagnose_load", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="diagnose_load"
 def diagnose_load(counts):
     """How a load counts [E] is spread: a dict with max_over_mean, dead and effective."""
     ### BEGIN SOLUTION
@@ -136,21 +136,12 @@ def diagnose_load(counts):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-diagnose_load", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("diagnose_load", diagnose_load)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("diagnose_load", diagnose_load)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "collapse-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="collapse-run-text"
 # Now train it yourself, and plot the load under your own diagnosis: `toy.train(seed, head_start)` makes one run of 300 steps. The dotted line is an even share. Change the first head start to 1, then to 2, and see from where on the
 # thin lines have lost.
 
 
-# %% nbgrader={"grade": false, "grade_id": "collapse-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="collapse-run"
 def watch(runs):
     """The load of each expert over the training steps, one plot for each run."""
     diagnoses = [diagnose_load(run.counts) for run in runs.values()]
@@ -172,7 +163,7 @@ try:
 except NotImplementedError:
     print("This plot appears when diagnose_load is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="loss-text"
 # ## 2 · A loss for balance
 #
 # How can a gradient tell a router to spread the tokens? The load itself is counted, and counting has no gradient. The trick of the Switch Transformer (Fedus et al. 2021) is to multiply the load with something that has one:
@@ -187,17 +178,17 @@ except NotImplementedError:
 # Below, ten tokens are shared out: some are undecided and lean towards expert 0, the others choose expert 1 and give expert 0 nothing. Move the first slider,
 # or drag the dashed line. The second slider is the probability with which the undecided choose expert 0.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-below-one", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-below-one"
 predict("below_one")
 
-# %% nbgrader={"grade": false, "grade_id": "products", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="products"
 controls.show(
     figures.products,
     undecided=controls.slider("undecided", 0, 10, 1, 10),
     confidence=controls.steps("confidence", list(figures.CONFIDENCES), 0.34),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "load_balance_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="load_balance_loss-text"
 # ### Exercise `load_balance_loss`
 #
 # *5 points · difficulty ●●○ · 8 minutes*
@@ -212,7 +203,7 @@ controls.show(
 # Stuck? Run `hint("load_balance_loss")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "load_balance_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="load_balance_loss"
 def load_balance_loss(logits, idx):
     """E · Σ f·P for logits [T, E] and chosen experts idx [T, k]: a number with a gradient."""
     ### BEGIN SOLUTION
@@ -223,24 +214,15 @@ def load_balance_loss(logits, idx):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-load_balance_loss", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("load_balance_loss", load_balance_loss)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("load_balance_loss", load_balance_loss)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="loss-run-text"
 # The same head start of 3, now with your loss. First the load of each expert, one run for each α. Then five runs of each, a mark for each run: how many experts do the work, and how large the error is. The last two
 # kinds of marks have no head start. Where would you want a mark to be? Add α = 0.1.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-which-alpha", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-which-alpha"
 predict("which_alpha")
 
 
-# %% nbgrader={"grade": false, "grade_id": "loss-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="loss-run"
 def five(label, **options):
     """Five runs of the toy."""
     return [toy.train(seed, **options) for seed in bar(5, label)]
@@ -271,7 +253,7 @@ try:
 except NotImplementedError:
     print("This plot appears when diagnose_load and load_balance_loss are written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "loss-run-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="loss-run-after"
 # Section 6 shows what a loss that is too strong does to the routing.
 #
 # ## 3 · Logits that grow
@@ -285,10 +267,10 @@ except NotImplementedError:
 # The logits are stored in bfloat16. Logits of size 1, 4, 16 and 64 are rounded to it: how many tokens change their expert, and what happens to the
 # probabilities?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-rounded-choice", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-rounded-choice"
 predict("rounded_choice")
 
-# %% nbgrader={"grade": false, "grade_id": "drift", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="drift" output="fixed"
 for size in (1, 4, 16, 64):
     changed, off = [], []
     for seed in range(5):
@@ -301,7 +283,7 @@ for size in (1, 4, 16, 64):
         f"a probability is off by up to {min(off):.3f} to {max(off):.3f} (five seeds)"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "z-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="z-text"
 # Two things help against rounded probabilities: the router computes in float32, as most code bases do, whatever the model's dtype is; and a second
 # small loss holds the size. The **z-loss** of ST-MoE (Zoph et al. 2022) takes, for each token, the logarithm of what softmax divides by:
 #
@@ -309,7 +291,7 @@ for size in (1, 4, 16, 64):
 #
 # The inner logarithm lies between the largest logit and that plus ln E: so it is the largest logit of each token that is pulled towards zero. In ST-MoE its weight is 0.001. The loss is 0, its smallest value, where the inner logarithm is 0. If all E logits are equal, that is not at z = 0, where the logarithm is ln E, but at z = −ln E.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "z_loss-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="z_loss-text"
 # ### Exercise `z_loss`
 #
 # *3 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
@@ -320,7 +302,7 @@ for size in (1, 4, 16, 64):
 # Stuck? Run `hint("z_loss")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "z_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="z_loss"
 def z_loss(logits):
     """The mean over tokens of the squared logsumexp of logits [T, E]: a number with a gradient."""
     ### BEGIN SOLUTION
@@ -328,22 +310,13 @@ def z_loss(logits):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-z_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("z_loss", z_loss)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("z_loss", z_loss)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "z-see-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="z-see-text"
 # The cell shifts all logits, and multiplies them. At which of the five shifts is the z-loss smallest?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-shifted-logits", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-shifted-logits"
 predict("shifted_logits")
 
-# %% nbgrader={"grade": false, "grade_id": "z-see", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="z-see" output="fixed"
 logits = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
 
 
@@ -360,7 +333,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when z_loss is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "capacity-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="capacity-text"
 # ## 4 · Capacity
 #
 # *deeper: the core path goes on with section 5*
@@ -373,10 +346,10 @@ except NotImplementedError:
 # adds nothing, their other choices still may. The order of service decides who: first choices of all tokens in
 # the order of the tokens, then second choices of all tokens. Drag the thick line in the figure.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-who-is-dropped", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-who-is-dropped"
 predict("who_is_dropped")
 
-# %% nbgrader={"grade": false, "grade_id": "capacity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="capacity"
 controls.show(
     figures.capacity,
     factor=controls.steps("capacity factor", list(figures.FACTORS), 1.0),
@@ -384,7 +357,7 @@ controls.show(
     even=controls.toggle("an even router"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "drop_mask-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="drop_mask-text"
 # ### Exercise `drop_mask`
 #
 # *5 points · difficulty ●●● · 10 minutes · deeper: you can come back to it later*
@@ -399,7 +372,7 @@ controls.show(
 # Stuck? Run `hint("drop_mask")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "drop_mask", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="drop_mask"
 def drop_mask(idx, E, capacity):
     """Which slots of idx [T, k] find a place at their expert: bool [T, k], True for kept."""
     ### BEGIN SOLUTION
@@ -411,22 +384,13 @@ def drop_mask(idx, E, capacity):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-drop_mask", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("drop_mask", drop_mask)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("drop_mask", drop_mask)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "residual-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="residual-text"
 # What becomes of a token without any expert? Six tokens, two experts with three places each, k = 1.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-token-without-expert", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-token-without-expert"
 predict("token_without_expert")
 
-# %% nbgrader={"grade": false, "grade_id": "residual", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="residual" output="fixed"
 torch.manual_seed(0)
 x, experts = torch.randn(6, 4), [FFN(4, 8), FFN(4, 8)]
 idx = torch.tensor([[0], [0], [1], [0], [0], [0]])
@@ -439,11 +403,11 @@ try:
 except NotImplementedError:
     print("This cell lights up when drop_mask is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dropped-text"
 # How much does a factor buy? The plot takes 512 tokens, eight experts and k = 1: a router that chooses at random, all experts alike, and one that likes expert 0. The bands are five seeds. How large must the factor be until the second router
 # drops nothing? Let `factors` go further.
 
-# %% nbgrader={"grade": false, "grade_id": "dropped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="dropped"
 def dropped(factor, liking, seed, T=512, E=8, k=1):
     """The share of slots that your drop_mask drops, in percent."""
     logits = torch.randn(T, E, generator=torch.Generator().manual_seed(seed))
@@ -466,7 +430,7 @@ try:
 except NotImplementedError:
     print("This plot appears when drop_mask is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "dropped-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="dropped-after"
 # Even a fair router drops some tokens at factor 1, by chance; with 1.25, none here. Against a router with a favourite, a factor of 2 is not enough,
 # and takes twice the places. Balance comes first, capacity second.
 #
@@ -481,17 +445,17 @@ except NotImplementedError:
 #
 # Tick the box to see what goes wrong if the bias enters the weights, too.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-partner-changes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-partner-changes"
 predict("partner_changes")
 
-# %% nbgrader={"grade": false, "grade_id": "selection", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="selection"
 controls.show(
     figures.selection,
     bias=controls.slider("bias of expert 4", -0.3, 0.3, 0.05, 0.0),
     weighted=controls.toggle("bias in the weights (wrong)"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bias_update-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bias_update-text"
 # ### Exercise `bias_update`
 #
 # *4 points · difficulty ●●○ · 4 minutes*
@@ -508,7 +472,7 @@ controls.show(
 # Stuck? Run `hint("bias_update")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bias_update", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bias_update"
 def bias_update(b, counts, u):
     """The selection bias b [E] after a step in which the experts got counts [E] tokens: a new tensor [E]."""
     ### BEGIN SOLUTION
@@ -517,22 +481,13 @@ def bias_update(b, counts, u):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-bias_update", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("bias_update", bias_update)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("bias_update", bias_update)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "bias-run-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="bias-run-text"
 # Head start 3 again, no loss, only your update. The last marks take softmax scores instead of sigmoids.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-which-step", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-which-step"
 predict("which_step")
 
-# %% nbgrader={"grade": false, "grade_id": "bias-run", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="bias-run"
 runs = {}
 try:
     for u, scores in ((0.001, "sigmoid"), (0.01, "sigmoid"), (0.1, "sigmoid"), (0.01, "softmax")):
@@ -542,7 +497,7 @@ try:
 except NotImplementedError:
     print("This plot appears when diagnose_load and bias_update are written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "cures-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="cures-text"
 # The marks of the softmax are as far to the right as those of u = 0.01 with sigmoids, and higher. Softmax scores share a sum of 1: the planted preference stays in the
 # router, and experts that are chosen only thanks to their bias keep small scores. They are **chosen, but whisper**: the mean weight of the chosen
 # expert is 0.21 to 0.25, against 0.69 to 0.75 with sigmoids, where each expert's score is its own.
@@ -551,17 +506,17 @@ except NotImplementedError:
 #
 # Here are all stored runs: the head start, and one cure or none. The guess is about head start 0, the figure opens with 3.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-perfect-and-bad", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-perfect-and-bad"
 predict("perfect_and_bad")
 
-# %% nbgrader={"grade": false, "grade_id": "cures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="cures"
 controls.show(
     figures.load,
     cure=controls.choice("cure", list(toy.CURES), "loss, α = 0.01"),
     head_start=controls.slider("head start", 0, 3, 1, 3),
 )
 
-# %% nbgrader={"grade": false, "grade_id": "table", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="table" output="fixed"
 stored = toy.stored()
 SHOWN = ("none", "loss, α = 0.01", "loss, α = 1", "bias, u = 0.01", "bias with softmax scores, u = 0.01")
 COLUMNS = {"effective": 1, "error": 4, "gate": 2, "information": 2}  # with their digits
@@ -575,7 +530,7 @@ for head_start in (3, 0):
         spans = (f"{min(run[what]):.{digits}f} to {max(run[what]):.{digits}f}" for what, digits in COLUMNS.items())
         print(f"{cure:<36}" + "".join(f"{span:<19}" for span in spans))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "tables-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="tables-text"
 # <details><summary>What <code>gate</code> and <code>information</code> are</summary>
 #
 # `gate` is the mean weight of the chosen expert. `information` is the mutual information between a token's cluster and its expert, as a share of the largest possible:
@@ -587,17 +542,17 @@ for head_start in (3, 0):
 # without a loss, with α = 0.01,
 # and with α = 1.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-permutation", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-permutation"
 predict("permutation")
 
-# %% nbgrader={"grade": false, "grade_id": "clusters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="clusters"
 controls.show(
     figures.clusters,
     step=controls.steps("training step", figures.LOOKS, figures.LOOKS[0]),
     planted=controls.toggle("a head start of 3"),
 )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "shared-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="shared-text"
 # All four cures of the table repair the planted collapse (of the others in the figure's menu the loss with α = 0.001 and the bias with u = 0.001 are too weak,
 # and u = 0.1 is too coarse); the loss at α = 0.01 and the bias at u = 0.01 are level, for their ranges overlap. And:
 #
@@ -614,7 +569,7 @@ controls.show(
 #
 # $$y = \mathrm{shared}(x) + \sum_{e \in \text{top-}k} g_e \, \mathrm{expert}_e(x)$$
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "SharedExpertMoE-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="SharedExpertMoE-text"
 # ### Exercise `SharedExpertMoE`
 #
 # *3 points · difficulty ●●○ · 9 minutes · deeper: you can come back to it later*
@@ -629,7 +584,7 @@ controls.show(
 # Stuck? Run `hint("SharedExpertMoE")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "SharedExpertMoE", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="SharedExpertMoE"
 class SharedExpertMoE(nn.Module):
     """One expert for every token, and top_k of n_experts for each: [..., d_model] -> [..., d_model]."""
 
@@ -657,22 +612,13 @@ class SharedExpertMoE(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-SharedExpertMoE", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check("SharedExpertMoE", SharedExpertMoE)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("SharedExpertMoE", SharedExpertMoE)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "fine-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="fine-text"
 # The same paper cuts experts finer: m times as many, each 1/m as wide, m times as many chosen.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-finer-experts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-finer-experts"
 predict("finer_experts")
 
-# %% nbgrader={"grade": false, "grade_id": "fine", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="fine" output="fixed"
 d_model, width, E, k = 2048, 5632, 16, 2
 for m in (1, 2, 4):
     one = 3 * d_model * (width // m)  # a gated expert of notebook 07
@@ -681,7 +627,7 @@ for m in (1, 2, 4):
         f"m = {m}: {m * E} experts, {m * k} chosen; all {m * E * one:,}, used {m * k * one:,}; {ways:,} ways to choose"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "fine-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="fine-after"
 # DeepSeekMoE-16B has 64 routed experts of width 1408 for d_model = 2048, chooses 6, and has 2 shared ones. DeepSeek-V3 has 256 routed experts,
 # chooses 8, and has 1 shared. Others do without a shared expert: OLMoE (64 experts, 8 chosen) and Qwen3-MoE (128, 8 chosen). Whether it helps can't
 # be seen at the size of a notebook, so we promise nothing.
@@ -694,7 +640,7 @@ for m in (1, 2, 4):
 #
 # **A.** The load-balancing loss has its minimum, 1, exactly where the load is even. In the cell all experts are alike except expert 0, which the logits like. A selection bias corrects for that: not at all, just enough, too much.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-minimum", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="spot-minimum"
 try:
     for correction in (0.0, 1.0, 1.5):
         b, losses = torch.tensor([-correction] + [0.0] * 7), []
@@ -707,12 +653,12 @@ try:
 except NotImplementedError:
     print("This cell lights up when load_balance_loss is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-minimum-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-minimum-after"
 # When the load is nearly even, the loss is near 1. Corrected too far, expert 0 has the most probability and the fewest tokens, and the loss is below 1 (for the logits alone, without any bias, it can happen as well: see the figure of section 2). It is not bounded by 1. What holds is weaker: 1 for even f, or even P.
 #
 # **B.** A library computes f as a mean over tokens of the one-hot slots, adds up the k slots, and leaves the rest as it is. What does an even load give?
 
-# %% nbgrader={"grade": false, "grade_id": "spot-k", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-k" output="fixed"
 E, T = 8, 64
 for k in (1, 2, 4):
     idx = (torch.arange(T)[:, None] + torch.arange(k)) % E  # every expert equally often
@@ -722,19 +668,19 @@ for k in (1, 2, 4):
         f"k = {k}: summed over the slots {E * (f.sum(0) * P).sum().item():.0f}, averaged {E * (f.mean(0) * P).sum().item():.0f}"
     )
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-k-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-k-after"
 # k, not 1: the same α then weighs k times as much. A widely used library did so for a long time (transformers; issue 43688 of February 2026 is about it). Read
 # the code before you copy an α from a paper.
 #
 # **C.** An implementation of the Switch Transformer lets a dropped token pass by having the layer **return x** for it, as a residual connection does. The block then computes x + layer(norm(x)).
 
-# %% nbgrader={"grade": false, "grade_id": "spot-dropped", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-dropped" output="fixed"
 x = torch.tensor([1.0, 2.0, -3.0])
 normed = F.layer_norm(x, (3,))
 print("the paper:       x + 0       =", [round(v, 2) for v in (x + 0).tolist()])
 print("implementation:  x + norm(x) =", [round(v, 2) for v in (x + normed).tolist()])
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-dropped-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-dropped-after"
 # The residual connection is there already. A dropped token should get 0 from the layer; here it gets its own normalised copy added, once for each layer that drops it.
 #
 # And a fourth is no error but an omission: a published tutorial builds its mixture of experts with no balance loss, no z-loss, no capacity, and a router in the model's own dtype. It calls itself “simplified”, and what it leaves out is this notebook.
@@ -743,7 +689,7 @@ print("implementation:  x + norm(x) =", [round(v, 2) for v in (x + normed).tolis
 #
 # One point each. Put the letter in quotes.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_below_one-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_below_one-text"
 # ### Question `quiz_below_one`
 #
 # You train with top-1 routing and a selection bias, and log the balance loss E·Σ f·P. It says 0.93. What do you conclude?
@@ -752,21 +698,13 @@ print("implementation:  x + norm(x) =", [round(v, 2) for v in (x + normed).tolis
 # - **B.** The factor E has been forgotten.
 # - **C.** Nothing is wrong by itself: the load sits on experts with less probability than the mean.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_below_one", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_below_one"
 quiz_below_one = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_below_one = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_below_one", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_below_one", quiz_below_one)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_below_one", quiz_below_one)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_dropped-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_dropped-text"
 # ### Question `quiz_dropped`
 #
 # *deeper: it needs section 4*
@@ -777,21 +715,13 @@ recheck("quiz_below_one", quiz_below_one)
 # - **B.** It is sent to the next best expert that has a place.
 # - **C.** The layer returns the token itself, so that nothing is lost.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_dropped", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_dropped"
 quiz_dropped = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_dropped = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_dropped", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_dropped", quiz_dropped)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_dropped", quiz_dropped)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_selection-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_selection-text"
 # ### Question `quiz_selection`
 #
 # Scores s, selection bias b. The two experts with the largest s + b are chosen. Where do their weights come from?
@@ -800,21 +730,13 @@ recheck("quiz_dropped", quiz_dropped)
 # - **B.** From s alone, and b gets no gradient.
 # - **C.** From s alone, and b is trained by the gradient of the task's loss.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_selection", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_selection"
 quiz_selection = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_selection = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_selection", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_selection", quiz_selection)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_selection", quiz_selection)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M11-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M11-text"
 # ## 10 · In your own words
 #
 # *deeper: the core path ends here*
@@ -829,7 +751,7 @@ recheck("quiz_selection", quiz_selection)
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M11", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M11" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) The task wants each token at the expert that treats it best; the loss wants every expert to be wanted equally often, whatever the tokens are. They disagree where tokens are not evenly
 # distributed: if half of all tokens belong to one cluster, an even load must split that cluster over several experts, or mix others in. The gradient of the loss **pulls the routing away from what the task wants**. It buys use of all
@@ -845,7 +767,7 @@ recheck("quiz_selection", quiz_selection)
 # - (3) the bias changes only the choice, not weights or gradients. Half a point if no price of its own is named (forced choices, the size of u, a late reaction).
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "end-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="end-text"
 # ## You can now …
 #
 # - diagnose a load with three numbers: `diagnose_load`;
@@ -865,5 +787,5 @@ recheck("quiz_selection", quiz_selection)
 #
 # Next: `10_capstone`, where one block gets four kinds of feed-forward.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

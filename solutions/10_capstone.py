@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "title", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="title"
 # # 10 · Capstone: one block, four kinds of feed-forward
 #
 # `●●●●●●●●●●` step 10 of 10
@@ -20,7 +20,7 @@
 # You will put a whole Transformer block together with your own hands, and swap its feed-forward network for nothing, for SwiGLU, for a mixture
 # of experts. Then the four compete (that part is *deeper*), and your block goes back to the creek. Run the next two cells, and say first what you expect.
 
-# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% setup="imports"
 import math
 import random
 from collections import Counter, defaultdict
@@ -83,10 +83,10 @@ class MoE(nn.Module):
 
 torch.set_num_threads(1)  # small matrices run fastest on one thread
 
-# %% nbgrader={"grade": false, "grade_id": "predict-without-ffn", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-without-ffn"
 predict("without_ffn")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "header", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
@@ -107,10 +107,10 @@ predict("without_ffn")
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "anatomy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="anatomy"
 anatomy.block("10")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="block-text"
 # ## 1 · One block
 #
 # What is really inside a Transformer block? A published tutorial draws three arrows: from the input to attention, on to the FFN, and out. Notebook 04 showed
@@ -118,10 +118,10 @@ anatomy.block("10")
 # norms that the drawing leaves out.
 # Press one of the four kinds to see where it goes.
 
-# %% nbgrader={"grade": false, "grade_id": "block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="block"
 controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS, "relu"))
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "block-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="block-after"
 # In formulas, with $\mathrm{norm}_1$ and $\mathrm{norm}_2$ two norms with gains of their own:
 #
 # $$z = x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad \mathrm{out} = z + \mathrm{ffn}(\mathrm{norm}_2(z))$$
@@ -135,7 +135,7 @@ controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS,
 # The parts come ready made, as you know them from notebooks 02, 07 and 08. The experts of `MoE` are SwiGLUs. The cell shows what each returns; [] is the shape
 # of a single number.
 
-# %% nbgrader={"grade": false, "grade_id": "parts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="parts" output="fixed"
 torch.manual_seed(0)
 x = torch.randn(2, 5, 16)  # 2 sentences, 5 tokens, d_model 16
 for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
@@ -143,7 +143,7 @@ for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
     said = list(result.shape) if torch.is_tensor(result) else f"({list(result[0].shape)}, balance loss [])"
     print(f"{type(part).__name__:>6}: {numbers:,} parameters, x [2, 5, 16] -> {said}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "Block-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="Block-text"
 # ### Exercise `Block`
 #
 # *5 points · difficulty ●●● · 20 minutes*
@@ -166,7 +166,7 @@ for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
 # Stuck? Run `hint("Block")` in a cell of your own.
 
 
-# %% nbgrader={"grade": false, "grade_id": "Block", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="Block"
 class Block(nn.Module):
     """Causal attention, then the FFN of the given kind, both pre-norm: x [B, T, d_model] -> [B, T, d_model]."""
 
@@ -203,16 +203,7 @@ class Block(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-Block", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-check("Block", Block)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("Block", Block)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "train-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="train-text"
 # ## 2 · Learn by heart
 #
 # *deeper: the core path goes on with section 9*
@@ -225,10 +216,10 @@ recheck("Block", Block)
 #
 # The cell takes about 10 seconds.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-first-of-three", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-first-of-three"
 predict("first_of_three")
 
-# %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="train"
 losses = {}
 for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
     torch.manual_seed(0)
@@ -242,10 +233,10 @@ for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
     size = sum(p.numel() for p in model.blocks.parameters())
     print(f"{kind}: {size:,} parameters in the block, {found['accuracy']:.0%} of 576 pairs known")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-losses-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-losses-text"
 # Your four blocks, while they learned. By accuracy three of them can't be told apart. Can they by loss? Add `plt.yscale("log")` and look.
 
-# %% nbgrader={"grade": false, "grade_id": "plot-losses", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-losses"
 if losses:
     for kind, values in losses.items():
         plt.plot(values, label=kind)
@@ -257,7 +248,7 @@ if losses:
 else:
     print("This cell lights up when Block is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "train-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="train-after"
 # ## 3 · Equal what?
 #
 # *deeper: the core path goes on with section 9*
@@ -272,10 +263,10 @@ else:
 #
 # Move the slider to 40² = 1,600 pairs. What changes when the switch is at equal active?
 
-# %% nbgrader={"grade": false, "grade_id": "predict-best-at-1600", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-best-at-1600"
 predict("best_at_1600")
 
-# %% nbgrader={"grade": false, "grade_id": "dashboard", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="dashboard"
 controls.show(
     figures.dashboard,
     measure=controls.choice("measure", figures.MEASURES, "accuracy"),
@@ -283,14 +274,14 @@ controls.show(
     words=controls.steps("pairs", figures.PAIRS, 24),
 )
 
-# %% nbgrader={"grade": false, "grade_id": "numbers", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="numbers" output="fixed"
 stored = experiment.stored()
 for name, count in stored["counts"].items():
     shares = torch.tensor(stored["runs"][name]["40"]["accuracy"], dtype=torch.float64)
     spread = f"{100 * shares.mean():5.1f} % ± {100 * shares.std():.1f}"
     print(f"{name:17} total {count['total']:>5,}  active {count['active']:>5,}  FLOPs {count['flops']:>6,}  {spread}")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "numbers-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="numbers-after"
 # How sure is the ranking at 1,600 pairs? Neighbours in it are more than two standard deviations of a difference of single runs apart, the cautious
 # reading of notebook 07. (The standard error of a difference of two means of five is smaller by a factor of √5, about 2.2.) At 24² pairs all but the single
 # block without
@@ -298,7 +289,7 @@ for name, count in stored["counts"].items():
 #
 # Both switches are honest, if one says which it was. “The mixture wins” without it is not.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "limits-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="limits-text"
 # ## 4 · What the experiment can't show
 #
 # *deeper: the core path goes on with section 9*
@@ -323,11 +314,11 @@ for name, count in stored["counts"].items():
 # ask your own block of kind 'none': up to 96 of them in a row, with random weights, beside blocks with a ReLU FFN; and one of them learning 144
 # pairs. The first cell measures, as in notebook 01, how different the tokens are: ‖x − mean over tokens‖ / ‖x‖, which is 0 when all are equal.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-ninety-six-blocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-ninety-six-blocks"
 predict("ninety_six_blocks")
 
 
-# %% nbgrader={"grade": false, "grade_id": "removed-rank", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="removed-rank"
 def different(x):
     return ((x - x.mean(1, keepdim=True)).norm() / x.norm()).item()
 
@@ -355,7 +346,7 @@ with torch.no_grad():
     except NotImplementedError:
         print("This cell lights up when Block is written.")
 
-# %% nbgrader={"grade": false, "grade_id": "removed-facts", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="removed-facts"
 for seed in range(5):
     torch.manual_seed(seed)
     try:
@@ -366,7 +357,7 @@ for seed in range(5):
         break
     print(f"{found['accuracy']:.0%} of 144 pairs known without an FFN")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "removed-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="removed-after"
 # The residual hands every token its own vector on; with the norm inside, the stream grows and each layer's push gets smaller beside it. As notebook
 # 01 put it: the skip turns the crash into a slide; skip and norm together turn the slide into a crawl. Nothing here stops it.
 #
@@ -376,7 +367,7 @@ for seed in range(5):
 # half to nine tenths of each layer's
 # parameters (notebook 05).
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "generate-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="generate-text"
 # ### Let it write
 #
 # (Section 10 lets your block write, with this function if you have written it.) A model does not write: it gives a score to every token that could come next.
@@ -400,7 +391,7 @@ for seed in range(5):
 #
 # Stuck? Run `hint("generate")` in a cell of your own.
 
-# %% nbgrader={"grade": false, "grade_id": "generate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="generate"
 def generate(model, prompt, numbers, window, temperature):
     """The ids that follow `prompt`, one for each of `numbers`: a list of ints."""
     ### BEGIN SOLUTION
@@ -418,22 +409,13 @@ def generate(model, prompt, numbers, window, temperature):
     ### END SOLUTION
     raise NotImplementedError
 
-
-# %% nbgrader={"grade": true, "grade_id": "check-generate", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check("generate", generate)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("generate", generate)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "writing-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="writing-text"
 # The smallest model that writes is a table: which characters came after the last four, and how often? The text is Python's own help, which comes with every Python.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-greedy-table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-greedy-table"
 predict("greedy_table")
 
-# %% nbgrader={"grade": false, "grade_id": "writing", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="writing"
 temperature, order = 0.8, 4
 text = "\n".join(topics.values())
 letters = sorted(set(text))
@@ -458,11 +440,11 @@ try:
 except NotImplementedError:
     print("This cell lights up when generate is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "writing-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="writing-after"
 # Change `temperature`, then `order`, and run the cell again. With a short memory the words are broken, with a long one it recites. A Transformer in place of the table
 # reads further back, and need not have seen exactly these characters before.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-text"
 # ## 6 · Spot the error
 #
 # *deeper: the core path goes on with section 9*
@@ -473,7 +455,7 @@ except NotImplementedError:
 # tokens with two loops, over the k choices and over the E experts, and knows no
 # loss but the task's. What is missing? The cell below trains nothing; it asks your block for the gradient that such a training throws away.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-balance", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-balance" output="fixed"
 try:
     torch.manual_seed(0)
     block = Block("moe", 16, 4, 10)
@@ -483,14 +465,14 @@ try:
 except NotImplementedError:
     print("This cell lights up when Block is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "spot-summary", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="spot-summary"
 # The balance loss is missing: nothing keeps the router from sending all tokens to a few experts (notebook 09). The two loops give the right sums, but call every
 # expert up to k times (notebook 08).
 #
 # **B.** The same tutorial ends with a table of key points: d_ff is typically 4 · d_model; the activation is GELU in modern models and ReLU in the original one; the
 # FFN has about two thirds of a layer's parameters; every position is processed with the same weights. Which of the four lines hold for a recent model? The cell looks up the first three in the atlas of notebook 05.
 
-# %% nbgrader={"grade": false, "grade_id": "spot-table", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="spot-table" output="fixed"
 from ffnlab import atlas
 
 for name in ("GPT-2 small", "LLaMA-3 8B"):
@@ -498,7 +480,7 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
     ratio, share = model.d_ff / model.d_model, atlas.ffn_share_of_layer(model)
     print(f"{name}: d_ff / d_model = {ratio:g}, {model.activation}, gated: {model.gated}, {share:.0%} of a layer")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-head", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_removed-head"
 # For the first the table holds. For the second d_ff is 3.5 · d_model, the activation is a SiLU that gates, and, with fewer key and value heads, the FFN has 81 % of a
 # layer (notebook 05). Only the last line holds for every model of this course. (The table says “Typical” of d_ff, and “modern” of GELU, so it is not wrong:
 # habits have changed.)
@@ -509,7 +491,7 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 #
 # One point each. Put the letter in quotes.
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_removed-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_removed-text"
 # ### Question `quiz_removed`
 #
 # You take the FFN out of every block of a model, and train it again from the start. What does this notebook's evidence say is lost?
@@ -518,21 +500,13 @@ for name in ("GPT-2 small", "LLaMA-3 8B"):
 # - **B.** Every non-linearity: the model becomes linear, and can't learn random pairs at all.
 # - **C.** Parameters that each token uses by itself: at equal depth fewer pairs were stored.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_removed", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_removed"
 quiz_removed = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_removed = "C"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_removed", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_removed", quiz_removed)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_removed", quiz_removed)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_equal-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_equal-text"
 # ### Question `quiz_equal`
 #
 # In the figure of section 3 you move the switch from equal total to equal active parameters. What happens?
@@ -541,21 +515,13 @@ recheck("quiz_removed", quiz_removed)
 # - **B.** The mixture gets more parameters in total; what a token meets is then as much as in the plain FFN.
 # - **C.** All models change their size, since active parameters are counted in another way.
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_equal", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_equal"
 quiz_equal = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_equal = "B"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_equal", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_equal", quiz_equal)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_equal", quiz_equal)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "quiz_seeds-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="quiz_seeds-text"
 # ### Question `quiz_seeds`
 #
 # In an experiment like that of section 3 one model knows 92 % of the pairs and another 75 %, with a spread of 2 % over seeds. What may you write?
@@ -564,21 +530,13 @@ recheck("quiz_equal", quiz_equal)
 # - **B.** “The first kind of FFN generalises better.”
 # - **C.** “One run of each would have been enough to know it.”
 
-# %% nbgrader={"grade": false, "grade_id": "quiz_seeds", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% quiz="quiz_seeds"
 quiz_seeds = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_seeds = "A"
 ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-quiz_seeds", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-quiz("quiz_seeds", quiz_seeds)
-### BEGIN HIDDEN TESTS
-from autograder import recheck
-
-recheck("quiz_seeds", quiz_seeds)
-### END HIDDEN TESTS
-
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M9-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M9-text"
 # ## 8 · In your own words
 #
 # *deeper: the core path goes on with section 9*
@@ -593,7 +551,7 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # Four to eight sentences. Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M9", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M9" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) Only slowly: after 24 blocks without FFN, with random weights, the tokens still differ by 0.57 to 0.96, after 96 by 0.22 to 0.68, and with a ReLU FFN by
 # 0.46 to 0.83 and 0.31 to 0.54. The **residual** hands each token's own vector past attention, and with the norm in each branch the stream grows, so that every layer's push gets smaller
@@ -610,7 +568,7 @@ recheck("quiz_seeds", quiz_seeds)
 # - (3) what goes is capacity per token that is cheap in parameters or time, and stacked attention replaces a part of it. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "M10-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="M10-text"
 # *question M10, your report · 3 points, graded by your instructor · 12 minutes*
 #
 # Write a report of half a page on the comparison in section 3: a reader who has not seen it should be able to judge your claim.
@@ -622,7 +580,7 @@ recheck("quiz_seeds", quiz_seeds)
 #
 # Double-click the cell below to write.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "M10", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] question="M10" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** *One pre-norm block of width 16 learned 1,600 random pairs by heart, 300 steps of Adam with one learning rate, five seeds each. SwiGLU and the ReLU FFN
 # have equally many parameters (2,016 and 2,029 in the FFN), total and active, which is why they can be compared without a choice; for the mixture we took equal total, since memory was our limit.
@@ -637,7 +595,7 @@ recheck("quiz_seeds", quiz_seeds)
 # - a limit that really holds (memory not generalisation, one size, one recipe, few seeds, CPU time), and an experiment that would address it. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "creek-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="creek-text"
 # ## 9 · Back to the creek
 #
 # *The creek was cold and the spunky dog wanted to jump …* over it, or into it? So this course began. Somebody else's model knew the answer, and all you could
@@ -646,10 +604,10 @@ recheck("quiz_seeds", quiz_seeds)
 # Now the block is yours. It gets embeddings in front and scores behind, and reads the 2,304 sentences of the little world. In none of them is a creek cold. The
 # cell takes about 15 seconds.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-own-creek", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-own-creek"
 predict("own_creek")
 
-# %% nbgrader={"grade": false, "grade_id": "creek", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="creek"
 from ffnlab.experiments import creek
 
 curves = {}
@@ -664,11 +622,11 @@ try:
 except NotImplementedError:
     print("This cell lights up when Block is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "plot-creek-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="plot-creek-text"
 # Here is how it learned, over what five seeds of a block of ours did. Where do the two kinds part? Then train yours from another seed: is there a step
 # where a rule is found?
 
-# %% nbgrader={"grade": false, "grade_id": "plot-creek", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="plot-creek"
 stored_creek = creek.stored()
 for kind in ("none", "relu"):
     runs = torch.tensor(stored_creek["losses"][kind])  # [seeds, 50]
@@ -682,7 +640,7 @@ plt.ylabel("loss, nats per word")
 plt.legend()
 plt.show()
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "english-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="english-text"
 # ## 10 · It writes
 #
 # That was a world of 56 words. And English? Every Python carries some: its help texts, about 465,000 characters. Without code, tables, quotation marks and
@@ -691,10 +649,10 @@ plt.show()
 #
 # Two of your blocks with SwiGLU read it for 400 steps, 1,024 tokens each, and then write, with your own `generate`. Every tenth paragraph is held out.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-fifteen-seconds", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-fifteen-seconds"
 predict("fifteen_seconds")
 
-# %% nbgrader={"grade": false, "grade_id": "english", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% code="english"
 from ffnlab.experiments import english
 
 torch.manual_seed(0)
@@ -707,7 +665,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when Block is written.")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "english-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="english-after"
 # Try prompts and temperatures of your own in a cell below.
 #
 # ## 11 · Which reads best?
@@ -716,21 +674,21 @@ except NotImplementedError:
 #
 # Which kind of feed-forward reads best? The stored runs put this question to the same text, from five seeds each.
 
-# %% nbgrader={"grade": false, "grade_id": "predict-gaps-on-text", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="predict-gaps-on-text"
 predict("gaps_on_text")
 
-# %% nbgrader={"grade": false, "grade_id": "english-runs", "locked": false, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% code="english-runs" output="fixed"
 stored_english = english.stored()
 for name, costs in stored_english["bits per character"].items():
     count, found = stored_english["counts"][name], torch.tensor(costs, dtype=torch.float64)
     print(f"{name:17} total {count['total']:>7,}  active {count['active']:>7,}  {found.mean():.3f} ± {found.std():.3f} bits")
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "english-runs-after", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="english-runs-after"
 # **What you saw.** With any feed-forward part a character costs about 0.03 bits less than without, which is more than three standard deviations of a difference of single
 # runs. Four more blocks of attention do not buy that, and one of their seeds went badly at this learning rate. Which FFN is best? There is no answer until
 # somebody says: best at what?
 
-# %% [markdown] nbgrader={"grade": false, "grade_id": "summary-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% [markdown] text="summary-text"
 # ## 12 · The summary, and a checklist
 #
 # *deeper: the core path goes on with section 13*
@@ -813,5 +771,5 @@ for name, costs in stored_english["bits per character"].items():
 # *The creek was cold and the spunky dog wanted to jump over it.* Somewhere between *cold* and *over*, a few neurons put two things together that attention had
 # only brought to one place. You know how they do it, because you have built them.
 
-# %% nbgrader={"grade": false, "grade_id": "progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% figure="progress"
 progress()

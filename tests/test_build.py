@@ -225,14 +225,36 @@ def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole
     assert folders[0] != folders[1]
 
 
-def test_points_that_differ_between_marker_and_exercise_stop_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_has_the_points_that_its_exercise_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     exercise = exercises.find("hello_shape")
     monkeypatch.setattr(exercise, "aspects", [replace(aspect, points=3.0) for aspect in exercise.aspects])
-    with pytest.raises(
-        UserError,
-        match=r"00_start_here.py: the marker of check-hello_shape promises 2 points, and the exercise gives 3",
-    ):
-        build.build("00_start_here")
+    (check,) = [
+        c for c in build.notebook_of("00_start_here").cells if c.metadata.nbgrader.grade_id == "check-hello_shape"
+    ]
+    assert check.metadata.nbgrader.points == 3 * len(exercise.aspects)
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("", "the marker of the cell '1 + 1' names no kind, or several; the kinds are: text, question, setup"),
+        ('exercize="relu"', "names no kind, or several"),
+        ('code="a" figure="b"', "names no kind, or several"),
+        ('code="a" outputs="fixed"', "has 'outputs', which a cell of the kind 'code' can't have"),
+        ('text="a"', "is of the kind 'text', so it has to be markdown"),
+        ('exercise="relu"', "exercise='relu' is not among the notebook's exercises in course/ffnlab/exercises/"),
+    ],
+)
+def test_a_marker_that_means_nothing_is_one_clear_line(
+    marker: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("solutions", "course"):
+        (tmp_path / part).mkdir()
+    (tmp_path / "solutions" / "00_start_here.py").write_text(f"# %% {marker}\n1 + 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"^solutions/00_start_here\.py: ") as refused:
+        build.notebook_of("00_start_here")
+    assert said in str(refused.value)
 
 
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:

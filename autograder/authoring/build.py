@@ -25,10 +25,11 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import keys
+from autograder.authoring import markers
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.keys.key import Answer
-from autograder.marking import draws, outline, reference, source_hash
+from autograder.marking import draws, outline, rechecking, reference, source_hash
 from autograder.paths import release, root, solution, source
 from ffnlab import answers, exercises, plain, predictions
 from ffnlab.differences import difference
@@ -53,10 +54,10 @@ def notebook_of(assignment: str) -> Any:
             STAMP: {"generated": f"from solutions/{path.name} by make build; edit that file"},
         }
     )
-    for place, cell in enumerate(notebook.cells):
-        name = cell.metadata.get("nbgrader", {}).get("grade_id") or str(place)
-        cell.id = hashlib.sha256(f"{assignment}/{name}".encode()).hexdigest()[:12]
-        cell.metadata.pop("lines_to_next_cell", None)
+    points = {exercise.name: exercise.points for exercise in exercises.of_notebook(assignment)}
+    notebook.cells = markers.with_nbgraders_metadata(notebook.cells, points, f"solutions/{path.name}")
+    for cell in notebook.cells:
+        cell.id = hashlib.sha256(f"{assignment}/{cell.metadata.nbgrader.grade_id}".encode()).hexdigest()[:12]
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
 
@@ -84,9 +85,12 @@ def solution_answer(exercise: str) -> Answer:
 
 
 def stamp(assignment: str) -> str:
-    """A hash of all that the executed notebook depends on: what its source imports, its predictions, and the key, by which `recheck` judges in it."""
+    """A hash of all that the executed notebook depends on: what its source imports, its predictions, and the key, by which `recheck` compares in it."""
     return source_hash.version(
-        source(assignment), predictions.source(assignment), Path(str(keys.module(assignment).__file__))
+        source(assignment),
+        predictions.source(assignment),
+        Path(str(keys.module(assignment).__file__)),
+        *(Path(str(module.__file__)) for module in (markers, rechecking)),
     )[:16]
 
 
@@ -103,9 +107,8 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     """Make an assignment's answers, solution notebook and student notebook again, if they have changed. Returns whether they had.
 
     Raises:
-        UserError: a cell of the solution notebook fails, the source is broken, or it promises other points than its exercises give.
+        UserError: a cell of the solution notebook fails, or its source is broken.
     """
-    _compare_points(assignment)
     changed = (force or outline.built_from(assignment) != answers_made(assignment)) and build_answers(assignment, tell)
     if outline.write(assignment, answers_made(assignment)):
         tell(f"{assignment}: writing what graders know of its exercises")
@@ -118,20 +121,6 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     tell(f"{assignment}: making the student's notebook")
     replace(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
-
-
-def _compare_points(assignment: str) -> None:
-    for cell in notebook_of(assignment).cells:
-        named = cell.metadata.get("nbgrader", {})
-        name = named.get("grade_id", "").removeprefix("check-")
-        if not named.get("grade") or named.get("solution"):
-            continue
-        known = {exercise.name: exercise.points for exercise in exercises.of_notebook(assignment)}
-        if known.get(name) != named.get("points"):
-            says = f"gives {known[name]:g}" if name in known else "is not there"
-            raise UserError(
-                f"{source(assignment).name}: the marker of check-{name} promises {named.get('points')} points, and the exercise {says}"
-            )
 
 
 def answers_made(assignment: str) -> str:

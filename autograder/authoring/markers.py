@@ -1,0 +1,109 @@
+"""What the marker line of a cell in solutions/*.py means to nbgrader: authors write a kind and a name, and the rest follows from these.
+
+# %% [markdown] text="intro"                  what students read
+# %% [markdown] question="M1" points=2        what they answer in words, and a person reads
+# %% setup="imports"                          what every run needs first
+# %% figure="bends"                           a figure or a guess; not run when grading
+# %% code="numbers"                           code that students may change; not run when grading
+# %% code="numbers" output="fixed"            the same; nbval compares what it prints
+# %% exercise="relu"                          what they write; its check follows by itself
+# %% quiz="where_is_it"                       a question with letters; its check follows by itself
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import nbformat
+
+from autograder.errors import UserError
+
+
+class Kind(NamedTuple):
+    """How a kind of cell is marked for nbgrader. tags: of the cell. options: what else its marker may hold."""
+
+    cell_type: str
+    locked: bool
+    solution: bool = False
+    tags: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+KINDS = {
+    "text": Kind("markdown", locked=True),
+    "question": Kind("markdown", locked=False, solution=True, options=("points",)),
+    "setup": Kind("code", locked=True),
+    "figure": Kind("code", locked=True, tags=("demo",)),
+    "code": Kind("code", locked=False, tags=("demo",), options=("output",)),
+    "exercise": Kind("code", locked=False, solution=True),
+    "quiz": Kind("code", locked=False, solution=True),
+}
+CHECKED = {"exercise": "check", "quiz": "quiz"}  # by kind, the function that a student calls
+CHECK = """{function}("{name}", {name})
+### BEGIN HIDDEN TESTS
+from autograder import recheck
+
+recheck("{name}", {name})
+### END HIDDEN TESTS"""
+
+
+def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file: str) -> list[Any]:
+    """The cells with nbgrader's metadata in the place of their markers, and the check behind each exercise.
+
+    points: of the notebook's exercises, by name. file: names the source in an error.
+
+    Raises:
+        UserError: a marker says something that means nothing, or an exercise is not among those of the notebook.
+    """
+    made = []
+    for cell in cells:
+        kind, name = _marker(cell, file)
+        options = {key: value for key, value in cell.metadata.items() if key != kind}
+        if kind in CHECKED and name not in points:
+            raise UserError(
+                f"{file}: {kind}={name!r} is not among the notebook's exercises in course/ffnlab/exercises/"
+            )
+        _mark(cell, name, KINDS[kind], options.get("points"))
+        if options.get("output") == "fixed":
+            cell.metadata.tags.append("nbval-check-output")
+        made.append(cell)
+        if kind in CHECKED:
+            check = nbformat.v4.new_code_cell(CHECK.format(function=CHECKED[kind], name=name))
+            _mark(check, f"check-{name}", Kind("code", locked=True), points[name])
+            made.append(check)
+    return made
+
+
+def _marker(cell: Any, file: str) -> tuple[str, str]:
+    """The kind and the name that a cell's marker says."""
+    cell.metadata.pop("lines_to_next_cell", None)
+    first = cell.source.strip().partition("\n")[0][:60]
+    said = [key for key in cell.metadata if key in KINDS]
+    if len(said) != 1:
+        raise UserError(
+            f"{file}: the marker of the cell {first!r} names no kind, or several; the kinds are: {', '.join(KINDS)}"
+        )
+    (kind,) = said
+    wrong = cell.metadata.keys() - {kind, *KINDS[kind].options}
+    if wrong:
+        raise UserError(
+            f"{file}: the marker of the cell {first!r} has {min(wrong)!r}, which a cell of the kind {kind!r} can't have"
+        )
+    if cell.cell_type != KINDS[kind].cell_type:
+        raise UserError(f"{file}: the cell {first!r} is of the kind {kind!r}, so it has to be {KINDS[kind].cell_type}")
+    return kind, str(cell.metadata[kind])
+
+
+def _mark(cell: Any, name: str, kind: Kind, points: float | None) -> None:
+    nbgraders = {
+        "grade": points is not None,
+        "grade_id": name,
+        "locked": kind.locked,
+        "schema_version": 3,
+        "solution": kind.solution,
+        "task": False,
+    }
+    if points is not None:
+        nbgraders["points"] = int(points) if float(points).is_integer() else points
+    cell.metadata = nbformat.from_dict({"nbgrader": nbgraders} | ({"tags": [*kind.tags]} if kind.tags else {}))
