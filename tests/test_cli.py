@@ -18,6 +18,7 @@ import pytest
 from conftest import ROOT, needs_bubblewrap
 from rich.console import Console
 from test_rebuild import ANSWER, answered
+from typer.testing import CliRunner
 
 from autograder import cli
 from autograder.gradebook.gradebook import Attempt
@@ -264,3 +265,12 @@ def test_ctrl_c_saves_what_is_graded_and_the_same_command_grades_the_rest(tmp_pa
     assert status == 0 and table.count("2/2") == 16, table + errors
     saved = re.search(r"(\d+) graded, (\d+) unchanged", table)
     assert saved and int(saved[1]) + int(saved[2]) == 16 and int(saved[2]) >= 1
+
+
+def test_help_lists_every_command_once_by_who_uses_it() -> None:
+    said = CliRunner().invoke(cli.app, ["--help"]).output
+    commands = said[said.index("For instructors") :].splitlines()
+    listed = [line.split()[0] for line in commands if re.match(r"  [a-z]", line)]
+    there = [command.name or command.callback.__name__ for command in cli.app.registered_commands if command.callback]
+    assert sorted(listed) == sorted(there) and "..." not in said
+    assert said.index("For instructors") < said.index("For authors") < said.index("For maintainers")

@@ -15,7 +15,7 @@ from autograder.cli import (
     reading,
     serving,
     authors,
-)  # each adds its commands, in the order of `--help`
+)  # each adds its commands
 
 # isort: on
 from autograder import files

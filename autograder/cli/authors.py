@@ -278,7 +278,7 @@ def bench(
         ),
     ] = None,
 ) -> None:
-    """Measure: plain nbgrader, and otter-grader, against this engine; same class, same machine, one run."""
+    """Measure how fast this engine, plain nbgrader and otter-grader are on the same class, in one run."""
     from autograder.authoring import bench as benches
 
     require_assignment(assignment)

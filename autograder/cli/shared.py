@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,6 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+from typer.core import TyperGroup
 
 from autograder.class_folder.folder import ClassFolder, class_lock
 from autograder.errors import UserError
@@ -31,7 +33,33 @@ if TYPE_CHECKING:
     from autograder.gradebook.gradebook import Book
     from autograder.gradebook.policy import Policy
 
+# By who uses them, and within that in the order in which they come in a term.
+USERS = {
+    "For instructors": ("handout", "collect", "grade", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
+    "For authors": ("build", "matrix", "answer", "answers", "minutes", "site"),
+    "For maintainers": ("stability", "mutants", "bench"),
+}  # fmt: skip
+
+
+class ByUser(TyperGroup):
+    """Lists the commands in `--help` by who uses them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, self.list_commands(ctx)))
+        for title, names in USERS.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), _first_sentence(one.help)) for name, one in commands.items() if one]
+                )
+
+
+def _first_sentence(text: str | None) -> str:
+    return re.split(r"(?<=[.:])\s", (text or "").strip(), maxsplit=1)[0].rstrip(".:")
+
+
 app = typer.Typer(
+    cls=ByUser,
     help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
     no_args_is_help=True,
     add_completion=False,
