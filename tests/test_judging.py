@@ -131,7 +131,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
         return honest(exercise, marking, observations, inputs, unfinished)
 
     honest = comparing.compare
-    monkeypatch.setattr(comparing, "judge", harmed)
+    monkeypatch.setattr(comparing, "compare", harmed)
     monkeypatch.setattr(judging, "PATIENCE", 2)
     warm = judging.Judges(fork=True)
     yield warm
