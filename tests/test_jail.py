@@ -449,7 +449,8 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
     monkeypatch.setattr(mounts, "shown", lambda: mounted)
     with Jail() as inside, inside.worker() as worker:
         places = [
-            str(root / place) for place in ("solutions", "tests", "autograder/keys", "autograder/marking/reference.py", "README.md")
+            str(root / place)
+            for place in ("solutions", "tests", "autograder/keys", "autograder/marking/reference.py", "README.md")
         ]
         shown = worker.run(
             f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from autograder.grading.shards import ShardReader
     from autograder.jail.sandbox import Mode
 
+TABLES = 3  # notebooks of which every student's points are shown; of more, a line each
 FINISHING = "finishing what is under way; Ctrl-C once more breaks it off"
 LIMITS = [limit.name for limit in fields(Limits)]
 
@@ -190,7 +192,8 @@ def grade(
                 return
             for name in names:
                 asked = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
-                whole = _grade(console, class_folder, name, team, asked, forget_manual) and whole
+                in_a_line = len(names) > TABLES and not student
+                whole = _grade(console, class_folder, name, team, asked, forget_manual, in_a_line) and whole
                 if reader and sharding.say_what_is_missing(console, name, reader):
                     whole = False
     from autograder.gradebook.gradebook import Book
@@ -198,6 +201,8 @@ def grade(
 
     with Book(class_folder) as book:
         whole = not say_doubts(console, Policy.of(class_folder), book) and whole
+    if not dry_run:
+        _say_what_comes_next(console, class_folder, names, grading)
     for stray in () if student or exercise else submitted_files.strays(class_folder):
         console.print(
             Text(f"Not looked at in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True
@@ -247,8 +252,9 @@ def _grade(
     team: grade_class.Grader,
     asked: grade_class.GradeOptions,
     forget_manual: bool,
+    in_a_line: bool = False,
 ) -> bool:
-    """Whether all of it could be graded."""
+    """Grade an assignment and say what came of it, in a table or in a line. Returns whether all of it could be graded."""
     from autograder.grading import grade_class
 
     changes: list[grade_class.PointsChange] = []
@@ -294,9 +300,11 @@ def _grade(
         counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
         attempts = (replace(one.attempt, student=who) for who, one in counted.items())
         marks = {who: one.marks for who, one in counted.items()}
-        terminal.print_class(
-            console, assignment, attempts, marks, grades={who: one.grade for who, one in counted.items()}
-        )
+        grades = {who: one.grade for who, one in counted.items()}
+        if in_a_line:
+            terminal.print_in_a_line(console, assignment, summary.graded, marks, grades)
+        else:
+            terminal.print_class(console, assignment, attempts, marks, grades=grades)
     said = f"{summary.graded} graded"
     if summary.unchanged:
         said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
@@ -306,7 +314,8 @@ def _grade(
         f".\nFeedback pages: {shown(class_folder.feedback)}/STUDENT/{assignment}/{assignment}.html"
         f"\nLog: {shown(class_folder.path / log.FILE)}\n"
     )
-    console.print(Text(said), soft_wrap=True)
+    if not in_a_line:
+        console.print(Text(said), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
     doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})]
     if not asked.student:
@@ -314,6 +323,17 @@ def _grade(
     for doubt in filter(None, doubts):
         console.print(Text(doubt), style="bold red", soft_wrap=True)
     return not (summary.needs_somebody or any(doubts))
+
+
+def _say_what_comes_next(
+    console: Console, class_folder: ClassFolder, names: Sequence[str], grading: Path | None
+) -> None:
+    where = f" --grading {shown(grading)}" if grading else ""
+    lines = [f"the class as a whole:      autograder report{where}"]
+    if len(names) > TABLES:
+        lines.insert(0, f"each student's points:     autograder grade {names[-1]}{where}")
+        lines.append(f"a student's page:          {shown(class_folder.feedback)}/STUDENT/{names[-1]}/{names[-1]}.html")
+    console.print(Text("\n".join(lines)), style="dim", soft_wrap=True)
 
 
 def _say_what_is_missing(console: Console, assignment: str, summary: grade_class.GradingSummary) -> None:

@@ -88,6 +88,17 @@ def print_class(
         )
 
 
+def print_in_a_line(
+    console: Console, assignment: str, graded: int, marks: Mapping[str, Scores], grades: Mapping[str, Grade]
+) -> None:
+    """How many were graded just now, the mean of all, and how many answers wait for a person."""
+    shares = [grade.points / grade.max_points for grade in grades.values() if grade.max_points]
+    mean = f"mean {sum(shares) / len(shares):4.0%} of {len(shares):,}" if shares else ""
+    waiting = sum(mark.waits for student in marks.values() for mark in student.values())
+    line = f"{assignment:20} {graded:5,} graded   {mean}" + (f"   {waiting:,} answers to read" if waiting else "")
+    console.print(Text(line.rstrip()), soft_wrap=True)
+
+
 def print_changes(
     console: Console,
     assignment: str,
