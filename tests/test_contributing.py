@@ -1,0 +1,85 @@
+"""CONTRIBUTING.md: who follows its code blocks to the letter adds an exercise that builds, is graded, and passes the tests that look at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+NOTEBOOK, NAME = "02_feed_forward", "count_parameters"
+PARTS = (
+    "autograder",
+    "course",
+    "solutions",
+    "tests",
+    "CONTRIBUTING.md",
+    "nbgrader_config.py",
+    "pyproject.toml",
+    "constraints.txt",
+)
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".venv", "*.egg-info", "screenshots", "attacks", ".ipynb_checkpoints")
+TESTS = f"{NOTEBOOK} or {NAME} or twenty_secrets"
+
+
+def blocks() -> list[str]:
+    """The page's blocks of Python: the notebook's, the exercise's, the key's."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
+
+
+def follow(project: Path) -> None:
+    """Do what sections 1 to 3 say."""
+    posed, described, answered = blocks()
+    notebook = project / "solutions" / f"{NOTEBOOK}.py"
+    text = notebook.read_text(encoding="utf-8")
+    before = re.search(r'^# %% \[markdown\] text="[^"]*"\n# ## Going further', text, re.M)
+    assert before, "a place in the text"
+    text = text[: before.start()] + posed + "\n" + text[before.start() :]
+    points = re.search(r"\| \*\*Points\*\* \| (\d+)", text)
+    assert points, "the table under the title has the points"
+    text = text.replace(points[0], f"| **Points** | {int(points[1]) + 2}", 1)
+    notebook.write_text(text, encoding="utf-8")
+    for path, more in (
+        (project / "course" / "ffnlab" / "exercises" / "feed_forward.py", described),
+        (project / "autograder" / "keys" / "feed_forward.py", answered),
+    ):
+        path.write_text(path.read_text(encoding="utf-8") + "\n\n" + more, encoding="utf-8")
+    key = project / "autograder" / "keys" / "feed_forward.py"
+    key.write_text(
+        key.read_text(encoding="utf-8").replace("\nimport math\n", "\nimport itertools\nimport math\n", 1),
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.sweep
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_whoever_follows_the_page_ends_green(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, project / part, ignore=LEFT_OUT)
+        else:
+            shutil.copy(ROOT / part, project)
+    follow(project)
+
+    def run(*words: str) -> str:
+        places = os.pathsep.join(map(str, (project, project / "course", project / "tests")))
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=project, env=os.environ | {"PYTHONPATH": places}, capture_output=True, text=True, check=False
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+        return done.stdout
+
+    assert "on each of 20 secrets" in run("autograder", "build", NOTEBOOK)
+    assert "all right answers earn full marks, all mistakes are named" in run("autograder", "matrix", NAME)
+    (project / "mine.py").write_text("def count_parameters(d_model, d_ff):\n    return 2 * d_model * d_ff\n", "utf-8")
+    assert "The two biases are missing" in run("autograder", "answer", NAME, "mine.py")
+    files = ("tests/test_build.py", "tests/test_matrix.py", "tests/test_feed_forward.py")
+    assert "passed" in run("pytest", "-q", "-p", "no:cacheprovider", "--everything", "-k", TESTS, *files)
