@@ -326,6 +326,9 @@ class Uv:
             else:
                 print("Installing the course …", flush=True)
                 return 0
+        if not missing:
+            print("All packages are here already.", flush=True)
+            return 0
         has_cuda = any(package["name"].startswith("nvidia-") for package in missing)
         disk = (download + local) * (UNPACKED_CUDA if has_cuda else UNPACKED)
         how = "at most" if self.keeps_cache else "about"

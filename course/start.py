@@ -209,10 +209,18 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
     look_beside("pyproject.toml", "constraints.txt", "ffnlab", "installer.py")
     from installer import NotInstalled, Order, install  # beside this file
 
+    if not options.constraints.exists():
+        raise CannotStart(f"there is no file {options.constraints}, which --constraints names.")
     environment, reason = (options.venv.expanduser().absolute(), "") if options.venv else environment_folder()
     python = str(environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     done = environment / "ffnlab-installed.txt"  # says from what, so that a newer course is installed again
     is_done = Path(python).exists() and done.exists() and done.read_text(encoding="utf-8") == fingerprint()
+    other = version_of(environment)
+    if other and other != ".".join(map(str, sys.version_info[:2])):
+        print(
+            f"The environment in {environment} was made with Python {other} and keeps it. To make it with another, remove that folder first.",
+            flush=True,
+        )
     if is_done and not options.package:
         return python, False
     with_pip = not (importlib.util.find_spec("pip") or shutil.which("uv"))  # these install it in less time
@@ -253,6 +261,16 @@ def fingerprint() -> str:
     """Where the course is and what it needs, in one line."""
     needs = b"".join((COURSE / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
     return f"{hashlib.sha256(needs).hexdigest()} {COURSE}\n"
+
+
+def version_of(environment: Path) -> str:
+    """The minor version of the Python that an environment was made with, such as 3.11; empty where there is none."""
+    try:
+        settings = (environment / "pyvenv.cfg").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    found = re.search(r"^version(?:_info)? *= *(\d+\.\d+)", settings, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def keeping_bytecode() -> dict[str, str]:

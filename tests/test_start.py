@@ -140,6 +140,28 @@ def test_without_pip_it_says_what_to_install_and_goes_on_from_there(
     assert start.runs(python, "import pip")
 
 
+def test_an_environment_of_another_python_is_kept_and_said(
+    start: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = start.COURSE / ".venv"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.4\n", encoding="utf-8")
+    (environment / "bin" / "python").symlink_to(sys.executable)
+    (environment / "ffnlab-installed.txt").write_text(start.fingerprint(), encoding="utf-8")
+    monkeypatch.setattr(start.sys, "version_info", (3, 13, 1))
+    options = Namespace(venv=environment, package="", constraints=start.COURSE / "constraints.txt", torch_index=None)
+    assert start.set_up(options) == (str(environment / "bin" / "python"), False)
+    said = capsys.readouterr().out
+    assert "was made with Python 3.12 and keeps it" in said and "remove that folder" in said
+
+
+def test_constraints_that_are_not_there_are_named(start: Any, tmp_path: Path) -> None:
+    options = Namespace(venv=tmp_path / "v", package="", constraints=tmp_path / "nofile", torch_index=None)
+    with pytest.raises(start.CannotStart, match=r"there is no file .*nofile, which --constraints names"):
+        start.set_up(options)
+    assert not (tmp_path / "v").exists()
+
+
 def test_an_environment_that_cannot_be_made_is_told_in_one_line_on_every_terminal(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     words = (COURSE / "start.py", "--set-up", "--venv", tmp_path / "file" / "venv")
