@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from conftest import ROOT, needs_chromium
+from conftest import ROOT, needs_chromium, often
 from lab import PATIENCE, browser, server
 from playwright.sync_api import Page
 from test_postgresql import PROGRAMS
@@ -224,7 +224,7 @@ def save(page: Page, field: str) -> int:
     return saved.value.status
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("database", often(["sqlite", "postgresql"], ["postgresql"]))
 def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

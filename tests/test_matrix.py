@@ -21,11 +21,19 @@ from autograder.marking import draws, matrix, reference
 from ffnlab import answers, exercises
 from ffnlab.comparing import compare
 from ffnlab.exercise import Exercise, public_seed
-from ffnlab.naming import without_claims
+from ffnlab.naming import is_question, without_claims
 from ffnlab.verdict import Outcome
 
 NAMES = list(exercises.every())
-FIRST = [exercises.of_notebook(notebook)[0].name for notebook in exercises.NOTEBOOKS]
+# Of each notebook one exercise that asks for code: the one with the fewest kept answers.
+RECORDED = stability.recorded()
+FIRST = [
+    min(
+        (exercise.name for exercise in exercises.of_notebook(notebook) if not is_question(exercise)),
+        key=lambda name: len(RECORDED.get(name, {}).get("answers", ())),
+    )
+    for notebook in exercises.NOTEBOOKS
+]
 
 
 @pytest.mark.parametrize("name", often(NAMES, FIRST))

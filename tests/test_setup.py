@@ -360,7 +360,7 @@ def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) ->
         "  FAILED  mypy",
         "  ok      pytest",
         "  ok      nbval on the solutions",
-        "── left for make sweep: the other nine notebooks in a browser, and kept answers on draws for which the record is up to date",
+        "── left for make sweep: nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests",
         "── skipped",
         "  [2] tests/test_browser.py:9: no chromium",
         "  [2] tests/test_browser.py:9: no chromium",
