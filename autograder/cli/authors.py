@@ -67,7 +67,7 @@ def matrix(
     exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
     problems: Annotated[bool, typer.Option("--problems", help="Only rows that are not as they must be.")] = False,
 ) -> None:
-    """Print exercise × kept answer → points and message, on public and on hidden draws. Exit status 1 where one is not as it must be."""
+    """Print exercise × kept answer → points and message, on public and on hidden draws. The exit status is 1 if one is not as it must be."""
     import torch
 
     from autograder import keys
@@ -113,7 +113,7 @@ def stability(
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
 ) -> None:
-    """Grade every kept answer on twenty secrets, and record what it gets. Exit status 1 where that depends on the secret; then it is not recorded."""
+    """Grade every kept answer on twenty secrets, and record what it gets. The exit status is 1 if that depends on the secret; then it is not recorded."""
     from autograder.authoring import stability as trials
     from ffnlab import exercises
 

@@ -47,11 +47,11 @@ def _either(names: Sequence[str]) -> str:
 
 @app.command(
     help=f"Collect what {_either([one.title for one in SYSTEMS])} exported into submitted/. Every attempt is kept in collected/.\n\n"
-    "Exit status 2 where something needs a person; it is listed, and can be settled in collected/settle.csv, which the next run reads."
+    "The exit status is 2 if something needs you. It is listed, and you can settle it in collected/settle.csv, which the next run reads."
 )
 def collect(
     source: Annotated[
-        Path, typer.Argument(help="What the LMS exported, a zip or a folder; or nbgrader's exchange, its inbound/.")
+        Path, typer.Argument(help="What the LMS exported, a zip or a folder. Of nbgrader's exchange: its inbound/.")
     ],
     roster: Annotated[
         list[Path] | None,
@@ -60,21 +60,22 @@ def collect(
         ),
     ] = None,
     assignment: Annotated[
-        str | None, typer.Option(help="What it is an export of. [default: what nine in ten of its notebooks are]")
+        str | None,
+        typer.Option(help="The assignment that was exported. [default: the one that nine in ten of its notebooks are]"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, and write nothing.")] = False,
     timezone: Annotated[
         str | None,
         typer.Option(
-            help="Of the clock behind times that name none, e.g. Europe/Berlin. [default: time_zone in course.toml, or this computer's]"
+            help="The zone of times that name none, e.g. Europe/Berlin. [default: time_zone in course.toml, or this computer's]"
         ),
     ] = None,
     match_names: Annotated[
         bool,
         typer.Option(
             "--match-names",
-            help="Where an export has no id that the roster has "
-            f"({', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}), take a name that one student alone has.",
+            help="If the export has no id that the roster has "
+            f"({', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}), go by name if only one student has it.",
         ),
     ] = False,
     grading: Grading = None,
@@ -174,7 +175,7 @@ def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST)
 @app.command(
     name="give-back",
     help="Make the file that an LMS takes: its own sheet with the grades in it, or a zip of the feedback pages. "
-    "Exit status 2 where somebody was left out.\n\n"
+    "The exit status is 2 if somebody was left out.\n\n"
     + " ".join(f"For {one.name}: {one.instead}." for one in SYSTEMS if one.instead),
 )
 def give_back(
@@ -184,9 +185,7 @@ def give_back(
         Path | None,
         typer.Option(help="The worksheet, or the gradebook's CSV, as the LMS lets you download it. It stays as it is."),
     ] = None,
-    pages: Annotated[
-        bool, typer.Option("--pages", help="A zip of the feedback pages, in place of the grades.")
-    ] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="A zip of the feedback pages instead of the grades.")] = False,
     to: Annotated[Path | None, typer.Option(help="The file to write, or a folder for it.")] = None,
     column: Annotated[
         str, typer.Option(help="The sheet's column that takes the grades, where there are several.")
@@ -196,7 +195,7 @@ def give_back(
         typer.Option("--with-unread", help="Include students with unread answers."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show whose grade changes from what to what, and write nothing.")
+        bool, typer.Option("--dry-run", help="Show whose grade would change, and write nothing.")
     ] = False,
     grading: Grading = None,
     db_url: GradebookUrl = None,

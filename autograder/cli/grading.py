@@ -57,14 +57,17 @@ def grade(
     grading: Grading = None,
     student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
     exercise: Annotated[
-        str | None, typer.Option(help="Judge only this exercise again; keep the other verdicts.")
+        str | None, typer.Option(help="Grade only this exercise again, and keep the other verdicts.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Grade again what has not changed.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Submissions side by side. [default: the cores]")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Grade on a Dask cluster: its scheduler's address.")] = None,
     db_url: GradebookUrl = None,
     jail: Annotated[
-        str, typer.Option(help="bubblewrap, or, where that can't be had: container (yours, around this) or none.")
+        str,
+        typer.Option(
+            help="bubblewrap. If that can't be had: container, for one of your own around all of this, or none."
+        ),
     ] = "bubblewrap",
     limit: Annotated[
         list[str] | None,
@@ -75,9 +78,7 @@ def grade(
     students: Annotated[int, typer.Option(min=1, help="How many students a new sample class has.")] = 16,
     start_anew: Annotated[
         bool,
-        typer.Option(
-            "--start-anew", help="Make a new gradebook, or draw new hidden inputs, where the class's are gone."
-        ),
+        typer.Option("--start-anew", help="Make a new gradebook, or draw new hidden inputs, if the class's are gone."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Grade everything, write nothing, and tell whose points would change.")
@@ -89,7 +90,7 @@ def grade(
         ),
     ] = False,
     prepare: Annotated[
-        bool, typer.Option("--prepare", help="Draw the hidden inputs and grade nothing: what shards need once.")
+        bool, typer.Option("--prepare", help="Only draw the hidden inputs, which shards need once.")
     ] = False,
     shard: Annotated[
         str | None,
@@ -100,7 +101,7 @@ def grade(
     to: Annotated[Path | None, typer.Option(help="The folder for a shard's files.")] = None,
     from_: Annotated[
         list[Path] | None,
-        typer.Option("--from", help="Enter what shards have graded into this folder. May be given again."),
+        typer.Option("--from", help="Enter what shards have written into this folder. May be given again."),
     ] = None,
 ) -> None:
     """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""

@@ -45,7 +45,7 @@ def report(
     ] = None,
     grading: Grading = None,
     hide_names: Annotated[
-        bool, typer.Option("--hide-names", help="Number the students, in a random order, in place of their names.")
+        bool, typer.Option("--hide-names", help="Replace names by numbers, in random order.")
     ] = False,
     to: Annotated[
         Path | None, typer.Option(help="Where the page goes. [default: report.html in the class's folder]")
@@ -63,7 +63,7 @@ def report(
 ) -> None:
     """Write a report on a class: one HTML file.
 
-    Exit status 2 where something waits for you: what could not be graded, or a name in course.toml that nobody has.
+    The exit status is 2 if something waits for you, such as a submission that could not be graded, or a name in course.toml that nobody has.
     """
     with gc_paused():
         from autograder.gradebook.policy import Policy
@@ -150,7 +150,7 @@ def why(
     ],
     exercise: Annotated[str, typer.Argument(help="The exercise or question, e.g. ffn_forward or M2.")],
     attempt: Annotated[
-        int | None, typer.Option(min=1, help="Only this hand-in; the first is 1. [default: all]")
+        int | None, typer.Option(min=1, help="Only this submission; the first is 1. [default: all]")
     ] = None,
     script: Annotated[
         Path | None,
@@ -161,7 +161,7 @@ def why(
     grading: Grading = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Say why an answer has its points: every attempt, the code, what was seen. Exit status 2 where it still waits for a person."""
+    """Say why an answer has its points: every attempt, the code, what was seen. The exit status is 2 if a person still has to read it."""
     with gc_paused():
         from autograder.gradebook.policy import Policy
         from autograder.reports import explain as whys
