@@ -1,6 +1,6 @@
 """Files that others made: opened without following links and without waiting, and read up to a bound.
 
-Called by classroom, and by nbgrader through our configuration.
+Called by grade_class, and by nbgrader through our configuration.
 """
 
 from __future__ import annotations

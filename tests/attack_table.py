@@ -41,7 +41,7 @@ nbgrader's column does not mean that nobody could do it there.
 
 def ours(class_folder: ClassFolder, data: dict[str, bytes], narrow: set[str]) -> dict[str, tuple[float, str]]:
     """By name: points, and the first sentence of what the student is told."""
-    seeds = draws.hidden(START, class_folder.draws)
+    seeds = draws.ensure_hidden_seeds(START, class_folder.draws)
     found = {}
     with Jail(Limits()) as jail, Jail(NARROW) as narrow_jail:
         for name in track(data, "autograder"):

@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
-from autograder.lms.base import FeedbackPage, Lms, Number
+from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import HandIn, Person, utc
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
@@ -19,7 +19,7 @@ class Sakai(Lms):
     name, title = "sakai", "Sakai"
     sheet = "grades.csv of the download"
     is_local_time = True
-    number = Number.USER
+    number = IdScope.USER
 
     def fits(self, path: str) -> bool:
         return path == GRADES or bool(FOLDER.fullmatch(normalize_name(path.split("/")[0])))

@@ -523,7 +523,7 @@ def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, 
 def test_a_broken_file_of_secrets_is_one_clear_line(broken: str, tmp_path: Path) -> None:
     (tmp_path / draws.FILE).write_text(broken, encoding="utf-8")
     with pytest.raises(UserError, match="without its secret earlier grades can't be repeated"):
-        draws.hidden(START, tmp_path / draws.FILE)
+        draws.ensure_hidden_seeds(START, tmp_path / draws.FILE)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from test_rebuild import ANSWER, answered
 from typer.testing import CliRunner
 
 from autograder import cli
-from autograder.gradebook.gradebook import Attempt
+from autograder.gradebook.gradebook import Grading
 from autograder.reports import terminal
 from ffnlab import exercises
 
@@ -203,7 +203,7 @@ def test_a_new_sample_class_knows_nobody_of_the_one_before(tmp_path: Path) -> No
 def test_the_table_shows_every_total_in_full(width: int) -> None:
     longest = max(exercises.NOTEBOOKS, key=lambda name: len(exercises.of_notebook(name)))
     verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in exercises.of_notebook(longest)}
-    attempt = Attempt(1, "student01", "", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
+    attempt = Grading(1, "student01", "", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
     console = Console(width=width, file=io.StringIO())
     terminal.print_class(console, longest, [attempt], {})
     said = console.file.getvalue()  # type: ignore[attr-defined]

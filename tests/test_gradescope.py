@@ -241,7 +241,7 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
 
 def test_the_zip_holds_no_secret_of_a_class(content: dict[str, bytes], class_folder: ClassFolder) -> None:
     settings = json.loads(content["project/class/settings.json"])
-    theirs = draws.hidden(START, class_folder.draws)
+    theirs = draws.ensure_hidden_seeds(START, class_folder.draws)
     assert not {seed for drawn in theirs.values() for seed in drawn} & {
         seed for drawn in settings["seeds"].values() for seed in drawn
     }

@@ -71,7 +71,7 @@ def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
     "source",
     [
         "import autograder.keys",
-        "import autograder.judge",
+        "import autograder.marking.reference",
         "from ffnlab import answers; answers.load('hello_shape')",
         "open('/etc/passwd')",
         "import os; os.listdir(os.path.expanduser('~root/.ssh'))",
@@ -194,7 +194,10 @@ def test_nothing_of_the_graders_environment_is_there(jail: Jail, monkeypatch: py
 
 def test_the_solutions_and_the_keys_are_not_mounted(jail: Jail) -> None:
     root = Path(__file__).resolve().parent.parent
-    places = [str(root / name) for name in ("solutions", "autograder/keys", "autograder/judge.py", "grading", ".git")]
+    places = [
+        str(root / name)
+        for name in ("solutions", "autograder/keys", "autograder/marking/reference.py", "grading", ".git")
+    ]
     assert said(jail, f"import os\nprint([os.path.exists(p) for p in {places!r}])") == f"{[False] * len(places)}\n"
 
 
@@ -322,7 +325,7 @@ def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch
             worker.run("import time\ntime.sleep(0.5)")
         assert victim.run("1")["error"] is None
         with subprocess.Popen(["sleep", "60"]) as beside:  # as in a container, where only the id tells
-            family = watch.Family(beside.pid, user, apart=False)
+            family = watch.ProcessTree(beside.pid, user, apart=False)
             family.look()
             family.kill()
         family.close()

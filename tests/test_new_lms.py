@@ -147,7 +147,7 @@ def test_no_system_is_named_outside_of_its_module() -> None:
     """Where the autograder decides, it reads the registry: no name of a system is a string of its own there, and no system's NAME is asked for."""
     names = "|".join({*lms.SYSTEMS} - {"nbgrader"})  # nbgrader has its name in notebooks' metadata too
     wrong = re.compile(rf"[\"'](?:{names})[\"']|\b(?:{names}|exchange)\.NAME\b|\bmatch (?:\w+\.)*system\b")
-    own = {ROOT / "autograder" / "desk" / "lms" / f"{name}.py" for name in names.split("|")}
+    own = {ROOT / "autograder" / "lms" / f"{name}.py" for name in names.split("|")}
     own.add(ROOT / "autograder" / "site" / "documents.py")  # a page of docs/ has the name of one
     found = [
         f"{path.relative_to(ROOT)}: {line.strip()}"

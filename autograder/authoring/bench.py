@@ -138,7 +138,7 @@ def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     sample.make(class_folder, students, only=[assignment], odd=odd)
     reference_cache.ensure_file(
-        class_folder.path, assignment, draws.hidden(assignment, class_folder.draws)
+        class_folder.path, assignment, draws.ensure_hidden_seeds(assignment, class_folder.draws)
     )  # once a class, whoever grades it
     with _memory() as peak:
         before, start = _machine_cpu(), time.perf_counter()
@@ -187,7 +187,7 @@ def _plain(class_folder: ClassFolder, assignment: str) -> list[float]:
 
 
 def _plain_alone(class_folder: ClassFolder, assignment: str) -> list[float]:
-    """Plain nbgrader where `autograder grade` has never run: each notebook computes the markings for itself."""
+    """Plain nbgrader where `autograder grade` has never run: each notebook computes the reference outputs for itself."""
     kept = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("markings"))
     try:
         return _plain(class_folder, assignment)

@@ -23,7 +23,7 @@ def autograde(class_folder: ClassFolder, assignment: str, student: str | None = 
     program = Path(sys.executable).parent / "nbgrader"
     if not program.is_file():
         raise UserError("nbgrader is not installed beside this Python")
-    draws.hidden(assignment, class_folder.draws)
+    draws.ensure_hidden_seeds(assignment, class_folder.draws)
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(assignment)
     command = [str(program), "autograde", assignment, "--force"]

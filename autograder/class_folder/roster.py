@@ -12,7 +12,7 @@ from autograder.class_folder.folder import FOLDER_NAME, RESERVED_NAMES, ClassFol
 from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS, has_several, numbered
-from autograder.lms.base import Lms, Number
+from autograder.lms.base import IdScope, Lms
 from autograder.lms.records import Person, letters, words
 from autograder.lms.sheets import Sheet, bare, table
 from ffnlab.cleaning import in_a_line
@@ -209,7 +209,7 @@ class Roster:
         """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
         ids = person.ids
         own = {one.number: f"{one.name}-{ids[one.name]}" for one in numbered() if one.name in ids}
-        changing = own.pop(Number.ASSIGNMENT, "")
+        changing = own.pop(IdScope.ASSIGNMENT, "")
         wanted = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), changing]
         return next((one for one in wanted if one and not self.not_free(one)), "")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 # isort: off
 from autograder.cli import (
     grading,
-    exchanging,
+    transfer,
     exporting,
     reading,
     serving,
@@ -22,7 +22,7 @@ from autograder import files
 from autograder.cli.shared import app, shown
 from autograder.errors import UserError
 
-__all__ = ["app", "authors", "exchanging", "exporting", "grading", "main", "reading", "serving"]
+__all__ = ["app", "authors", "exporting", "grading", "main", "reading", "serving", "transfer"]
 
 
 def main() -> None:

@@ -188,7 +188,7 @@ def why(
 
 def _show_grading(console: Console, found: Explanation, one: GradedAttempt, policy: Policy) -> None:
     from autograder.gradebook.policy import format_time
-    from autograder.reports.explain import print_verdict
+    from autograder.reports.explain import verdict_lines
 
     counts = one.attempt.number == found.counted.attempt.number
     said = [f"Attempt {one.hand_in} of {found.hand_ins}" + (", graded again" if one.again else "")]
@@ -209,7 +209,7 @@ def _show_grading(console: Console, found: Explanation, one: GradedAttempt, poli
         place = "" if found.question else f"{number:3} "  # an answer in words has no lines that an error could name
         console.print(Text.assemble(("  " + place, "dim"), line), soft_wrap=True)
     if one.verdict:
-        for line in print_verdict(one.verdict):
+        for line in verdict_lines(one.verdict):
             console.print(Text(f"  {line}"), soft_wrap=True)
     elif found.question:
         console.print(Text("  a question that a person reads"), soft_wrap=True)

@@ -114,7 +114,7 @@ class _Call:
 
 @dataclass
 class _ClusterWorker:
-    """A worker of the cluster. prepared: the files of markings that it has, the name of none being empty; preparing: what it is asked to take in.
+    """A worker of the cluster. prepared: the files of reference outputs that it has, the name of none being empty; preparing: what it is asked to take in.
 
     problem: why it is left out. failures: how often it could not grade what was sent to it.
     """
@@ -184,12 +184,12 @@ class Cluster(GradingPool):
         return sum(worker.threads for worker in self._ready(self._setup.file).values())
 
     def submit(self, job: Job) -> Future[GradedSubmission]:
-        if job.markings not in self._markings:
-            data = job.markings.read_bytes()
-            self._markings[job.markings] = file = hashlib.sha256(data).hexdigest()[:16]
+        if job.reference_file not in self._markings:
+            data = job.reference_file.read_bytes()
+            self._markings[job.reference_file] = file = hashlib.sha256(data).hexdigest()[:16]
             notebook = fingerprint.of_notebook(job.assignment)
             self._setup = replace(self._setup, assignment=job.assignment, notebook=notebook, file=file, markings=data)
-        task = _ClusterTask(job, self._markings[job.markings], Future())
+        task = _ClusterTask(job, self._markings[job.reference_file], Future())
         task.result.add_done_callback(task.follow)
         self._waiting.append(task)
         self._require_scheduler()
@@ -299,7 +299,7 @@ class Cluster(GradingPool):
             if not workers:
                 self._waiting.append(task)
             elif not task.result.cancelled():
-                job = replace(task.job, markings=Path(task.file))
+                job = replace(task.job, reference_file=Path(task.file))
                 task.workers = frozenset(workers)
                 task.sent = self._call(list(workers), cluster_worker.grade, self._setup.build, job)
                 self._sent[task] = None

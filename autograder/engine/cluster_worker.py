@@ -26,7 +26,7 @@ from autograder.keys.problem import KeyProblem
 @dataclass(frozen=True)
 class Setup:
     """What a worker needs before its first submission. private, also: as for a Jail. Of an assignment, once there is one: `notebook`, a hash of our
-    copy; `markings`, the bytes of the file with the markings, kept here under the name `file`.
+    copy; `markings`, the bytes of the file with the reference outputs, kept here under the name `file`.
     """
 
     build: Build
@@ -82,13 +82,13 @@ def prepare(setup: Setup) -> WorkerReport:
 
 
 def grade(build: Build, job: Job) -> Reply:
-    """Grade a submission. `job.markings` is only a name, the one under which `prepare` has kept them."""
+    """Grade a submission. `job.reference_file` is only a name, the one under which `prepare` has kept them."""
     here = Reply(socket.gethostname(), get_worker().address)
-    file = _file(job.markings.name)
+    file = _file(job.reference_file.name)
     if not file.is_file() or build != fingerprint.HERE:
         return replace(here, problem="it was never asked whether it can grade", unfit=True)
     try:
-        return replace(here, graded=pool.grade_here(replace(job, markings=file)))
+        return replace(here, graded=pool.grade_here(replace(job, reference_file=file)))
     except (UserError, JailWontStart) as error:
         return replace(here, problem=str(error), unfit=True)
     except KeyProblem as error:

@@ -15,7 +15,7 @@ from autograder.engine.graded import GradedSubmission, Outputs
 from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
-from autograder.jail.sandbox import Budget, Gate, Jail, JailBroken, Overrun, question
+from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, question
 from autograder.marking import draws, quotations, reference
 from autograder.paths import release
 from ffnlab import differences, exercises
@@ -27,7 +27,7 @@ from ffnlab.verdict import Outcome, Verdict, not_attempted, not_earned, not_grad
 def grade_submission(
     assignment: str,
     data: bytes,
-    jail: Gate,
+    jail: JailClient,
     seeds: draws.Seeds,
     only: tuple[str, ...] = (),
     markings: Path | None = None,
@@ -50,7 +50,7 @@ def grade_submission(
         reason = f"The submission could not be read: {error}."
         return GradedSubmission(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
     graded = GradedSubmission(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
-    marked = judging.Marked(markings, seeds) if markings else None
+    marked = judging.ReferenceFile(markings, seeds) if markings else None
     with judging.borrow_judge(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
@@ -71,7 +71,11 @@ class _Session:
     """The worker of one submission. When a cell or a probe overruns, a fresh worker replays what ran before, without the culprit."""
 
     def __init__(
-        self, jail: Gate, judge: judging.Judge, marked: judging.Marked | None = None, own_kills: bool = False
+        self,
+        jail: JailClient,
+        judge: judging.Judge,
+        marked: judging.ReferenceFile | None = None,
+        own_kills: bool = False,
     ) -> None:
         self._jail = jail
         self._judge = judge

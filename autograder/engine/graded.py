@@ -23,7 +23,7 @@ class GradedSubmission:
     remarks: list[str] = field(default_factory=list)
     seconds: float = 0.0
     host: str = ""  # the machine that graded it
-    build: str = ""  # by what: fingerprint.described()
+    build: str = ""  # by what: fingerprint.describe()
 
     @property
     def points(self) -> float:

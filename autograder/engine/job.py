@@ -23,7 +23,7 @@ class Job:
     seeds: draws.Seeds
     limits: Limits
     key: str  # the key's version: a worker that has another one refuses
-    markings: Path  # a file of this machine; a worker elsewhere computes what is in it
+    reference_file: Path  # a file of this machine; a worker elsewhere computes what is in it
     only: tuple[str, ...] = ()  # exercises; empty: all
     mode: Mode = Mode.BUBBLEWRAP
 

@@ -98,8 +98,8 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Marked:
-    """Where the markings of an assignment are: in a file of this machine, for these seeds of each exercise."""
+class ReferenceFile:
+    """Where the reference outputs of an assignment are: in a file of this machine, for these seeds of each exercise."""
 
     file: Path
     seeds: draws.Seeds
@@ -114,7 +114,7 @@ class Judge:
         self.pid = 0  # of its process, or of the last one that has not been replaced yet
         self._channel: socket.socket | None = None
 
-    def verdict(self, exercise: str, seeds: Seeds, frame: bytes, marked: Marked | None = None) -> Judged:
+    def verdict(self, exercise: str, seeds: Seeds, frame: bytes, marked: ReferenceFile | None = None) -> Judged:
         """The verdict on what a worker sent when it was asked for `exercise` on the draws of `seeds`.
 
         marked: where its marking is; without, or where that file is not, the judge computes it.

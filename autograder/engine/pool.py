@@ -26,7 +26,7 @@ from autograder.engine.job import TRIES, Job, ungraded
 from autograder.errors import UserError
 from autograder.jail import resources
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Gate, Jail, JailBroken, JailWontStart, Mode
+from autograder.jail.sandbox import Jail, JailBroken, JailClient, JailWontStart, Mode
 from autograder.keys.problem import KeyProblem
 
 Name = TypeVar("Name")
@@ -146,7 +146,7 @@ def grade_here(job: Job) -> GradedSubmission:
     return graded
 
 
-def _start(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
+def _start(gates: list[JailClient], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
     from autograder.engine import worker_process
 
     worker_process.start(gates, started, end, private)

@@ -26,7 +26,7 @@ from autograder.engine.job import TRIES, Job, ungraded
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Gate, Jail, Mode
+from autograder.jail.sandbox import Jail, JailClient, Mode
 from autograder.jail.watch import PATIENCE
 from autograder.marking import draws
 
@@ -50,7 +50,9 @@ def grade_job(job: Job) -> GradedSubmission:
         try:
             with _deadlines.of(OVERTIME * job.limits.submission_seconds), _free_jail(job.limits, job.mode) as jail:
                 certain = jail.knows_outside_kills
-                graded = grade_submission(job.assignment, job.data, jail, job.seeds, job.only, job.markings, killed)
+                graded = grade_submission(
+                    job.assignment, job.data, jail, job.seeds, job.only, job.reference_file, killed
+                )
                 if killed:
                     graded.remarks.append(
                         "graded a second time: the first time something ended its process by SIGKILL, itself or another program"
@@ -108,7 +110,7 @@ _deadlines = _Deadlines()
 class _Jails:
     """The gates of this process that nobody is using: in a pool's process one to a jail that several share, under Dask one a thread, to its own jail."""
 
-    free: list[Gate] = field(default_factory=list)
+    free: list[JailClient] = field(default_factory=list)
     private: Sequence[Path] = ()  # what a jail made here must hide
     also: Sequence[str] = ()  # modules that it imports besides the usual ones
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -118,7 +120,7 @@ _jails = _Jails()
 
 
 @contextlib.contextmanager
-def _free_jail(limits: Limits, mode: Mode) -> Iterator[Gate]:
+def _free_jail(limits: Limits, mode: Mode) -> Iterator[JailClient]:
     """A gate to a warm jail of this kind, kept for the next submission; a broken one is closed, and those of another kind, which are of earlier
     commands.
     """
@@ -155,7 +157,7 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
     """
     with _jails.lock:
         wanted = tuple(dict.fromkeys((*_jails.private, *private))), tuple(dict.fromkeys((*_jails.also, *also)))
-        outdated: list[Gate] = []
+        outdated: list[JailClient] = []
         if wanted != (_jails.private, _jails.also):
             outdated, _jails.free = _jails.free, []
             _jails.private, _jails.also = wanted
@@ -174,7 +176,7 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
                 raise
 
 
-def start(gates: list[Gate], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
+def start(gates: list[JailClient], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
     """Become a worker of a pool: take one of the `gates`, of which each worker takes another; end when `end` does."""
     gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -82,7 +82,7 @@ def _make_private(url: sa.URL) -> None:
 
 
 @dataclass(frozen=True)
-class Written:
+class SubmittedCell:
     """A cell as a student handed it in. kind: of rebuild.Kind, its value; what was not there, or is as it was handed out, is said to be."""
 
     kind: str
@@ -103,13 +103,13 @@ def packed(cells: Sequence[Cell]) -> bytes:
     return zlib.compress(json.dumps(written).encode())
 
 
-def unpacked(data: bytes | None) -> tuple[Written, ...] | None:
+def unpacked(data: bytes | None) -> tuple[SubmittedCell, ...] | None:
     """The other way round; None where nothing was kept."""
-    return tuple(Written(*cell) for cell in json.loads(zlib.decompress(data))) if data else None
+    return tuple(SubmittedCell(*cell) for cell in json.loads(zlib.decompress(data))) if data else None
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Grading:
     """The grading of one submission, as kept. graded_at: in ISO 8601. submitted_at: in UTC, where it is known. host, build: the machine, and by what."""
 
     number: int
@@ -270,23 +270,23 @@ class Book:
         )
         return {row["student"]: (row["submission"], row["version"]) for row in self._rows(query)}
 
-    def latest(self, assignment: str, students: Collection[str] | None = None) -> Iterator[Attempt]:
+    def latest(self, assignment: str, students: Collection[str] | None = None) -> Iterator[Grading]:
         """The latest attempt of each student, or of these, by student, one after the other: a class may be large."""
         query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.id.in_(_newest(assignment, students)))
         yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.student)))
 
-    def history(self, assignment: str, student: str | None = None) -> Iterator[Attempt]:
+    def history(self, assignment: str, student: str | None = None) -> Iterator[Grading]:
         """Every attempt of a student, or of all by student, oldest first, one after the other."""
         yield from map(_attempt, self._rows(_every_attempt(assignment, student, WITHOUT_CODE)))
 
-    def graded_since(self, assignment: str, at: str) -> Iterator[Attempt]:
+    def graded_since(self, assignment: str, at: str) -> Iterator[Grading]:
         """The attempts that were graded at a time, in ISO 8601, or later, in their order."""
         query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.graded_at >= at)
         yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.id)))
 
     def attempts(
         self, assignment: str, student: str | None = None
-    ) -> Iterator[tuple[Attempt, tuple[Written, ...] | None]]:
+    ) -> Iterator[tuple[Grading, tuple[SubmittedCell, ...] | None]]:
         """As `history`, each with what they wrote."""
         for row in self._rows(_every_attempt(assignment, student, ATTEMPTS.columns)):
             yield _attempt(row), unpacked(row["code"])
@@ -296,7 +296,7 @@ class Book:
         with self._gradebook.engine.connect() as connection:
             yield from connection.execution_options(yield_per=100).execute(query).mappings()
 
-    def written_cells(self, number: int) -> tuple[Written, ...] | None:
+    def written_cells(self, number: int) -> tuple[SubmittedCell, ...] | None:
         """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
         with self._gradebook.engine.connect() as connection:
             return unpacked(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
@@ -603,9 +603,9 @@ def _every_attempt(assignment: str, student: str | None, columns: Iterable[sa.Co
     return query.order_by(ATTEMPTS.c.student, ATTEMPTS.c.id)
 
 
-def _attempt(row: sa.RowMapping) -> Attempt:
+def _attempt(row: sa.RowMapping) -> Grading:
     record = json.loads(row["record"])
-    return Attempt(
+    return Grading(
         row["id"],
         row["student"],
         row["submission"],

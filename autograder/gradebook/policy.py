@@ -27,7 +27,7 @@ from ffnlab.cleaning import in_a_line
 from ffnlab.verdict import Outcome
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook.gradebook import Attempt, Book
+    from autograder.gradebook.gradebook import Book, Grading
 
 FILE = "course.toml"
 MOST_NAMES = 12  # in a line
@@ -103,7 +103,7 @@ class Grade:
 class Counted:
     """The attempt that counts for a student, with its marks and its grade. `by`: who handed it in, of a group."""
 
-    attempt: Attempt
+    attempt: Grading
     marks: Scores
     grade: Grade
     by: str
@@ -409,7 +409,7 @@ class Policy:
     def counting(
         self,
         assignment: str,
-        attempts: Sequence[Attempt],
+        attempts: Sequence[Grading],
         marks: Scores,
         student: str,
         submitted_at: datetime | None = None,
@@ -422,7 +422,7 @@ class Policy:
         """
         attempts = hand_ins(attempts)
 
-        def counted(attempt: Attempt) -> Counted:
+        def counted(attempt: Grading) -> Counted:
             newest = attempt is attempts[-1]
             its = marks if newest and marks else of_attempt(attempt, marks)
             at = attempt.submitted_at or (submitted_at if newest else None)
@@ -531,12 +531,12 @@ def _preferred(one: Counted, best: bool) -> tuple[float, datetime, int]:
     return (one.grade.points if best else 0.0, at, one.attempt.number)
 
 
-def by_hand_in(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+def by_hand_in(attempts: Sequence[Grading]) -> list[list[Grading]]:
     """The gradings of each time that something was handed in. What was graded again, unchanged, is the same hand-in.
 
     In the order in which they were graded last: what was handed in last is always graded after those before it.
     """
-    found: dict[tuple[str, datetime | None], list[Attempt]] = {}
+    found: dict[tuple[str, datetime | None], list[Grading]] = {}
     for attempt in attempts:
         own = (attempt.submission, attempt.submitted_at)
         same = [key for key in found if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
@@ -545,12 +545,12 @@ def by_hand_in(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
     return list(found.values())
 
 
-def hand_ins(attempts: Sequence[Attempt]) -> list[Attempt]:
+def hand_ins(attempts: Sequence[Grading]) -> list[Grading]:
     """One attempt for each time that something was handed in, oldest first: as it was graded last."""
     return [gradings[-1] for gradings in by_hand_in(attempts)]
 
 
-def of_attempt(attempt: Attempt, marks: Scores) -> dict[str, Score]:
+def of_attempt(attempt: Grading, marks: Scores) -> dict[str, Score]:
     """The marks that a submission had with an attempt's verdicts; what a person gave stands."""
     found = dict(marks)
     for name, verdict in attempt.verdicts.items():

@@ -81,11 +81,11 @@ def make(
 
 
 def _drawn(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, bytes]:
-    """Hidden draws that no class has, and the markings on them."""
+    """Hidden draws that no class has, and the reference outputs on them."""
     with tempfile.TemporaryDirectory() as folder:
         own = ClassFolder(Path(folder))
         tell("drawing hidden inputs")
-        seeds = draws.hidden(assignment, own.draws)
+        seeds = draws.ensure_hidden_seeds(assignment, own.draws)
         tell("computing what answers do on them")
         return seeds, reference_cache.ensure_file(own.path, assignment, seeds).read_bytes()
 
@@ -116,7 +116,7 @@ def settings_of(
 
 
 def _torch() -> str:
-    """The version of torch here, which is the one that constraints.txt has installed there: some markings are its errors.
+    """The version of torch here, which is the one that constraints.txt has installed there: some reference outputs are its errors.
 
     Raises:
         UserError: it is another one.

@@ -28,7 +28,7 @@ from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook.gradebook import Book, Written
+    from autograder.gradebook.gradebook import Book, SubmittedCell
     from autograder.gradebook.policy import Counted, Grade
 
 NO_MARKS: Scores = {}
@@ -166,7 +166,7 @@ def rewrite(
     return done
 
 
-def _cells(assignment: str, written: Sequence[Written]) -> tuple[Cell, ...]:
+def _cells(assignment: str, written: Sequence[SubmittedCell]) -> tuple[Cell, ...]:
     """The cells of an assignment with what a student wrote in them."""
     theirs = {cell.name: cell for cell in written}
     return tuple(

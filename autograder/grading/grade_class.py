@@ -30,7 +30,7 @@ from ffnlab.verdict import Outcome, not_earned
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.nbgrader_tables import Time
-    from autograder.gradebook.gradebook import Attempt, Book
+    from autograder.gradebook.gradebook import Grading, Book
 
 
 MOST_LINES = 40  # about single students
@@ -60,7 +60,7 @@ class Done:
 
     submission: Submission
     graded: GradedSubmission | None = None
-    before: Attempt | None = None
+    before: Grading | None = None
     unreadable: str = ""
 
     def change(self) -> PointsChange | None:
@@ -179,7 +179,7 @@ def grade(
     if not asked.student:
         summary.passed_over = submitted_files.overlooked_notebooks(class_folder, assignment)
     team.start()  # becomes warm while this process draws and imports
-    seeds = draws.hidden(assignment, class_folder.draws)
+    seeds = draws.ensure_hidden_seeds(assignment, class_folder.draws)
     reference = reference_cache.ensure_file(class_folder.path, assignment, seeds)
     with gc_paused():
         from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile

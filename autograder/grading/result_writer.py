@@ -1,4 +1,4 @@
-"""Graded submissions to where they belong: pages and notebooks, the log, the gradebook; many together, each of them whole. Called by classroom.
+"""Graded submissions to where they belong: pages and notebooks, the log, the gradebook; many together, each of them whole. Called by grade_class.
 
 Files come first and are on the disk, then the gradebook's transaction. What the gradebook says is there, whenever the power goes. Then comes the log, and
 where that was broken off, the next command appends what is missing.
@@ -15,7 +15,7 @@ from autograder.gradebook import gradebook
 from autograder.class_folder import log
 from autograder.class_folder.submitted_files import Submission
 from autograder.gradebook.nbgrader_tables import GradeEntry, Time
-from autograder.gradebook.gradebook import Attempt, Book
+from autograder.gradebook.gradebook import Grading, Book
 from autograder.class_folder.log import LogLine
 from autograder.gradebook.policy import Policy
 from autograder.engine.graded import GradedSubmission
@@ -34,7 +34,7 @@ class Result:
     submission: Submission
     digest: str
     graded: GradedSubmission
-    before: Attempt | None = None
+    before: Grading | None = None
 
 
 class ResultWriter:
@@ -115,7 +115,7 @@ class ResultWriter:
         self._log(missing)
 
     def set_times(self, times: Mapping[Submission, Time]) -> None:
-        """Write when submissions were handed in that were graded before; their pages follow with `feedback.write_again`."""
+        """Write when submissions were handed in that were graded before; their pages follow with `feedback.rewrite`."""
         if self._dry or not times:
             return
         with Batch() as files:

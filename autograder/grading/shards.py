@@ -71,7 +71,7 @@ class ShardSummary:
 
 def prepare(class_folder: ClassFolder, assignment: str) -> None:
     """Draw an assignment's hidden inputs and compute their reference outputs, where that has not been done: shards only read them."""
-    reference_cache.ensure_file(class_folder.path, assignment, draws.hidden(assignment, class_folder.draws))
+    reference_cache.ensure_file(class_folder.path, assignment, draws.ensure_hidden_seeds(assignment, class_folder.draws))
 
 
 def grade(
@@ -130,7 +130,7 @@ def _prepared(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, 
     """The seeds of the hidden inputs, and the file with their reference outputs, as `prepare` has left them."""
     entry = draws.entries(class_folder.draws).get(assignment, {})
     if entry.get("holds_for") == draws.key_version(assignment):
-        seeds = draws.hidden(assignment, class_folder.draws)
+        seeds = draws.ensure_hidden_seeds(assignment, class_folder.draws)
         if (reference := reference_cache.file_for(class_folder.path, assignment, seeds)).is_file():
             return seeds, reference.resolve()
     raise UserError(

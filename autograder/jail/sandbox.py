@@ -75,7 +75,7 @@ def _in_bubblewrap(program: list[str], namespace: int, limits: Limits, private: 
     ]  # fmt: skip
 
 
-class Gate:
+class JailClient:
     """The way to a warm process, which forks for whoever asks. It can be handed to another process while that is being started."""
 
     def __init__(
@@ -166,7 +166,7 @@ def _told(problem: bytes) -> str:
     return f"the jail does not start: {problem.decode(errors='replace').strip()} (`autograder doctor` tells more)"
 
 
-class Jail(Gate):
+class Jail(JailClient):
     """One warm process under bubblewrap, and the gate to it. Use as a context manager; `worker()` gives a fresh fork for one submission.
 
     wait: until it is warm. Without, the first fork waits. private: what no submission may read. also: modules that it imports besides the usual ones.
@@ -241,9 +241,9 @@ class Jail(Gate):
             self.close()
             raise JailWontStart(_told(first.strip() or problem.encode()))
 
-    def gate(self) -> Gate:
+    def gate(self) -> JailClient:
         """A gate for another process."""
-        return Gate(self._control, self.limits, self.mode, self.groups)
+        return JailClient(self._control, self.limits, self.mode, self.groups)
 
     def __enter__(self) -> Self:
         return self
@@ -364,4 +364,4 @@ class JailFork:
             raise OutsideKill(f"{name} from outside ended its process{had}; the kernel does that when memory runs out")
 
 
-__all__ = ["Budget", "Gate", "Jail", "JailBroken", "JailFork", "JailWontStart", "Mode", "Overrun", "question"]
+__all__ = ["Budget", "Jail", "JailBroken", "JailClient", "JailFork", "JailWontStart", "Mode", "Overrun", "question"]

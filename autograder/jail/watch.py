@@ -68,7 +68,7 @@ class _Member(NamedTuple):
     memory: int  # bytes
 
 
-class Family:
+class ProcessTree:
     """All processes of one submission.
 
     main: the fork. user: the user id that is theirs alone; None where they share the grader's. apart: whether they have namespaces of their own.
@@ -280,7 +280,7 @@ class Watch:
         with contextlib.ExitStack() as undo:
             self._handle = os.pidfd_open(main)
             undo.callback(os.close, self._handle)
-            self._family = Family(main, user, apart, group)
+            self._family = ProcessTree(main, user, apart, group)
             undo.callback(self._family.close)
             if group is not None:
                 group.limit(limits, self._family.inherited)
@@ -421,7 +421,7 @@ class Watch:
 class _Request:
     """How long a request takes: what the family computes or sleeps, but not what it waits for a core that others are using."""
 
-    def __init__(self, family: Family, seconds: float) -> None:
+    def __init__(self, family: ProcessTree, seconds: float) -> None:
         self.seconds = seconds  # it may take
         self._family = family
         self._started, self._computed, self._waited = time.monotonic(), family.computed, family.waited() or 0.0

@@ -19,7 +19,7 @@ from typing import NamedTuple, Never
 from autograder.jail import isolate, proofs, seccomp, wire
 from autograder.jail.limits import Limits
 
-# worker brings torch: it is imported where it is used, so that the process which waits in isolate.Namespaces() stays small.
+# student_kernel brings torch: it is imported where it is used, so that the process which waits in isolate.Namespaces() stays small.
 
 
 def warm_up(also: Sequence[str] = ()) -> None:
@@ -33,7 +33,7 @@ def warm_up(also: Sequence[str] = ()) -> None:
     import torch.nn.functional as F
 
     import ffnlab
-    from autograder.jail import worker
+    from autograder.jail import student_kernel
     from ffnlab import exercises
 
     for module in pkgutil.walk_packages(ffnlab.__path__, f"{ffnlab.__name__}."):
@@ -50,7 +50,7 @@ def warm_up(also: Sequence[str] = ()) -> None:
     axes.plot([0, 1])
     figure.savefig(io.BytesIO())
     plt.close(figure)
-    worker.shell().run_cell("None")
+    student_kernel.shell().run_cell("None")
 
 
 def main(
@@ -106,9 +106,9 @@ def main(
 
 def serve(channel: socket.socket, limits: Limits) -> None:
     """What a fork does for a submission."""
-    from autograder.jail import worker
+    from autograder.jail import student_kernel
 
-    worker.serve(channel, limits.output, limits.observed)
+    student_kernel.serve(channel, limits.output, limits.observed)
 
 
 def _problem(forks: Forks, mode: str, private: list[str]) -> str:

@@ -11,7 +11,7 @@ from datetime import tzinfo
 
 from autograder.errors import UserError
 from autograder.lms.archive import Archive, ArchiveEntry
-from autograder.lms.base import Lms, Number
+from autograder.lms.base import IdScope, Lms
 from autograder.lms.blackboard import Blackboard
 from autograder.lms.brightspace import Brightspace
 from autograder.lms.canvas import Canvas
@@ -59,7 +59,7 @@ def numbered() -> list[Lms]:
 
 def has_several(key: str) -> bool:
     """Whether a student may have several ids in this column of the roster."""
-    return key in SYSTEMS and SYSTEMS[key].number > Number.USER
+    return key in SYSTEMS and SYSTEMS[key].number > IdScope.USER
 
 
 def read(archive: Archive, zone: tzinfo | None = None) -> Export:

@@ -134,10 +134,10 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
     if _contents(file, size) > bounds.contents:
         raise Refused("its table of contents is too large")
     try:
-        open_archive = zipfile.ZipFile(file)
+        opened = zipfile.ZipFile(file)
     except ODD as error:
         raise Refused(_reason(error)) from None
-    listed = [(_decoded(info), info) for info in open_archive.infolist()]
+    listed = [(_decoded(info), info) for info in opened.infolist()]
     if len(listed) > bounds.entries:
         raise Refused(f"it has {len(listed):,} entries, and {bounds.entries:,} are read at the most")
     names: dict[str, list[zipfile.ZipInfo]] = {}
@@ -157,14 +157,14 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
             found.refuse(name, trouble)
             continue
         left -= info.file_size
-        found.entries.append(_entry(name, info, open_archive))
+        found.entries.append(_entry(name, info, opened))
     found.entries = _without_full_folders(found.entries)
 
 
-def _entry(name: str, info: zipfile.ZipInfo, open_archive: zipfile.ZipFile) -> ArchiveEntry:
+def _entry(name: str, info: zipfile.ZipInfo, opened: zipfile.ZipFile) -> ArchiveEntry:
     def get() -> bytes:
         try:
-            with open_archive.open(info) as file:
+            with opened.open(info) as file:
                 data = file.read(info.file_size + 1)
         except ODD as error:
             raise Refused(_reason(error)) from None
@@ -310,12 +310,12 @@ def _below(top: Path, path: Path) -> str:
 def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:
     """A zip that is the same for the same files."""
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as open_archive:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
         for name, content in files.items():
             info = zipfile.ZipInfo(name)
             info.external_attr = (0o755 if name in programs else 0o644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
-            open_archive.writestr(info, content)
+            opened.writestr(info, content)
     return data.getvalue()
 
 

@@ -17,10 +17,10 @@ from autograder.lms.sheets import GradeSheet, Sheet
 if TYPE_CHECKING:
     from autograder.class_folder.manifest import Record
     from autograder.class_folder.roster import Roster, Student
-    from autograder.transfer.give_back import Work
+    from autograder.transfer.give_back import GradeExport
 
 
-class Number(IntEnum):
+class IdScope(IntEnum):
     """What a system's own number stands for, which gets a column of the roster; the order is that of the columns."""
 
     NONE = 0
@@ -50,7 +50,7 @@ class Lms(Protocol):
     is_local_time: ClassVar[bool]  # whether its export's times name no zone
 
     rank: ClassVar[int] = 9  # its place where systems are listed: the most usual first
-    number: ClassVar[Number] = Number.NONE
+    number: ClassVar[IdScope] = IdScope.NONE
     anonymous: ClassVar[str] = ""  # what the tokens of an anonymous export begin with
     times_on: ClassVar[str] = ""  # the sheet on which its times are, where its export has none
     test_student: ClassVar[tuple[str, str]] = ("", "")  # first and last name of its own one
@@ -83,7 +83,7 @@ class Lms(Protocol):
         """Where a page goes in the zip of them, and why it can't go there if it can't."""
         return "", f"{self.title} takes no pages"
 
-    def release(self, work: Work) -> bytes | None:
+    def release(self, work: GradeExport) -> bytes | None:
         """Give back where there is no sheet: a file's bytes, or None where all is in place. Raises UserError: nothing can go back."""
         raise UserError(f"{self.title} takes nothing back")
 

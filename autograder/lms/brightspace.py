@@ -12,7 +12,7 @@ from datetime import datetime, tzinfo
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
-from autograder.lms.base import FeedbackPage, Lms, Number
+from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import HandIn, Person, month_of, utc
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
@@ -56,7 +56,7 @@ class Brightspace(Lms):
     sheet = "grades, exported as CSV"
     is_local_time = True
     rank = 2
-    number = Number.ACCOUNT
+    number = IdScope.ACCOUNT
     has_ids_on_lists = False
 
     def fits(self, path: str) -> bool:

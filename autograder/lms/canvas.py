@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
-from autograder.lms.base import FeedbackPage, Lms, Number
+from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import HandIn, Person
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column, number
 from ffnlab.cleaning import in_a_line
@@ -98,7 +98,7 @@ class Canvas(Lms):
     sheet = "gradebook, exported as CSV"
     is_local_time = False
     rank = 1
-    number = Number.USER
+    number = IdScope.USER
     anonymous = "anon_"
     test_student = ("Test", "Student")
     has_groups_by_member = True

@@ -21,7 +21,7 @@ from autograder.lms.base import Lms
 from autograder.lms.records import HandIn, Person, is_in_future, parse_time
 
 if TYPE_CHECKING:
-    from autograder.transfer.give_back import Work
+    from autograder.transfer.give_back import GradeExport
 
 NAME = "nbgrader"
 INBOUND = re.compile(
@@ -127,7 +127,7 @@ class Exchange(Lms):
                 unknown.append(entry.name)
         return [one for top, inside in folders.items() for one in _of_folder(top, inside)], unknown
 
-    def release(self, work: Work) -> None:
+    def release(self, work: GradeExport) -> None:
         """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""
         excluded = []
         for page in sorted(work.class_folder.feedback.glob(f"*/{work.assignment}/{work.assignment}.html")):

@@ -21,7 +21,7 @@ from autograder.lms.sheets import Sheet
 
 if TYPE_CHECKING:
     from autograder.gradebook.scores import Score
-    from autograder.transfer.give_back import Work
+    from autograder.transfer.give_back import GradeExport
 
 NAME = "gradescope"
 METADATA = "submission_metadata.yml"
@@ -169,7 +169,7 @@ class Gradescope(Lms):
                 found.append(Person(ids, row[first], row[last], whole))
         return found
 
-    def release(self, work: Work) -> bytes:
+    def release(self, work: GradeExport) -> bytes:
         """An autograder's zip that gives each submission its results."""
         found: dict[str, tuple[dict[str, Any], str]] = {}
         for student, record, page in work.to_send():

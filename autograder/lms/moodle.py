@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
-from autograder.lms.base import FeedbackPage, Lms, Number
+from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import HandIn, Person, month_of, utc, words
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
 from ffnlab.cleaning import in_a_line
@@ -124,7 +124,7 @@ class Moodle(Lms):
     sheet = "grading worksheet"
     is_local_time = False
     rank = 0
-    number = Number.ASSIGNMENT
+    number = IdScope.ASSIGNMENT
     times_on = "worksheet"
     has_own_headers = False
 

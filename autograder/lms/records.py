@@ -76,12 +76,12 @@ class HandIn:
         return self.back.get("attachment") or self.attempt
 
 
-def utc(parse_time: datetime, zone: tzinfo | None) -> datetime | None:
+def utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
     """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's."""
-    if parse_time.year not in YEARS:
+    if local_time.year not in YEARS:
         return None
     try:
-        return (parse_time.replace(tzinfo=zone) if zone else parse_time).astimezone(UTC)
+        return (local_time.replace(tzinfo=zone) if zone else local_time).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
 

@@ -1,6 +1,6 @@
 """An LMS's own sheet, CSV or TSV: read, changed cell by cell, and written back with every other byte as it was.
 
-Called by the systems' modules, roster, settle and give_back.
+Called by the systems' modules, roster, open_questions and give_back.
 """
 
 from __future__ import annotations

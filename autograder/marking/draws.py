@@ -93,7 +93,7 @@ def write(file: Path, kept: dict[str, dict[str, Any]]) -> None:
     write_private(file, json.dumps(kept, indent=1))
 
 
-def hidden(assignment: str, file: Path) -> Seeds:
+def ensure_hidden_seeds(assignment: str, file: Path) -> Seeds:
     """The seeds of the hidden draws of each exercise; the secret is made where there is none yet.
 
     Raises:
@@ -138,7 +138,7 @@ def trial(exercise: HasCases, secret: str | None = None) -> tuple[int, ...]:
 def for_recheck(name: str) -> tuple[int, ...]:
     """The hidden draws of the class in whose folder this process works; else those of development."""
     folder = class_here()
-    return hidden(exercises.notebook_of(name), folder / FILE)[name] if folder else development(name)
+    return ensure_hidden_seeds(exercises.notebook_of(name), folder / FILE)[name] if folder else development(name)
 
 
 def class_here() -> Path | None:

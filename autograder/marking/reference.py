@@ -29,18 +29,18 @@ _cache: dict[tuple[str, tuple[int, ...]], ReferenceOutputs] = {}
 _computing = threading.Lock()  # what an answer prints is captured for the whole process
 
 
-def cache_reference(name: str, seeds: tuple[int, ...], reference_outputs: ReferenceOutputs) -> None:
-    """Take a marking that was computed before, by the same key."""
-    _cache[name, seeds] = reference_outputs
+def cache_reference(name: str, seeds: tuple[int, ...], outputs: ReferenceOutputs) -> None:
+    """Take reference outputs that were computed before, by the same key."""
+    _cache[name, seeds] = outputs
 
 
 def clear_cache() -> None:
-    """Compute every marking anew when it is next needed."""
+    """Compute all reference outputs anew when it is next needed."""
     _cache.clear()
 
 
 def reference_outputs(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
-    """The marking of the exercise `name` on the inputs drawn from `seeds`: what the truth and every known mistake do there.
+    """The reference outputs of the exercise `name` on the inputs drawn from `seeds`: what the truth and every known mistake do there.
 
     Raises:
         KeyProblem: the truth itself raises.
@@ -52,13 +52,13 @@ def reference_outputs(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
 
 
 def _compute(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
-    from autograder import keys  # takes a second, and whoever has the markings needs none
+    from autograder import keys  # takes a second, and whoever has the reference outputs needs none
 
     return compute_reference(keys.find(name), seeds)[0]
 
 
 def compute_reference(key: Key, seeds: tuple[int, ...]) -> tuple[ReferenceOutputs, list[list[Observation]]]:
-    """The marking of a key on the inputs drawn from `seeds`, and what each of its mistakes was observed to do there.
+    """The reference outputs of a key on the inputs drawn from `seeds`, and what each of its mistakes was observed to do there.
 
     Raises:
         KeyProblem: the truth itself raises.

@@ -1,4 +1,4 @@
-"""The markings on a class's hidden draws, kept in its folder: what the truth and all known mistakes do there is computed once, then read by every worker."""
+"""The reference outputs on a class's hidden draws, in its folder: computed once, then read by every worker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = ".markings"
 
 
 def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
-    """The file with an assignment's markings on these draws, for this version of the key and of torch (many mistakes end in its errors); made if missing."""
+    """The file with an assignment's reference outputs on these draws, made if missing; others for another version of the key or of torch."""
     path = file_for(folder, assignment, seeds)
     if not path.is_file():
         from autograder.marking import reference
@@ -29,15 +29,15 @@ def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
 
 
 def load_for_class_here(assignment: str) -> None:
-    """Take the markings that the class in whose folder this process works has kept of an assignment, if there are any."""
+    """Take the reference outputs that the class in whose folder this process works has kept of an assignment, if there are any."""
     folder = draws.class_here()
     if folder:
-        seeds = draws.hidden(assignment, folder / draws.FILE)
+        seeds = draws.ensure_hidden_seeds(assignment, folder / draws.FILE)
         load(file_for(folder, assignment, seeds), tuple(seeds.items()))
 
 
 def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
-    """Where a class's folder has an assignment's markings on these draws, for this version of the key and of torch."""
+    """Where a class's folder has an assignment's reference outputs on these draws, for this version of the key and of torch."""
     made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
     identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
     return folder / FOLDER / f"{assignment}.{identity}.safetensors"
@@ -45,7 +45,7 @@ def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
 
 @cache
 def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
-    """Take the markings from that file, if this machine has it; else the judge computes them when it needs them."""
+    """Take the reference outputs from that file, if this machine has it; else the judge computes them when it needs them."""
     from autograder.marking import reference
     from ffnlab import answers, plain
 

@@ -1,6 +1,6 @@
 """With what a feedback page is released in nbgrader's exchange: the secret and the time of the submission that the page is of, both from one record.
 
-nbgrader names a page by that secret, so whoever handed it in finds the page. Called by give_back, and by released for nbgrader's own command.
+nbgrader names a page by that secret, so whoever handed it in finds the page. Called by give_back, and by exchange for nbgrader's own command.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import Outcome
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook.gradebook import Attempt, Book, Written
+    from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
 
 MOST_PAIRS = 50  # of an assignment
 EXAMPLE = (16, 100)  # lines, and characters in a line
@@ -389,7 +389,7 @@ class _Gathering:
     def _student(
         self,
         student: str,
-        handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
+        handed_in: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
         marks: Mapping[str, Score],
         submitted: datetime | None,
         rows: list[ReportRow] | None,
@@ -427,7 +427,7 @@ class _Gathering:
         new, more = self._days.get(day, (0, 0))
         self._days[day] = (new + first, more + (not first))
 
-    def _of_attempt(self, student: str, attempt: Attempt, cells: tuple[Written, ...] | None, last: bool) -> None:
+    def _of_attempt(self, student: str, attempt: Grading, cells: tuple[SubmittedCell, ...] | None, last: bool) -> None:
         """Take note of the mistakes in an attempt."""
         sources = {cell.name: cell.source for cell in cells or () if not cell.untouched and not cell.missing}
         for name, verdict in attempt.verdicts.items():
@@ -440,7 +440,7 @@ class _Gathering:
             if source and (seen.example is None or (len(source), student) < seen.example[:2]):
                 seen.example = (len(source), student, source[: similarity.MOST])
 
-    def _look_at(self, student: str, newest: Attempt, readable: bool, written: Sequence[Written]) -> None:
+    def _look_at(self, student: str, newest: Grading, readable: bool, written: Sequence[SubmittedCell]) -> None:
         label = self._labels[student]
         broken = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
         said = [self._anonymous(in_a_line(remark), remark=True) for remark in newest.remarks]
@@ -594,7 +594,7 @@ class _Gathering:
     def _rows(
         self,
         student: str,
-        handed_in: Sequence[tuple[Attempt, tuple[Written, ...] | None]],
+        handed_in: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
         counted: Counted,
         submitted: datetime | None,
         marks: Mapping[str, Score],

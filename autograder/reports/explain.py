@@ -31,7 +31,7 @@ from ffnlab.cleaning import clean, in_a_line
 from ffnlab.verdict import EVERYWHERE, Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader and torch take seconds to import
-    from autograder.gradebook.gradebook import Attempt, Book, Written
+    from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
 
 INLINE = 512  # numbers of a tensor that a script shows; more are packed
 Source = tuple[str, str | None]  # a cell's name, empty for a student's own; what was typed, None for a cell of ours
@@ -47,12 +47,12 @@ class GradedAttempt:
 
     hand_in: int
     again: bool
-    attempt: Attempt
+    attempt: Grading
     verdict: Verdict | None
     code: str | None
     state: str
     submitted_at: datetime | None
-    written: Sequence[Written] | None
+    written: Sequence[SubmittedCell] | None
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
     )
 
 
-def _typed(written: Sequence[Written] | None, exercise: str) -> tuple[str | None, str]:
+def _typed(written: Sequence[SubmittedCell] | None, exercise: str) -> tuple[str | None, str]:
     """What stood in the exercise's cell, and what is to be said of it."""
     if written is None:
         return None, "the code was not kept: it was graded by an earlier version"
@@ -250,7 +250,7 @@ def _cells(class_folder: ClassFolder, why: Explanation, grading: GradedAttempt) 
     return _until(why.exercise, _in_place(why.assignment, grading.written)), False
 
 
-def _in_place(assignment: str, written: Sequence[Written]) -> list[Cell]:
+def _in_place(assignment: str, written: Sequence[SubmittedCell]) -> list[Cell]:
     """Our cells with what a student wrote in them, and the student's own cells behind those that they probably stood behind.
 
     An own cell is called after its place in the file that was handed in.
@@ -258,7 +258,7 @@ def _in_place(assignment: str, written: Sequence[Written]) -> list[Cell]:
     ours = template(release(assignment))
     place = {cell.name: number for number, cell in enumerate(ours) if cell.kind in (Kind.SOLUTION, Kind.MANUAL)}
     own: dict[int, list[Cell]] = {}
-    typed: dict[str, Written] = {}
+    typed: dict[str, SubmittedCell] = {}
     low, count = 0, 0
     for number, cell in enumerate(written):
         if cell.kind != Kind.EXTRA.value:
@@ -347,7 +347,7 @@ def unpacked(data: str, dtype: str, *shape: int) -> Any:
     return torch.frombuffer(bytearray(base64.b85decode(data)), dtype=getattr(torch, dtype)).reshape(shape)
 
 
-def print_verdict(verdict: Verdict) -> list[str]:
+def verdict_lines(verdict: Verdict) -> list[str]:
     """A verdict in lines: how it ended, each aspect with what was seen, the mistake, where to look."""
     lines = [f"{verdict.outcome}, {verdict.points:g} of {verdict.max_points:g} points"]
     for aspect in verdict.aspects:
@@ -420,7 +420,7 @@ from math import inf, nan  # where an input holds one
 
 import torch
 
-from autograder.reports.explain import again, drawn, told, unpacked
+from autograder.reports.explain import again, is_same_draw, unpacked, verdict_lines
 
 ASSIGNMENT, EXERCISE = {assignment!r}, {exercise!r}
 POINTS = {points!r}  # when it was graded
@@ -435,10 +435,10 @@ INPUTS = [
 {inputs}]
 
 if __name__ == "__main__":
-    if not drawn(EXERCISE, SEEDS, INPUTS):
+    if not is_same_draw(EXERCISE, SEEDS, INPUTS):
         print("The course has changed since: from the same seeds it draws other inputs than those above, and may judge otherwise.")
     verdict = again(ASSIGNMENT, EXERCISE, SEEDS, CELLS)
-    print("\\n".join(told(verdict)))
+    print("\\n".join(verdict_lines(verdict)))
     print(f"when it was graded: {{POINTS:g}} points")
     raise SystemExit(verdict.points != POINTS)
 '''

@@ -20,7 +20,7 @@ from autograder.marking.outline import Outline
 from ffnlab.cleaning import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook.gradebook import Attempt
+    from autograder.gradebook.gradebook import Grading
     from autograder.gradebook.policy import Grade
     from autograder.grading.grade_class import PointsChange
     from autograder.marking.matrix import MatrixRow
@@ -35,7 +35,7 @@ NO_GRADES: Mapping[str, Grade] = {}
 def print_class(
     console: Console,
     assignment: str,
-    attempts: Iterable[Attempt],
+    attempts: Iterable[Grading],
     marks: Mapping[str, Scores],
     most: int = 100,
     grades: Mapping[str, Grade] = NO_GRADES,
@@ -46,7 +46,7 @@ def print_class(
     grades: what it is worth by the class's rules, by student; then the total is that, with what being late costs.
     """
     listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
-    shown: list[Attempt] = []
+    shown: list[Grading] = []
     mistakes: Counter[tuple[str, str]] = Counter()
     causes: dict[tuple[str, str], str] = {}  # the shortest of each: one student's may be told with a second one
     count = 0
@@ -131,7 +131,7 @@ def _narrow(
     console: Console,
     assignment: str,
     listed: Sequence[Outline],
-    attempts: Sequence[Attempt],
+    attempts: Sequence[Grading],
     marks: Mapping[str, Scores],
     grades: Mapping[str, Grade],
 ) -> list[Table]:
@@ -152,7 +152,7 @@ def _narrow(
 def _points(
     assignment: str,
     listed: Sequence[Outline],
-    attempts: Sequence[Attempt],
+    attempts: Sequence[Grading],
     marks: Mapping[str, Scores],
     grades: Mapping[str, Grade],
     only: range | None = None,
@@ -180,7 +180,7 @@ def _points(
     return table
 
 
-def _total(attempt: Attempt, marks: Mapping[str, Scores], grades: Mapping[str, Grade]) -> str:
+def _total(attempt: Grading, marks: Mapping[str, Scores], grades: Mapping[str, Grade]) -> str:
     if attempt.student in grades:
         return str(grades[attempt.student])
     kept = marks.get(attempt.student)

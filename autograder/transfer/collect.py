@@ -30,13 +30,13 @@ from autograder.gradebook.missing import Missing
 from autograder.gradebook.policy import Policy, marked_late
 from autograder.lms import archive
 from autograder.lms.archive import Refused, normalize_name
-from autograder.lms.base import Number
+from autograder.lms.base import IdScope
 from autograder.lms.exchange import SECRET
 from autograder.lms.records import HandIn, is_in_future, letters
 from autograder.lms.sheets import Sheet
 from autograder.paths import assignments, require_assignment, root
 from autograder.startup import gc_paused
-from autograder.transfer.group_files import FileGroup, NotebookFile, Question, choose, group_by_student, votes_of
+from autograder.transfer.group_files import FileGroup, NotebookFile, UnresolvedFile, choose, group_by_student, votes_of
 from autograder.transfer.match_students import Finder, by_roster
 from ffnlab.cleaning import in_a_line
 
@@ -176,7 +176,7 @@ class _Collection:
             self.found.doubts += doubts
             for one in lms.numbered():
                 nameless = sum(student.startswith(f"{one.name}-") for student in self.roster.students)
-                if nameless and one.number is Number.ASSIGNMENT:
+                if nameless and one.number is IdScope.ASSIGNMENT:
                     self.found.notes.append(
                         f"{nameless:,} students have no ID number, login or address on a list: they are known by {one.title}'s number, "
                         "which is another one for each assignment"
@@ -289,7 +289,7 @@ class _Collection:
                         f"for {kept.assignment}, is withdrawn, with its points and its page"
                     )
 
-    def _ask(self, submission: FileGroup, asked: Sequence[Question]) -> None:
+    def _ask(self, submission: FileGroup, asked: Sequence[UnresolvedFile]) -> None:
         students = ", ".join(student.id for student in submission.students)
         for one in asked:
             hand_in, trouble = one.hand_in, one.trouble
@@ -351,7 +351,7 @@ class _Collection:
         """What has a time that can't be right does not count until somebody has said that it is the notebook."""
         file = submission.chosen
         if file and file.hand_in.doubtful_time and file.hand_in.entry not in self._said(submission):
-            asked = Question(file.hand_in, f"{file.hand_in.doubtful_time}: does it count?", submission.assignment)
+            asked = UnresolvedFile(file.hand_in, f"{file.hand_in.doubtful_time}: does it count?", submission.assignment)
             self._ask(submission, [asked])
             submission.chosen = None
 
@@ -369,7 +369,7 @@ class _Collection:
             for submission, file in those:
                 if file.hand_in.entry not in self._said(submission):
                     trouble = f"one of {len(those)} hand-ins, and not all of them say when: which one counts?"
-                    self._ask(submission, [Question(file.hand_in, trouble, submission.assignment)])
+                    self._ask(submission, [UnresolvedFile(file.hand_in, trouble, submission.assignment)])
                     submission.chosen = None
 
     def look_at_the_class(self, policy: Policy) -> None:
@@ -636,6 +636,6 @@ def _known_as(student: Student) -> dict[str, str]:
     """What nbgrader's gradebook keeps of a student besides the id."""
     cells = student.cells
     told = {name: cells.get(name, "") for name in ("first_name", "last_name", "email")}
-    own = [one.name for one in lms.numbered() if one.number is not Number.ASSIGNMENT]
+    own = [one.name for one in lms.numbered() if one.number is not IdScope.ASSIGNMENT]
     number = next((cells[key] for key in (*own, "sis_id", "username") if cells.get(key)), "")
     return told | {"lms_user_id": number}

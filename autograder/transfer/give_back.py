@@ -19,7 +19,7 @@ from autograder.files import write_private
 from autograder.gradebook.scores import Scores, total
 from autograder.grading import feedback
 from autograder.lms.archive import zip_files
-from autograder.lms.base import FeedbackPage, Lms, Number
+from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, like, number
 from autograder.nbgrader_patches import release_secret
 from autograder.paths import require_assignment
@@ -101,7 +101,7 @@ def give_back(
     marks |= {student: dict(one.marks) for student, one in counted.items()}
     grades = {student: one.grade for student, one in counted.items()}
     by = {student: one.by for student, one in counted.items()}
-    work = Work(class_folder, taker, assignment, marks, grades, by, with_unread, score, dry_run)
+    work = GradeExport(class_folder, taker, assignment, marks, grades, by, with_unread, score, dry_run)
     if not taker.sheet:
         work.write(taker.release(work), to, f"{assignment}-{system}.zip", sheet)
     elif pages:
@@ -111,7 +111,7 @@ def give_back(
     return work.done
 
 
-class Work:
+class GradeExport:
     """One giving back."""
 
     def __init__(
@@ -184,7 +184,7 @@ class Work:
         """The LMS's sheet with our grades in it."""
         grades = self.taker.grade_sheet(Sheet.read(path), column)
         rows = self._rows(grades)
-        if self.taker.number is Number.ASSIGNMENT:
+        if self.taker.number is IdScope.ASSIGNMENT:
             self._look_at_numbers(grades.sheet, {grades.ids(row).get(self.taker.name, "") for row in rows.values()})
         others = [row[grades.column] for row in grades.sheet.rows]
         tops = {grades.maximum(row) for row in rows.values()}
@@ -309,7 +309,7 @@ class Work:
 
     def _numbers(self, path: Path | None) -> dict[str, str]:
         """By student, the number in this assignment, from the sheet of a system that numbers everybody anew for each."""
-        if self.taker.number is not Number.ASSIGNMENT or path is None:
+        if self.taker.number is not IdScope.ASSIGNMENT or path is None:
             return {}
         sheet, key = Sheet.read(path), self.taker.name
         rows = [person.ids for person in self.taker.people(sheet) or () if key in person.ids]

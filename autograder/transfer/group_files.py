@@ -46,7 +46,7 @@ class NotebookFile:
 
 
 @dataclass(frozen=True)
-class Question:
+class UnresolvedFile:
     """Something that a person has to settle, about a file. suggestion: what the answer may be."""
 
     hand_in: HandIn
@@ -187,7 +187,7 @@ def _touched(notebooks: Sequence[NotebookFile]) -> Sequence[NotebookFile]:
     return [file for file in notebooks if not file.is_untouched] or notebooks
 
 
-def choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[Question]:
+def choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[UnresolvedFile]:
     """Choose the notebook that counts, and say what a person has to look at: in a line a file, or in one for all where they are many.
 
     said: by its name in the archive, of which assignment a person has said that a file is the notebook.
@@ -203,10 +203,10 @@ def choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence
     return [replace(one, trouble=f"{first} {more}")]
 
 
-def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[Question]:
+def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[UnresolvedFile]:
     expected = submission.expected
     submission.assignment = expected if expected in assignments else ""
-    asked = [Question(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
+    asked = [UnresolvedFile(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
     for file in submission.notebooks:
         if name := said.get(file.hand_in.entry):
             submission.chosen, submission.assignment = file, name
@@ -215,7 +215,9 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
     if expected and not submission.assignment:
         return [
             *asked,
-            Question(submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"),
+            UnresolvedFile(
+                submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"
+            ),
         ]
     fitting = _touched([file for file in submission.notebooks if file.assignment == expected])
     fitting = list({file.digest: file for file in reversed(fitting)}.values())[::-1]
@@ -223,7 +225,7 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
     for file in fitting if len(fitting) > 1 else ():
         if submission.chosen is None:
             asked.append(
-                Question(
+                UnresolvedFile(
                     file.hand_in,
                     f"one of {len(fitting)} notebooks of {expected}, and they differ: which one counts?",
                     expected,
@@ -231,7 +233,7 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
             )
         elif file is not submission.chosen:
             asked.append(
-                Question(
+                UnresolvedFile(
                     file.hand_in, f"a second notebook of {expected}, and {submission.chosen.called} counts", expected
                 )
             )
@@ -239,11 +241,13 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
         if file.assignment not in ("", expected):
             if submission.chosen and file.is_untouched:
                 continue
-            asked.append(Question(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment))
+            asked.append(
+                UnresolvedFile(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment)
+            )
         elif file.trouble and (file.is_broken or submission.chosen is None):
-            asked.append(Question(file.hand_in, file.trouble, expected))
+            asked.append(UnresolvedFile(file.hand_in, file.trouble, expected))
     if not submission.notebooks and not submission.refused:
-        asked.append(Question(submission.first, _without_notebook(submission)))
+        asked.append(UnresolvedFile(submission.first, _without_notebook(submission)))
     return asked
 
 

@@ -11,9 +11,9 @@ from autograder.class_folder.open_questions import FILE, SettledQuestions
 from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, names_with_ids
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.lms import SYSTEMS
-from autograder.lms.base import Number
+from autograder.lms.base import IdScope
 from autograder.lms.records import HandIn, Person, letters
-from autograder.transfer.group_files import FileGroup, Question
+from autograder.transfer.group_files import FileGroup, UnresolvedFile
 from ffnlab.cleaning import in_a_line
 
 
@@ -62,7 +62,7 @@ class Finder:
         self.may_add = not self.roster.is_listed
         self.keys = {key for key in keys() if self.roster.knows(key)}
 
-    def find(self, submission: FileGroup) -> list[Question]:
+    def find(self, submission: FileGroup) -> list[UnresolvedFile]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
         system, settled = SYSTEMS[first.system], self.settled.student(first.system, first.who)
@@ -71,7 +71,7 @@ class Finder:
             if trouble:
                 trouble = f"in {FILE}, line {settled.line}: {trouble}"
         elif first.doubt:
-            return [Question(first, first.doubt)]
+            return [UnresolvedFile(first, first.doubt)]
         elif by_more := system.students(first, self.roster, self.is_blind):
             submission.students, trouble = by_more
         else:
@@ -84,7 +84,7 @@ class Finder:
                 trouble = f"{len(called)} on the roster are called so: write whether it is {' or '.join(names_with_ids(called[:4]))}"
             suggestion = " ".join(student.id for student in called[:3])
             submission.students = []
-            return [Question(first, trouble, suggestion)]
+            return [UnresolvedFile(first, trouble, suggestion)]
         submission.students = list({student.id: student for student in submission.students}.values())
         return [] if settled else self._is_it_a_group(submission)
 
@@ -104,7 +104,7 @@ class Finder:
             if student is None and (trouble := self.roster.not_free(name)):
                 return trouble
             students.append(student or Student(name))
-        may_be_teams = SYSTEMS[first.system].number is Number.ASSIGNMENT
+        may_be_teams = SYSTEMS[first.system].number is IdScope.ASSIGNMENT
         alone = len(names) == 1 and len(first.people) == 1 and not may_be_teams
         for one in students:
             person = first.people[0] if alone else Person({})
@@ -141,7 +141,7 @@ class Finder:
         submission.students = [student] if student else []
         return doubt
 
-    def _is_it_a_group(self, submission: FileGroup) -> list[Question]:
+    def _is_it_a_group(self, submission: FileGroup) -> list[UnresolvedFile]:
         """A system may export a group's work under one member's number and the group's name."""
         first, system = submission.first, SYSTEMS[submission.first.system]
         if not system.has_groups_by_member or len(submission.students) != 1:
@@ -153,7 +153,7 @@ class Finder:
         trouble = (
             f"{system.title} calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
         )
-        return [Question(first, trouble, student.id)]
+        return [UnresolvedFile(first, trouble, student.id)]
 
 
 def _split(text: str, directory: StudentLookup) -> list[str]:

@@ -448,7 +448,7 @@ def _why(desk: WebApp, request: Request) -> Response:
     with desk.book() as book:
         found = explain.find(book, policy, student, exercise)
     shown = [
-        (one, clean(one.code or ""), explain.print_verdict(one.verdict) if one.verdict else [])
+        (one, clean(one.code or ""), explain.verdict_lines(one.verdict) if one.verdict else [])
         for one in found.gradings
     ]
     return _render(desk, "why.html", found=found, shown=shown, when=partial(_when, policy))

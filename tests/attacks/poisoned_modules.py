@@ -8,9 +8,9 @@ attack = Attack(
 import sys
 import types
 
-fake = types.ModuleType("autograder.judge")
+fake = types.ModuleType("autograder.engine.judging")
 fake.judge = lambda *args, **kwargs: 2.0
-for name in ("autograder.judge", "autograder.keys", "ffnlab.verdict", "ffnlab.answers", "json", "math"):
+for name in ("autograder.engine.judging", "autograder.keys", "ffnlab.verdict", "ffnlab.answers", "json", "math"):
     sys.modules[name] = fake
 
 def hello_shape(x):
