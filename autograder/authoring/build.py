@@ -29,7 +29,7 @@ from autograder.authoring import markers
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.keys.key import Answer
-from autograder.marking import draws, outline, rechecking, reference, source_hash
+from autograder.marking import draws, outline, reference, source_hash
 from autograder.paths import release, root, solution, source
 from ffnlab import answers, exercises, plain, predictions
 from ffnlab.differences import difference
@@ -90,7 +90,7 @@ def stamp(assignment: str) -> str:
         source(assignment),
         predictions.source(assignment),
         Path(str(keys.module(assignment).__file__)),
-        *(Path(str(module.__file__)) for module in (markers, rechecking)),
+        Path(markers.__file__),
     )[:16]
 
 
