@@ -198,7 +198,7 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
         until(lambda: team.side_by_side == 2, team)
     assert all(line.startswith(("no workers at", "no worker is ready yet")) for line in said), said
 
-    file = copy / "autograder" / "engine" / "grade.py"
+    file = copy / "autograder" / "engine" / "grade_submission.py"
     file.write_text(file.read_text() + "# changed\n")
     machines.worker(**another)
     machines.worker(PATH=str(bare))

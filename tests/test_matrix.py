@@ -63,7 +63,8 @@ def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     notebook = exercises.notebook_of("ffn_forward")
     names = [exercise.name for exercise in exercises.of_notebook(notebook)]
     before = {name: stability.version(name) for name in names}
-    assert len(set(before.values())) == len(names)
+    coded = [version for name, version in before.items() if not is_question(exercises.find(name))]
+    assert len(set(coded)) == len(coded), "quizzes are made by one function, and share theirs"
     key_file = Path(str(keys.module(notebook).__file__)).read_text(encoding="utf-8")
 
     def changed(old: str, new: str) -> set[str]:

@@ -174,7 +174,7 @@ def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there
     rooms = {path.parent.name for path in (ROOT / "autograder").glob("*/__init__.py")}
     drawn = page.partition("```")[2].partition("```")[0]
     assert {line.split()[0] for line in drawn.strip().splitlines()} == rooms
-    homes = (ROOT, ROOT / "autograder", COURSE, COURSE / "ffnlab")
+    homes = (ROOT, ROOT / "autograder", ROOT / "docs", COURSE, COURSE / "ffnlab")
     named = set(re.findall(r"`([\w/]+(?:/|\.py|\.html|\.js|\.toml))`", page)) - {
         "solutions/NOTEBOOK.py",
         "keys/NOTEBOOK.py",
