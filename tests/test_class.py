@@ -377,9 +377,10 @@ def test_a_second_command_on_a_class_is_one_clear_line_and_changes_nothing(tmp_p
 def test_a_command_that_was_killed_holds_no_place_and_its_draft_is_the_next_ones(tmp_path: Path) -> None:
     class_folder = ClassFolder(tmp_path)
     source = (
-        "import os, sys; from pathlib import Path; from autograder.files import keep; from autograder.class_folder.folder import ClassFolder, class_lock\n"
+        "import os, sys; from pathlib import Path; from autograder.files import write_private\n"
+        "from autograder.class_folder.folder import ClassFolder, class_lock\n"
         "os.replace = os.rename = lambda *_, **__: (print('there', flush=True), sys.stdin.read())\n"
-        "with class_lock(ClassFolder(Path(sys.argv[1]))): keep(Path(sys.argv[2]), 'work')"
+        "with class_lock(ClassFolder(Path(sys.argv[1]))): write_private(Path(sys.argv[2]), 'work')"
     )
     path = hand_in(class_folder, "ada") / f"{START}.ipynb"
     before = content(class_folder)
