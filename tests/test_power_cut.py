@@ -110,7 +110,7 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
     os.sync()
     moments: list[tuple[type, str, Callable[..., object]]] = [
         (Batch, "_put_in_place", Batch._put_in_place),
-        (Book, "enter_all", Book.save_attempts),
+        (Book, "save_attempts", Book.save_attempts),
     ]
     for kind, name, real in moments:
 
