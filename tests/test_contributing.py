@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-NOTEBOOK, NAME = "02_feed_forward", "count_parameters"
+START, NOTEBOOK, NAME = "00_start_here", "02_feed_forward", "count_parameters"
 PARTS = (
     "autograder",
     "course",
@@ -37,8 +37,8 @@ def follow(project: Path) -> None:
     posed, described, answered = blocks()
     notebook = project / "solutions" / f"{NOTEBOOK}.py"
     text = notebook.read_text(encoding="utf-8")
-    before = re.search(r'^# %% \[markdown\] text="[^"]*"\n# ## Going further', text, re.M)
-    assert before, "a place in the text"
+    before = re.search(r'^# %% \[markdown\] text="end-text"$', text, re.M)
+    assert before, "exercises are in the notebook's order, and this one is added as the last"
     text = text[: before.start()] + posed + "\n" + text[before.start() :]
     points = re.search(r"\| \*\*Points\*\* \| (\d+)", text)
     assert points, "the table under the title has the points"
@@ -56,7 +56,28 @@ def follow(project: Path) -> None:
     )
 
 
-@pytest.mark.sweep
+def announce(project: Path, counted: str) -> None:
+    """Write the minutes that `autograder minutes` counts into the header and the map."""
+    found = re.search(rf"{NOTEBOOK}.* (\d+) minutes; (\d+) more", counted)
+    assert found, counted
+    core, more = found.groups()
+    for path, old, new in (
+        (
+            project / "solutions" / f"{NOTEBOOK}.py",
+            r"(?<=\*\*Time\*\* \| )\d+( minutes on the core path; )\d+",
+            rf"{core}\g<1>{more}",
+        ),
+        (
+            project / "course" / "ffnlab" / "figures" / "start_here.py",
+            r'(?<=Step\("The FFN, from formula to module", )\d+, \d+',
+            f"{core}, {more}",
+        ),
+    ):
+        text, count = re.subn(old, new, path.read_text(encoding="utf-8"))
+        assert count == 1, path
+        path.write_text(text, encoding="utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_whoever_follows_the_page_ends_green(tmp_path: Path) -> None:
@@ -77,7 +98,9 @@ def test_whoever_follows_the_page_ends_green(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return done.stdout
 
-    assert "on each of 20 secrets" in run("autograder", "build", NOTEBOOK)
+    announce(project, run("autograder", "minutes"))
+    built = run("autograder", "build", START, NOTEBOOK)
+    assert "on each of 20 secrets" in built and "`make stability`" not in built
     assert "all right answers earn full marks, all mistakes are named" in run("autograder", "matrix", NAME)
     (project / "mine.py").write_text("def count_parameters(d_model, d_ff):\n    return 2 * d_model * d_ff\n", "utf-8")
     assert "The two biases are missing" in run("autograder", "answer", NAME, "mine.py")

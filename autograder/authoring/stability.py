@@ -10,7 +10,7 @@ import ast
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
@@ -129,6 +129,9 @@ def save(found: Mapping[str, Mapping[int, Scores]]) -> None:
     replace(RECORD, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
 
 
+MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and its key begin with
+
+
 def version(name: str) -> str:
     """A hash of all that decides what the kept answers of one exercise get: of its key's file and its exercises' without what is another exercise's alone."""
     notebook = exercises.notebook_of(name)
@@ -140,8 +143,40 @@ def version(name: str) -> str:
 
 
 def _text_of(path: Path, name: str) -> str:
-    """A file's statements, but those that make, extend or answer another exercise than this."""
-    return "\n".join(ast.unparse(statement) for owner, statement in _statements(path) if owner in ("", name))
+    """The statements of a file that decide about one exercise: its own, those that these use, and those that are about none and bind no name."""
+    statements = _statements(path)
+    chosen = {
+        n for n, (owner, one) in enumerate(statements) if owner == name or not (owner or _bound(one) or _is_text(one))
+    }
+    while True:
+        used = {node.id for n in chosen for node in ast.walk(statements[n][1]) if isinstance(node, ast.Name)}
+        more = {n for n, (owner, one) in enumerate(statements) if not owner and used & _bound(one)} - chosen
+        if not more:
+            return "\n".join(_unparsed(statements[n][1], used) for n in sorted(chosen))
+        chosen |= more
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module binds."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _unparsed(statement: ast.stmt, used: Collection[str]) -> str:
+    """A statement as text; of an import, what is used of it."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        names = [alias for alias in statement.names if (alias.asname or alias.name).partition(".")[0] in used]
+        is_plain = isinstance(statement, ast.Import)
+        return ast.unparse(ast.Import(names) if is_plain else ast.ImportFrom(statement.module, names, statement.level))  # type: ignore[union-attr]
+    return ast.unparse(statement)
 
 
 @cache
@@ -156,7 +191,7 @@ def _parse(source: str) -> list[tuple[str, ast.stmt]]:
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
             made = statement.value
-            if isinstance(made.func, ast.Name) and made.func.id in (Exercise.__name__, Key.__name__) and made.args:
+            if isinstance(made.func, ast.Name) and made.func.id in MAKERS and made.args:
                 owners |= {
                     target.id: _name_in(made.args[0]) for target in statement.targets if isinstance(target, ast.Name)
                 }
@@ -171,7 +206,7 @@ def _parse(source: str) -> list[tuple[str, ast.stmt]]:
 
 
 def _name_in(first: ast.expr) -> str:
-    """The exercise that `Exercise("name", …)` and `Key(exercises.name)` are about."""
+    """The exercise that `Exercise("name", …)` and `Key(exercises.name)` are about, and the same of a question."""
     if isinstance(first, ast.Constant):
         return str(first.value)
     return first.attr if isinstance(first, ast.Attribute) else ""
