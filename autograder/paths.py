@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from autograder.errors import UserError
@@ -44,6 +45,9 @@ def require_assignment(assignment: str) -> str:
     Raises:
         UserError: there is no such assignment.
     """
-    if assignment not in assignments():
-        raise UserError(f"there is no assignment called {assignment!r}; there are: {', '.join(assignments())}")
-    return assignment
+    there = assignments()
+    if assignment in there:
+        return assignment
+    meant = [name for name in there if name.partition("_")[0] == assignment] or get_close_matches(assignment, there, 1)
+    hint = f"did you mean {meant[0]}?" if meant else f"there are: {', '.join(there)}"
+    raise UserError(f"there is no assignment called {assignment!r}; {hint}")

@@ -75,7 +75,9 @@ def grade(
             help=f"A limit as NAME=NUMBER, in seconds, bytes or processes: {', '.join(LIMITS)}. May be given again."
         ),
     ] = None,
-    students: Annotated[int, typer.Option(min=1, help="How many students a new sample class has.")] = 16,
+    students: Annotated[
+        int | None, typer.Option(min=1, help="How many students a new sample class has. [default: 16]")
+    ] = None,
     start_anew: Annotated[
         bool,
         typer.Option("--start-anew", help="Make a new gradebook, or draw new hidden inputs, if the class's are gone."),
@@ -137,15 +139,19 @@ def grade(
             from autograder.authoring import sample
 
             with alone(class_folder):
-                sample.make(class_folder, students)
+                sample.make(class_folder, students or 16)
             console.print(
                 "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
                 style="dim",
             )
         else:
+            there, another = (
+                submitted_files.students(class_folder),
+                f"`autograder sample {students or 'NUMBER'}` makes a new one",
+            )
             console.print(
-                f"grading/submitted/ is empty: grading the sample class in grading/sample/, {submitted_files.students(class_folder):,} students "
-                "(`autograder sample NUMBER` makes a new one).",
+                f"grading/submitted/ is empty: grading the sample class in grading/sample/, {there:,} students"
+                + (f", and not {students}: {another}." if students else f" ({another})."),
                 style="dim",
             )
     if student:

@@ -128,7 +128,9 @@ def book_of(class_folder: ClassFolder) -> Book:
     preflight.check_gradebook(class_folder)
     path = class_folder.db_url.removeprefix("sqlite:///")
     if path != class_folder.db_url and not Path(path).exists():
-        raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade` first")
+        sample = root() / "grading" / "sample"
+        or_else = ", or say `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
+        raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
     from autograder.gradebook import gradebook
 
     return gradebook.Book(class_folder)

@@ -205,12 +205,14 @@ def give_back(
     from autograder.grading.grade_class import not_yet_graded
     from autograder.transfer import give_back as giving
 
+    lms.find(system)
+    require_assignment(assignment)
     class_folder, console = class_of(grading, db_url), console_of()
     with nullcontext() if dry_run else alone(class_folder):
         with book_of(class_folder) as book:
             policy = Policy.of(class_folder)
             unclear = say_doubts(console, policy, book)
-            if waits := not_yet_graded(class_folder, require_assignment(assignment), policy, book):
+            if waits := not_yet_graded(class_folder, assignment, policy, book):
                 raise UserError(waits)
             counted = policy.read_book(book, assignment)
         worth = {student: one.grade.points for student, one in counted.items()}
