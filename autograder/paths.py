@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 
-from autograder.errors import UserError
+from autograder.errors import UserError, did_you_mean
+from ffnlab.cleaning import in_a_line
 
 
 def root() -> Path:
@@ -39,15 +39,20 @@ def assignments() -> list[str]:
     return [name for name in exercises.NOTEBOOKS if source(name).is_file()]
 
 
+def unknown_assignment(text: str) -> str:
+    """What is to be said of a text that names no assignment."""
+    there = assignments()
+    by_number = [name for name in there if name.partition("_")[0] == text]
+    meant = f"; did you mean {by_number[0]}?" if by_number else did_you_mean(text, there)
+    return f"there is no assignment called {in_a_line(text, 60)!r}{meant or '; there are: ' + ', '.join(there)}"
+
+
 def require_assignment(assignment: str) -> str:
     """The name of an assignment.
 
     Raises:
         UserError: there is no such assignment.
     """
-    there = assignments()
-    if assignment in there:
-        return assignment
-    meant = [name for name in there if name.partition("_")[0] == assignment] or get_close_matches(assignment, there, 1)
-    hint = f"did you mean {meant[0]}?" if meant else f"there are: {', '.join(there)}"
-    raise UserError(f"there is no assignment called {assignment!r}; {hint}")
+    if assignment not in assignments():
+        raise UserError(unknown_assignment(assignment))
+    return assignment

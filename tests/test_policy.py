@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.policy_file import near
+from autograder.class_folder.policy_file import as_written
 from autograder.class_folder.roster import Roster, Student
 from autograder.class_folder.student_lookup import StudentLookup
-from autograder.errors import UserError
+from autograder.errors import UserError, did_you_mean
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Grade, Policy
 from autograder.gradebook.scores import Score, Scores
@@ -314,8 +314,8 @@ def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
 
 
 def test_where_two_names_are_equally_near_both_are_asked_about() -> None:
-    assert near("S0003", ["S00003", "S00053", "S00100"]) == '; did you mean "S00003" or "S00053"?'
-    assert near("ada", ["zoe"]) == ""
+    assert did_you_mean("S0003", ["S00003", "S00053", "S00100"], as_written) == '; did you mean "S00003" or "S00053"?'
+    assert did_you_mean("ada", ["zoe"], as_written) == ""
 
 
 def test_a_student_is_found_by_whatever_a_person_types() -> None:

@@ -85,13 +85,11 @@ def solution_answer(exercise: str) -> Answer:
 
 
 def stamp(assignment: str) -> str:
-    """A hash of all that the executed notebook depends on: what its source imports, its predictions, and the key, by which `recheck` compares in it."""
-    return source_hash.version(
-        source(assignment),
-        predictions.source(assignment),
-        Path(str(keys.module(assignment).__file__)),
-        Path(markers.__file__),
-    )[:16]
+    """A hash of all that the executed notebook depends on: its cells, what its source imports, its predictions, and the key that `recheck` asks."""
+    made_of = source_hash.version(
+        source(assignment), predictions.source(assignment), Path(str(keys.module(assignment).__file__))
+    )
+    return hashlib.sha256(f"{made_of} {nbformat.writes(notebook_of(assignment))}".encode()).hexdigest()[:16]
 
 
 def is_current(assignment: str) -> bool:

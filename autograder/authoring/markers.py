@@ -20,7 +20,7 @@ import nbformat
 from autograder.errors import UserError
 
 
-class Kind(NamedTuple):
+class CellKind(NamedTuple):
     """How a kind of cell is marked for nbgrader. tags: of the cell. options: what else its marker may hold."""
 
     cell_type: str
@@ -31,13 +31,13 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "text": Kind("markdown", locked=True),
-    "question": Kind("markdown", locked=False, solution=True, options=("points",)),
-    "setup": Kind("code", locked=True),
-    "figure": Kind("code", locked=True, tags=("demo",)),
-    "code": Kind("code", locked=False, tags=("demo",), options=("output",)),
-    "exercise": Kind("code", locked=False, solution=True),
-    "quiz": Kind("code", locked=False, solution=True),
+    "text": CellKind("markdown", locked=True),
+    "question": CellKind("markdown", locked=False, solution=True, options=("points",)),
+    "setup": CellKind("code", locked=True),
+    "figure": CellKind("code", locked=True, tags=("demo",)),
+    "code": CellKind("code", locked=False, tags=("demo",), options=("output",)),
+    "exercise": CellKind("code", locked=False, solution=True),
+    "quiz": CellKind("code", locked=False, solution=True),
 }
 CHECKED = {"exercise": "check", "quiz": "quiz"}  # by kind, the function that a student calls
 CHECK = """{function}("{name}", {name})
@@ -70,7 +70,7 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
         made.append(cell)
         if kind in CHECKED:
             check = nbformat.v4.new_code_cell(CHECK.format(function=CHECKED[kind], name=name))
-            _mark(check, f"check-{name}", Kind("code", locked=True), points[name])
+            _mark(check, f"check-{name}", CellKind("code", locked=True), points[name])
             made.append(check)
     return made
 
@@ -95,7 +95,7 @@ def _marker(cell: Any, file: str) -> tuple[str, str]:
     return kind, str(cell.metadata[kind])
 
 
-def _mark(cell: Any, name: str, kind: Kind, points: float | None) -> None:
+def _mark(cell: Any, name: str, kind: CellKind, points: float | None) -> None:
     nbgraders = {
         "grade": points is not None,
         "grade_id": name,

@@ -10,12 +10,14 @@ import ast
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -111,12 +113,12 @@ def recorded() -> dict[str, dict[str, Any]]:
         return {}
 
 
-def outdated() -> Iterator[str]:
-    """The exercises that are not as they were when they were tried, and those that never were."""
+def outdated(notebooks: Iterable[str] = exercises.NOTEBOOKS) -> Iterator[str]:
+    """The exercises of these notebooks that are not as they were when they were tried, and those that never were."""
     record = recorded()
-    for name in exercises.every():
-        if record.get(name, {}).get("version") != version(name):
-            yield name
+    for exercise in chain.from_iterable(map(exercises.of_notebook, notebooks)):
+        if record.get(exercise.name, {}).get("version") != version(exercise.name):
+            yield exercise.name
 
 
 def save(found: Mapping[str, Mapping[int, Scores]]) -> None:
@@ -142,67 +144,73 @@ def version(name: str) -> str:
     return hashlib.sha256(b"".join(sorted(parts))).hexdigest()[:12]
 
 
+class _Statement(NamedTuple):
+    """A statement of a module. owner: the exercise that it is about; "" where it may be about several. bound, used: names."""
+
+    node: ast.stmt
+    owner: str
+    bound: frozenset[str]
+    used: frozenset[str]
+
+
 def _text_of(path: Path, name: str) -> str:
     """The statements of a file that decide about one exercise: its own, those that these use, and those that are about none and bind no name."""
     statements = _statements(path)
-    chosen = {
-        n for n, (owner, one) in enumerate(statements) if owner == name or not (owner or _bound(one) or _is_text(one))
-    }
+    chosen = {one for one in statements if one.owner == name or not (one.owner or one.bound or _is_text(one.node))}
     while True:
-        used = {node.id for n in chosen for node in ast.walk(statements[n][1]) if isinstance(node, ast.Name)}
-        more = {n for n, (owner, one) in enumerate(statements) if not owner and used & _bound(one)} - chosen
+        used = frozenset().union(*(one.used for one in chosen))
+        more = {one for one in statements if not one.owner and used & one.bound} - chosen
         if not more:
-            return "\n".join(_unparsed(statements[n][1], used) for n in sorted(chosen))
+            return "\n".join(_unparsed(one, used) for one in statements if one in chosen)
         chosen |= more
 
 
-def _is_text(statement: ast.stmt) -> bool:
+def _is_text(node: ast.stmt) -> bool:
     """Whether a statement is a docstring."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module binds."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
-def _unparsed(statement: ast.stmt, used: Collection[str]) -> str:
-    """A statement as text; of an import, what is used of it."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        names = [alias for alias in statement.names if (alias.asname or alias.name).partition(".")[0] in used]
-        is_plain = isinstance(statement, ast.Import)
-        return ast.unparse(ast.Import(names) if is_plain else ast.ImportFrom(statement.module, names, statement.level))  # type: ignore[union-attr]
-    return ast.unparse(statement)
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 @cache
-def _statements(path: Path) -> list[tuple[str, ast.stmt]]:
+def _unparsed(statement: _Statement, used: frozenset[str]) -> str:
+    """A statement as text; of an import, what is used of it."""
+    node = statement.node
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        node = copy(node)
+        node.names = [alias for alias in node.names if _name_of(alias) in used]
+    return ast.unparse(node)
+
+
+def _name_of(alias: ast.alias) -> str:
+    return (alias.asname or alias.name).partition(".")[0]
+
+
+@cache
+def _statements(path: Path) -> list[_Statement]:
     return _parse(path.read_text(encoding="utf-8"))
 
 
-def _parse(source: str) -> list[tuple[str, ast.stmt]]:
-    """Each statement of a file, with the exercise that it is about; "" where it may be about several."""
-    tree, owners = ast.parse(source), dict[str, str]()
-    found: list[tuple[str, ast.stmt]] = []
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-            made = statement.value
-            if isinstance(made.func, ast.Name) and made.func.id in MAKERS and made.args:
-                owners |= {
-                    target.id: _name_in(made.args[0]) for target in statement.targets if isinstance(target, ast.Name)
-                }
-                found.append((_name_in(made.args[0]), statement))
-                continue
-        calls = statement.decorator_list if isinstance(statement, ast.FunctionDef | ast.ClassDef) else []
-        if isinstance(statement, ast.Expr):
-            calls = [statement.value]
-        about = {owners.get(_root_of(call), "") for call in calls}
-        found.append((about.pop() if len(about) == 1 else "", statement))
-    return found
+def _parse(source: str) -> list[_Statement]:
+    owners: dict[str, str] = {}
+    return [_statement(node, owners) for node in ast.parse(source).body]
+
+
+def _statement(node: ast.stmt, owners: dict[str, str]) -> _Statement:
+    """owners: by variable, the exercise that it stands for, so far; this statement may add one."""
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    used = frozenset(one.id for one in names)
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        about = {owners.get(_root_of(call), "") for call in node.decorator_list}
+        return _Statement(node, about.pop() if len(about) == 1 else "", frozenset({node.name}), used)
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return _Statement(node, "", frozenset(map(_name_of, node.names)), used)
+    bound = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
+    owner = owners.get(_root_of(node.value), "") if isinstance(node, ast.Expr) else ""
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
+        maker = node.value.func
+        if isinstance(maker, ast.Name) and maker.id in MAKERS:
+            owner = _name_in(node.value.args[0])
+            owners |= dict.fromkeys(bound, owner)
+    return _Statement(node, owner, bound, used)
 
 
 def _name_in(first: ast.expr) -> str:

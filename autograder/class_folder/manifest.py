@@ -21,13 +21,16 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS
 from autograder.lms.archive import normalize_name
-from autograder.lms.records import parse_time
+from autograder.lms.records import HandIn, parse_time
 from autograder.untrusted_files import is_file
 
 FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
 BY_HAND = "submitted"  # the system of what somebody had put into submitted/ themselves
 NOTHING = 0  # no record's number: what is to be placed where a student's only attempt was another's
 EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}")
+
+
+Key = tuple[str, str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,17 @@ class Record:
     withdrawn: bool = False
 
     @property
-    def key(self) -> tuple[str, str, str, str, str]:
-        """What makes it the same file, whenever and in whichever form it is exported again."""
-        return self.system, self.who, self.token, normalize_name(self.file), self.sha256
+    def key(self) -> Key:
+        return key_of(self, self.sha256)
 
     @property
     def when(self) -> datetime | None:
         return parse_time(self.at) if self.at else None
+
+
+def key_of(file: HandIn | Record, sha256: str) -> Key:
+    """What makes it the same file, whenever and in whichever form it is exported again."""
+    return file.system, file.who, file.token, normalize_name(file.file), sha256
 
 
 @dataclass

@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fnmatch import fnmatchcase
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from autograder.engine.rebuild import Kind, template
-from autograder.errors import UserError
+from autograder.errors import UserError, did_you_mean
 from autograder.marking import outline
 from autograder.paths import assignments, release
 from autograder.untrusted_files import YEARS
@@ -226,7 +226,7 @@ def _troubles(file: PolicyFile) -> Iterator[str]:
 
 def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
     if name not in notebooks:
-        meant = near(name, notebooks) or f"; there are {', '.join(notebooks)}"
+        meant = did_you_mean(name, notebooks, as_written) or f"; there are {', '.join(notebooks)}"
         yield f"{key} names {as_written(name)}, and there is no notebook called so{meant}"
 
 
@@ -256,7 +256,7 @@ def _of_patterns(file: PolicyFile) -> Iterator[str]:
     short, full = [part for _, part in names], [f"{notebook}/{part}" for notebook, part in names]
     for key, pattern in given:
         if not any(fnmatchcase(one, pattern) for one in (*short, *full)):
-            meant = near(pattern, full if "/" in pattern else short)
+            meant = did_you_mean(pattern, full if "/" in pattern else short, as_written)
             yield f"{key} holds {as_written(pattern)}, and no exercise or question is called so{meant}"
 
 
@@ -295,7 +295,7 @@ def _told(error: Any) -> str:
         *above, name = place
         known = list(_at(above)[0].model_fields)
         where = f"{_key(above)} has " if above else "there is "
-        return f"{where}no key {as_written(str(name))}{near(str(name), known) or '; there are ' + ', '.join(known)}"
+        return f"{where}no key {as_written(str(name))}{did_you_mean(str(name), known, as_written) or '; there are ' + ', '.join(known)}"
     if error["type"] == "value_error" and str(error["ctx"]["error"]):
         return f"{_key(place)}: {error['ctx']['error']}"
     if error["type"] == "missing":
@@ -350,14 +350,6 @@ def as_written(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return in_a_line(f"[{', '.join(map(as_written, value))}]", 80)
     return "a table" if isinstance(value, dict) else in_a_line(str(value), 60)
-
-
-def near(name: str, known: Iterable[str], written: Callable[[str], str] = as_written) -> str:
-    """A question for the known names that are nearly this one, all that are equally near; nothing where none is. written: how a name is."""
-    close = difflib.get_close_matches(name, list(known), n=4, cutoff=0.6)
-    ratios = [difflib.SequenceMatcher(None, one, name).ratio() for one in close]
-    nearest = [written(one) for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
-    return f"; did you mean {' or '.join(sorted(nearest))}?" if nearest else ""
 
 
 def _near_zone(value: str) -> str:

@@ -5,13 +5,12 @@ Called by policy for course.toml, and by the commands that take a student.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
 from autograder.class_folder.roster import Roster, keys
-from autograder.errors import UserError
+from autograder.errors import UserError, nearest
 from autograder.lms.records import letters, words
 from ffnlab.cleaning import in_a_line
 
@@ -70,11 +69,7 @@ class StudentLookup:
                 student, name = self.roster.students.get(who), self._name(who)
                 ids = [one for key in ("username", "email", "sis_id") for one in student.ids(key)] if student else []
                 typed |= {one.casefold(): who for one in (who, name, *ids) if one}
-            wanted = text.casefold()
-            matches = difflib.get_close_matches(wanted, typed, n=4, cutoff=0.6)
-            ratios = [difflib.SequenceMatcher(None, one, wanted).ratio() for one in matches]
-            close = [typed[one] for one, ratio in zip(matches, ratios, strict=True) if ratio > ratios[0] - 1e-9]
-            close = list(dict.fromkeys(close))
+            close = list(dict.fromkeys(typed[one] for one in nearest(text.casefold(), typed)))
         return f"; did you mean {' or '.join(map(self._shown, sorted(close)))}?" if close else ""
 
     def _name(self, who: str) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
-from autograder.class_folder.policy_file import near
-from autograder.errors import UserError
+from autograder.errors import UserError, did_you_mean
 from autograder.paths import assignments, require_assignment
 from ffnlab.cleaning import in_a_line
 
@@ -94,7 +93,7 @@ def strays(class_folder: ClassFolder) -> tuple[str, ...]:
     found = list(_strays(class_folder, notebooks))
     lines = []
     for *path, reason in found[:MOST_STRAYS]:
-        meant = near(path[1], notebooks, str) if len(path) > 1 else ""
+        meant = did_you_mean(path[1], notebooks) if len(path) > 1 else ""
         lines.append(f"{'/'.join(in_a_line(name, 80) for name in path)}: {reason}{meant}")
     if len(found) > MOST_STRAYS:
         lines.append(f"{len(found) - MOST_STRAYS:,} more")

@@ -30,12 +30,13 @@ def build(
     from autograder.authoring import build as builder
     from autograder.authoring import stability as trials
 
-    for name in assignment or assignments():
+    chosen = assignment or assignments()
+    for name in chosen:
         if name not in assignments():
             raise UserError(f"there is no solutions/{name}.py")
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
-    outdated = list(trials.outdated())
+    outdated = list(trials.outdated(chosen))
     if len(outdated) > TRIED_AT_ONCE:
         typer.echo(
             f"What {len(outdated)} exercises are made of has changed. Grade their kept answers on twenty secrets before you commit: "

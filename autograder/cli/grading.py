@@ -145,10 +145,8 @@ def grade(
                 style="dim",
             )
         else:
-            there, another = (
-                submitted_files.students(class_folder),
-                f"`autograder sample {students or 'NUMBER'}` makes a new one",
-            )
+            there = submitted_files.students(class_folder)
+            another = f"`autograder sample {students or 'NUMBER'}` makes a new one"
             console.print(
                 f"grading/submitted/ is empty: grading the sample class in grading/sample/, {there:,} students"
                 + (f", and not {students}: {another}." if students else f" ({another})."),
@@ -199,8 +197,8 @@ def grade(
                 return
             for name in names:
                 asked = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
-                in_a_line = len(names) > TABLES and not student
-                whole = _grade(console, class_folder, name, team, asked, forget_manual, in_a_line) and whole
+                brief = len(names) > TABLES and not student
+                whole = _grade(console, class_folder, name, team, asked, forget_manual, brief) and whole
                 if reader and sharding.say_what_is_missing(console, name, reader):
                     whole = False
     from autograder.gradebook.gradebook import Book
@@ -259,7 +257,7 @@ def _grade(
     team: grade_class.Grader,
     asked: grade_class.GradeOptions,
     forget_manual: bool,
-    in_a_line: bool = False,
+    brief: bool = False,
 ) -> bool:
     """Grade an assignment and say what came of it, in a table or in a line. Returns whether all of it could be graded."""
     from autograder.grading import grade_class
@@ -308,7 +306,7 @@ def _grade(
         attempts = (replace(one.attempt, student=who) for who, one in counted.items())
         marks = {who: one.marks for who, one in counted.items()}
         grades = {who: one.grade for who, one in counted.items()}
-        if in_a_line:
+        if brief:
             terminal.print_in_a_line(console, assignment, summary.graded, marks, grades)
         else:
             terminal.print_class(console, assignment, attempts, marks, grades=grades)
@@ -321,7 +319,7 @@ def _grade(
         f".\nFeedback pages: {shown(class_folder.feedback)}/STUDENT/{assignment}/{assignment}.html"
         f"\nLog: {shown(class_folder.path / log.FILE)}\n"
     )
-    if not in_a_line:
+    if not brief:
         console.print(Text(said), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
     doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})]

@@ -19,6 +19,7 @@ from autograder.cli.shared import (
     book_of,
     class_or_sample,
     console_of,
+    nothing_graded,
     say_doubts,
     shown,
     student_of,
@@ -125,7 +126,7 @@ def _assignments(book: Book, policy: Policy, wanted: list[str], class_folder: Cl
     there = set(book.assignments())
     names = [name for name in policy.notebooks if name in there]
     if not names:
-        raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade` first")
+        raise nothing_graded(class_folder)
     return names
 
 

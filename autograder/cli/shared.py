@@ -128,9 +128,7 @@ def book_of(class_folder: ClassFolder) -> Book:
     preflight.check_gradebook(class_folder)
     path = class_folder.db_url.removeprefix("sqlite:///")
     if path != class_folder.db_url and not Path(path).exists():
-        sample = root() / "grading" / "sample"
-        or_else = ", or say `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
-        raise UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
+        raise nothing_graded(class_folder)
     from autograder.gradebook import gradebook
 
     return gradebook.Book(class_folder)
@@ -142,6 +140,12 @@ def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
     for line in doubts:
         console.print(Text(line), style="bold red", soft_wrap=True)
     return bool(doubts)
+
+
+def nothing_graded(class_folder: ClassFolder) -> UserError:
+    sample = root() / "grading" / "sample"
+    or_else = ", or say `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
+    return UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
 
 
 def student_of(class_folder: ClassFolder, text: str, names: Mapping[str, str] | None = None) -> str:

@@ -134,11 +134,9 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
         console.print(f"… and {len(found.rows) - MOST:,} more files", style="dim")
     _lines(console, [one.line(MOST_ASKED) for one in found.missing], "bold")
     _lines(console, found.doubts, "bold red", MOST_ASKED)
-    require_assignment = f", {found.known:,} here already" if found.known else ""
+    here = f", {found.known:,} here already" if found.known else ""
     placed = "" if dry_run else f", {found.placed:,} put into submitted/"
-    console.print(
-        Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{require_assignment}."), soft_wrap=True
-    )
+    console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{here}."), soft_wrap=True)
     if found.open:
         number = len(found.open)
         _lines(console, [f"{count:,} × {why}" for why, count in _often(found)], "bold red")

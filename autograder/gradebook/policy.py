@@ -118,6 +118,12 @@ class Term:
     share: float | None
 
 
+def mean_share(grades: Iterable[Grade]) -> float | None:
+    """The mean share of the points that count, from 0 to 1; None where nothing counts yet."""
+    shares = [grade.points / grade.max_points for grade in grades if grade.max_points]
+    return sum(shares) / len(shares) if shares else None
+
+
 def marked_late(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those whom the LMS calls late without saying when they handed in."""
     are = "students are" if len(students) > 1 else "student is"
@@ -311,6 +317,10 @@ class Policy:
         costs = rules and (rules.percent_a_day or rules.points_a_day or rules.last_day is not None)
         return self._due(assignment) is not None and bool(costs)
 
+    def lateness(self, class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], bool]:
+        """As manifest.lateness; nothing where there is no due date, as nobody is late then, and a large manifest takes a second."""
+        return manifest.lateness(class_folder, assignment) if self._due(assignment) else {}
+
     def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
         """A line on those whom the LMS calls late without a time, and those of whom nothing is known, where being late costs something; else empty.
 
@@ -456,7 +466,7 @@ class Policy:
     def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, Counted]:
         """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
         times, found = book.submitted(assignment), {}
-        late = manifest.lateness(book.class_folder, assignment)
+        late = self.lateness(book.class_folder, assignment)
         for one in (None,) if student is None else self.group(assignment, student):
             marks = book.marks(assignment, one and [one])
             for who, attempts in groupby(book.history(assignment, one), key=lambda attempt: attempt.student):

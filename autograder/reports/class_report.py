@@ -22,7 +22,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from autograder.class_folder import manifest
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.roster import Roster
 from autograder.engine.rebuild import Kind, template
@@ -371,7 +370,7 @@ class _Gathering:
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
         self._days: dict[date, tuple[int, int]] = {}
         self._report = AssignmentReport(name, policy.in_words(name), due=policy.due(name))
-        self._lateness = manifest.lateness(book.class_folder, name)
+        self._lateness = policy.lateness(book.class_folder, name)
 
     def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""

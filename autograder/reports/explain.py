@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 from autograder import untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.policy_file import near
 from autograder.engine import rebuild
 from autograder.engine.rebuild import Cell, Kind, template
-from autograder.errors import UserError
+from autograder.errors import UserError, did_you_mean
 from autograder.gradebook.policy import Counted, Policy, by_hand_in
 from autograder.gradebook.scores import Score
 from autograder.marking import draws, outline
@@ -111,7 +110,9 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
     """
     everything = _everything()
     if exercise not in everything:
-        raise UserError(f"there is no exercise or question called {exercise!r}{near(exercise, everything, repr)}")
+        raise UserError(
+            f"there is no exercise or question called {exercise!r}{did_you_mean(exercise, everything, repr)}"
+        )
     assignment, question = everything[exercise]
     found = list(book.attempts(assignment, student))
     if not found:
@@ -123,7 +124,9 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
             )
         if student in known:
             raise UserError(f"nothing that {student} handed in for {assignment} has been graded")
-        raise UserError(f"the gradebook knows no student called {in_a_line(student, 60)!r}{near(student, known, repr)}")
+        raise UserError(
+            f"the gradebook knows no student called {in_a_line(student, 60)!r}{did_you_mean(student, known, repr)}"
+        )
     marks = book.marks(assignment, [student]).get(student, {})
     submitted = book.submitted(assignment).get(student)
     gradings = []

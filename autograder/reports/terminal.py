@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder.gradebook.policy import mean_share
 from autograder.gradebook.scores import Scores, Total, total
 from autograder.marking import outline
 from autograder.marking.outline import Outline
@@ -92,8 +93,8 @@ def print_in_a_line(
     console: Console, assignment: str, graded: int, marks: Mapping[str, Scores], grades: Mapping[str, Grade]
 ) -> None:
     """How many were graded just now, the mean of all, and how many answers wait for a person."""
-    shares = [grade.points / grade.max_points for grade in grades.values() if grade.max_points]
-    mean = f"mean {sum(shares) / len(shares):4.0%} of {len(shares):,}" if shares else ""
+    share = mean_share(grades.values())
+    mean = "" if share is None else f"mean {share:4.0%} of {sum(bool(grade.max_points) for grade in grades.values()):,}"
     waiting = sum(mark.waits for student in marks.values() for mark in student.values())
     line = f"{assignment:20} {graded:5,} graded   {mean}" + (f"   {waiting:,} answers to read" if waiting else "")
     console.print(Text(line.rstrip()), soft_wrap=True)

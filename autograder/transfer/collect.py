@@ -20,7 +20,6 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import NOTHING, Manifest, Record
 from autograder.class_folder.open_questions import FILE as SETTLE
 from autograder.class_folder.open_questions import OpenQuestion, SettledQuestions
-from autograder.class_folder.policy_file import near
 from autograder.class_folder.roster import FILE as ROSTER
 from autograder.class_folder.roster import Roster, Student, names_with_ids
 from autograder.errors import UserError
@@ -34,7 +33,7 @@ from autograder.lms.base import IdScope
 from autograder.lms.exchange import SECRET
 from autograder.lms.records import HandIn, is_in_future, letters
 from autograder.lms.sheets import Sheet
-from autograder.paths import assignments, require_assignment, root
+from autograder.paths import assignments, require_assignment, root, unknown_assignment
 from autograder.startup import gc_paused
 from autograder.transfer.group_files import FileGroup, NotebookFile, UnresolvedFile, choose, group_by_student, votes_of
 from autograder.transfer.match_students import Finder, by_roster
@@ -273,11 +272,10 @@ class _Collection:
 
     def _withdraw(self) -> None:
         """Take back what was put to a student before, and is another's now: somebody has corrected what they had settled."""
-        whose: dict[tuple[str, ...], list[str]] = {}
+        whose: dict[manifest.Key, list[str]] = {}
         for submission in self.submissions:
             for file in submission.notebooks:
-                one = file.hand_in
-                key = one.system, one.who, one.token, normalize_name(one.file), file.digest
+                key = manifest.key_of(file.hand_in, file.digest)
                 whose.setdefault(key, []).extend(student.id for student in submission.students)
         for kept in self.manifests.values():
             for record in [record for listed in kept.records.values() for record in listed if record.attempt]:
@@ -338,10 +336,7 @@ class _Collection:
             except UserError as reason:
                 self.found.doubts.append(f"{where}{reason}")
             if matter.assignment and not _assignment(matter.assignment, self.assignments):
-                close = near(matter.assignment, self.assignments, str) or f"; there are: {', '.join(self.assignments)}"
-                self.found.doubts.append(
-                    f"{where}there is no assignment called {in_a_line(matter.assignment, 60)!r}{close}"
-                )
+                self.found.doubts.append(f"{where}{unknown_assignment(matter.assignment)}")
             elif matter.assignment and normalize_name(matter.file) in entries - notebooks:
                 self.found.doubts.append(f"{where}{in_a_line(matter.file, 200)} is no notebook, so it can't count")
             elif matter.assignment and matter.archive == self.label and normalize_name(matter.file) not in notebooks:
@@ -624,8 +619,8 @@ def _is_empty(path: Path) -> bool:
 
 def _assignment(text: str, assignments: Sequence[str]) -> str:
     """The assignment that somebody means by its name, in whatever writing, or by its number; "" where it is none."""
-    names_with_ids = [name for name in assignments if letters(text) in (letters(name), name.partition("_")[0])]
-    return names_with_ids[0] if len(names_with_ids) == 1 else ""
+    named = [name for name in assignments if letters(text) in (letters(name), name.partition("_")[0])]
+    return named[0] if len(named) == 1 else ""
 
 
 def _clock(zone: tzinfo | None) -> str:

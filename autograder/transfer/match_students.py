@@ -26,12 +26,12 @@ def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
     if roster.is_listed:
         known = [one for one in (first, *readings) if owners[one.who]]
         system = SYSTEMS[first.system]
-        names_with_ids = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
+        named = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
     else:
         known = [first, *(one for one in readings if one.is_likely)]
-        names_with_ids = []
-    meant = names_with_ids or known or [first]
-    if len({one.who for one in meant}) == 1 and (names_with_ids or meant[0] is first or not known):
+        named = []
+    meant = named or known or [first]
+    if len({one.who for one in meant}) == 1 and (named or meant[0] is first or not known):
         return meant[0]
     whose = " or ".join(
         in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in meant

@@ -38,7 +38,7 @@ from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
 from autograder.gradebook import database, missing, preflight
 from autograder.gradebook.gradebook import Book
-from autograder.gradebook.policy import FILE, Counted, Policy, format_time
+from autograder.gradebook.policy import FILE, Counted, Policy, format_time, mean_share
 from autograder.grading import feedback, grade_class
 from autograder.marking import outline
 from autograder.paths import require_assignment
@@ -294,9 +294,7 @@ class _GradedNotebook:
 
     @property
     def mean(self) -> float | None:
-        """Share of the points that count, from 0 to 1; None where nothing counts yet."""
-        grades = [one.grade for one in self.counted.values() if one.grade.max_points]
-        return sum(grade.points / grade.max_points for grade in grades) / len(grades) if grades else None
+        return mean_share(one.grade for one in self.counted.values())
 
 
 def _seen(desk: WebApp, name: str) -> _GradedNotebook:
