@@ -5,6 +5,7 @@ What needs controllers is tried where this process may have them: `systemd-run -
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -323,12 +324,13 @@ def test_the_doctor_says_what_there_is(grouped: Jail, monkeypatch: pytest.Monkey
 def test_what_the_shell_does_not_allow_is_said_before_anything_starts(letter: str, which: str, unit: int) -> None:
     limit = getattr(resource, f"RLIMIT_{which}")
     usual = resource.getrlimit(limit)
-    resource.setrlimit(limit, (50 * unit, usual[1]))
-    try:
+    with contextlib.ExitStack() as used_up:
+        for _ in range(60):
+            used_up.enter_context(open(os.devnull))  # so that not one more file can be opened to look around
+        used_up.callback(resource.setrlimit, limit, usual)
+        resource.setrlimit(limit, (50 * unit, usual[1]))
         with pytest.raises(JailWontStart, match=rf"allows 50: raise it with `ulimit -{letter} \d+`$"):
             Jail()
-    finally:
-        resource.setrlimit(limit, usual)
 
 
 def test_too_little_memory_is_said_before_anything_starts(tmp_path: Path) -> None:

@@ -37,8 +37,6 @@ def look(limits: Limits | None = None) -> None:
     Raises:
         JailWontStart: there is not; the line says of what.
     """
-    if memory() < LEAST:
-        raise JailWontStart(f"grading needs {LEAST // MIB} MiB of memory, and {_here()}")
     needs = {"n": FILES}  # of a fork; each process of ours opens fewer
     if limits:
         addresses = MAPPED + max(limits.memory, limits.judge_memory)
@@ -51,6 +49,8 @@ def look(limits: Limits | None = None) -> None:
                 f"grading needs {least // unit} {what}, and this shell allows {allowed // unit}: "
                 f"raise it with `ulimit -{letter} {least // unit}`"
             )
+    if memory() < LEAST:  # last, as it opens files, of which the shell may allow too few
+        raise JailWontStart(f"grading needs {LEAST // MIB} MiB of memory, and {_here()}")
 
 
 def advice(limits: Limits, workers: int) -> str:
