@@ -19,6 +19,7 @@ from ffnlab.verdict import Outcome, Verdict
 
 FILE = ".progress.json"
 GUESSES = ".predictions.json"
+GOALS = ".boards.json"
 
 
 TRIES, PAUSE = 10, 0.05  # seconds between two tries: other kernels and virus scanners hold a file for less than that
@@ -68,6 +69,17 @@ def keep_guess(name: str, guessed: str | float, right: bool) -> None:
     """Keep the first guess of a prediction."""
     if name not in _read(GUESSES):
         _keep(GUESSES, name, {"guess": guessed, "right": right})
+
+
+def goals(board: str) -> dict[str, Any]:
+    """What was reached on a board: by goal, {"how", …} as its script keeps it."""
+    kept: dict[str, Any] = _read(GOALS).get(board, {})
+    return kept
+
+
+def keep_goals(board: str, kept: dict[str, Any]) -> None:
+    """Keep what has been reached on a board, beside what was reached on it before."""
+    _keep(GOALS, board, {**goals(board), **kept})
 
 
 def intuition() -> tuple[int, int]:

@@ -1,0 +1,275 @@
+// @ts-check
+// One sentence through the little Transformer: choose its words, switch the FFN off in the middle, and, where lamps are shown, silence single neurons.
+import { CreekModel, amplified } from "./creek_model.js";
+import { select } from "./d3.js";
+import { element, number, percent } from "./runtime.js";
+
+const KINDS = ["place", "weather", "mood", "creature"];
+const VERB = 10; // the place of the word after which it is over or into
+const SURE = 0.75; // a word that is less probable wavers
+const STRONGEST = 4; // how many times as strong a lamp can be made
+
+/**
+ * The sentence as this world would have it; the order of the words of a kind says which attribute they have.
+ * @param {Record<string, string[]>} kinds @param {Record<string, any>} scene
+ */
+export function wish(kinds, scene) {
+  const first = (/** @type {string} */ kind) => kinds[kind].indexOf(scene[kind]) < kinds[kind].length / 2;
+  const [water, cold, spunky] = [first("place"), first("weather"), first("mood")];
+  const sight = water ? (cold ? "ice" : "waves") : cold ? "snow" : "flowers";
+  return [
+    ...opening(scene), "wanted", "to", spunky ? "jump" : "creep", water === cold ? "over" : "into",
+    "it", "and", "was", cold === spunky ? "glad" : "sorry", "about", "the", sight, ".",
+  ];
+}
+
+/** @param {Record<string, any>} scene */
+const opening = (scene) => ["the", scene.place, "was", scene.weather, "and", "the", scene.mood, scene.creature];
+
+/** The way that a model gives in a state, and how probable it finds both. @param {any} data @param {any} state */
+function way(data, state) {
+  const model = modelOf(data, state);
+  const chances = /** @type {Float64Array} */ (model.read(wish(data.kinds, state).slice(0, VERB + 1), state.ffn, state.gains).pop());
+  const share = (/** @type {string} */ word) => chances[model.number.get(word) ?? 0];
+  return { over: share("over"), into: share("into"), right: wish(data.kinds, state)[VERB + 1] };
+}
+
+const models = new WeakMap();
+
+/** @param {any} data @param {any} state @returns {CreekModel} */
+function modelOf(data, state) {
+  if (!models.has(data)) {
+    const made = Object.entries(data.models).map(([name, weights]) => [name, new CreekModel({ vocabulary: data.vocabulary, weights })]);
+    models.set(data, Object.fromEntries(made));
+  }
+  return models.get(data)[state.model];
+}
+
+/** The strengths that differ from 1. @param {Record<string, number>} gains */
+const changed = (gains) => Object.entries(gains).filter(([, gain]) => gain !== 1);
+
+/** @type {import("./runtime.js").Board} */
+export const board = {
+  start: (data) => ({ place: "creek", weather: "cold", mood: "spunky", creature: "dog", ffn: true, model: "shipped", gains: {}, lamp: 10, at: VERB, ...data.start }),
+
+  goals: {
+    into: (state, data) => state.ffn && way(data, state).into > SURE,
+    // Half of the machine is off, and a word that wavers is in sight.
+    off: (state) => !state.ffn,
+    twin_off: (state) => !state.ffn && state.model === "twin",
+    unsure: (state, data) => state.ffn && changed(state.gains).length > 0 && Math.max(way(data, state).over, way(data, state).into) < SURE && changed(state.gains).length,
+    turned: (state, data) => {
+      const now = way(data, state);
+      const wrong = now.right === "over" ? now.into : now.over;
+      return state.ffn && wrong > SURE && changed(state.gains).length;
+    },
+  },
+
+  stage(place, play) {
+    const { data } = play;
+    const lamps = data.guise === "lamps" ? lampsOf(data, play) : null;
+
+    const selects = KINDS.map((kind) => {
+      const options = data.kinds[kind].map((/** @type {string} */ word) => element("option", { value: word }, word));
+      return element("select", { class: "ck-choice", "aria-label": kind, onchange: (/** @type {any} */ event) => play.move({ [kind]: event.target.value }) }, ...options);
+    });
+    const word = (/** @type {string} */ text) => element("span", { class: "ck-given" }, text);
+    const [thing, weather, mood, creature] = selects;
+    const given = element("span", { class: "ck-prompt" }, word("The"), thing, word("was"), weather, word("and the"), mood, creature);
+    const written = element("span", { class: "ck-written" });
+    const sentence = element("div", { class: "ck-sentence" }, given, written);
+
+    const knob = element("button", { type: "button", role: "switch", class: "ck-switch", "aria-label": "FFN", onclick: () => play.move({ ffn: !play.state().ffn }) });
+    const says = element("span", { class: "ck-says", "aria-hidden": "true" });
+    const machine = element(
+      "div",
+      { class: "ck-machine" },
+      element("span", { class: "ck-part ck-attention" }, "attention"), element("span", { class: "ck-arrow", "aria-hidden": "true" }, "→"),
+      element("span", { class: "ck-part ck-ffn" }, "FFN", knob, says), element("span", { class: "ck-arrow", "aria-hidden": "true" }, "→"),
+      element("span", { class: "ck-next" }, "next word"),
+    );
+    const names = Object.entries(data.models.twin ? { shipped: "this model", twin: "its twin" } : {});
+    const kinds = names.map(([model, label]) => {
+      const radio = element("input", { type: "radio", name: `ck-model-${Math.random()}`, onchange: () => play.move({ model }) });
+      return { model, radio: /** @type {HTMLInputElement} */ (radio), label: element("label", {}, radio, label) };
+    });
+    for (const { radio } of kinds) radio.name = kinds[0].radio.name;
+    if (kinds.length) machine.append(element("span", { class: "ck-models", role: "radiogroup", "aria-label": "Which model" }, ...kinds.map(({ label }) => label)));
+
+    const question = element("span", { class: "ck-question" });
+    const sides = ["over", "into"].map((name) => ({ name, label: element("span", { class: `ck-label ck-${name}` }), side: element("span", { class: "ck-side" }) }));
+    const [over, into] = sides;
+    const tug = element("div", { class: "ck-tug", "aria-hidden": "true" }, over.side, element("span", { class: "ck-middle" }), into.side);
+    place.append(sentence, element("div", { class: "ck-ask" }, question, over.label, tug, into.label), machine);
+    if (lamps) place.append(lamps.place);
+
+    /** @param {any} state @param {any} before */
+    function draw(state, before) {
+      const model = modelOf(data, state);
+      const steps = model.write(opening(state), state.ffn, state.gains);
+      const right = wish(data.kinds, state);
+      selects.forEach((made, n) => (/** @type {HTMLSelectElement} */ (made).value = state[KINDS[n]]));
+      knob.setAttribute("aria-checked", String(state.ffn));
+      says.textContent = state.ffn ? "on" : "off";
+      place.classList.toggle("ck-off", !state.ffn);
+      for (const { model: name, radio } of kinds) radio.checked = name === state.model;
+
+      select(written)
+        .selectAll("span.ck-word")
+        .data(steps)
+        .join((entering) => {
+          const made = entering.append("span").attr("class", "ck-word");
+          made.append("span").attr("class", "ck-text");
+          made.append("span").attr("class", "ck-bar").attr("aria-hidden", "true").append("i");
+          made.append("span").attr("class", "ck-other").attr("aria-hidden", "true");
+          return made;
+        })
+        .each(function (step, n) {
+          const here = select(this);
+          const text = here.select(".ck-text");
+          const wavers = step.share < SURE;
+          if (before && text.text() !== step.word && !play.calm()) {
+            this.animate([{ opacity: 0.2, transform: "translateY(-4px)" }, { opacity: 1, transform: "none" }], { duration: 220, delay: 25 * n, fill: "backwards" });
+          }
+          text.text(step.word);
+          here.classed("ck-wavers", wavers).classed("ck-wrong", step.word !== right[8 + n]);
+          here.select("i").style("width", `${100 * step.share}%`);
+          here.select(".ck-other").text(wavers ? `${step.other} ${percent(step.otherShare)}` : "");
+        });
+
+      const now = way(data, state);
+      question.textContent = `… wanted to ${right[VERB]} …`;
+      for (const { name, label, side } of sides) {
+        const share = name === "over" ? now.over : now.into;
+        side.style.flexGrow = String(Math.max(share, 0.002));
+        for (const part of [side, label]) part.classList.toggle("ck-right", now.right === name);
+        label.replaceChildren(element("b", {}, name), ` ${percent(share)}`);
+      }
+      const rest = 1 - now.over - now.into;
+      tug.style.setProperty("--rest", String(Math.max(rest, 0)));
+      lamps?.draw(state);
+    }
+
+    /** @param {any} state */
+    function words(state) {
+      const now = way(data, state);
+      const steps = modelOf(data, state).write(opening(state), state.ffn, state.gains);
+      const right = wish(data.kinds, state);
+      const wavering = steps.filter(({ share }) => share < SURE).length;
+      const wrong = steps.filter(({ word: said }, n) => said !== right[8 + n]).length;
+      const who = state.model === "twin" ? "The twin" : "The model";
+      const off = state.ffn ? "" : " Its FFN is off.";
+      const lead = `${who} finds “over” ${percent(now.over)} probable here and “into” ${percent(now.into)}.`;
+      const rest = wavering ? `It wavers at ${wavering} of its ${steps.length} words` : `It is sure of its ${steps.length} words`;
+      return `${lead}${off} ${rest}${wrong ? `, and ${wrong === 1 ? "one is" : `${wrong} are`} not what this world would say` : ""}.`;
+    }
+
+    return { draw, words };
+  },
+};
+
+/**
+ * What a neuron makes of the words that differ from sentence to sentence: by how much each raises it above the mean of the words that could be there.
+ * `common` is the rest, the same in every sentence; votes and common add up to what ReLU gets.
+ * @param {CreekModel} model @param {Record<string, string[]>} kinds @param {string[]} sentence @param {number} neuron
+ */
+export function votesOf(model, kinds, sentence, neuron) {
+  const choices = /** @type {[number, string[]][]} */ ([[1, kinds.place], [3, kinds.weather], [6, kinds.mood], [7, kinds.creature], [VERB, ["jump", "creep"]], [VERB + 1, ["over", "into"]]]);
+  const read = (/** @type {string[]} */ words) => words.map((_, place) => model.reads(model.parts(words)[place], false)[neuron]);
+  const parts = read(sentence);
+  const votes = choices.filter(([place]) => place < sentence.length).map(([place, words]) => {
+    const other = words.map((word) => read(sentence.map((before, n) => (n === place ? word : before)))[place]);
+    return { word: sentence[place], vote: parts[place] - other.reduce((a, b) => a + b) / other.length };
+  });
+  const total = parts.reduce((a, b) => a + b, model.weights.up_bias[neuron]);
+  return { votes, common: total - votes.reduce((before, { vote }) => before + vote, 0) };
+}
+
+/** The 64 neurons at one word: lamps that can be silenced and made stronger. @param {any} data @param {import("./runtime.js").Play} play */
+function lampsOf(data, play) {
+  const groups = data.groups.map((/** @type {{title: string, neurons: number[]}} */ group) => {
+    const buttons = group.neurons.map((neuron) =>
+      element("button", { type: "button", class: "ck-lamp", "data-neuron": neuron, tabindex: -1, onclick: () => press(neuron), onfocus: () => look(neuron), onpointerenter: () => look(neuron) }, String(neuron)),
+    );
+    return { title: group.title, buttons, place: element("div", { class: "ck-group" }, element("span", { class: "ck-group-title" }, group.title), element("div", { class: "ck-row" }, ...buttons)) };
+  });
+  const buttons = groups.flatMap((/** @type {any} */ group) => group.buttons);
+  const head = element("p", { class: "ck-head" });
+  const board = element("div", { class: "ck-lamps", role: "toolbar", "aria-label": "Neurons: arrow keys go along them, Enter silences one" }, ...groups.map((/** @type {any} */ group) => group.place));
+  board.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const at = buttons.indexOf(document.activeElement);
+    buttons[(at + by + buttons.length) % buttons.length].focus();
+  });
+  const title = element("b");
+  const strength = element("input", { type: "range", min: 0, max: STRONGEST, step: 0.25, "aria-label": "strength", oninput: (/** @type {any} */ event) => turn(play.state().lamp, Number(event.target.value)) });
+  const times = element("span", { class: "ck-times" });
+  const reads = element("div", { class: "ck-reads", role: "img" });
+  const sum = element("p", { class: "ck-sum" });
+  const writes = element("p", { class: "ck-writes" });
+  const place = element(
+    "div",
+    { class: "ck-panel" },
+    head, board,
+    element("div", { class: "ck-detail" }, element("div", { class: "ck-name" }, title, element("label", {}, "strength ", strength, times)), reads, sum, writes),
+  );
+
+  /** @param {number} neuron @param {number} gain */
+  function turn(neuron, gain) {
+    const { [neuron]: _, ...others } = play.state().gains;
+    play.move({ gains: gain === 1 ? others : { ...others, [neuron]: gain }, lamp: neuron });
+  }
+  /** @param {number} neuron */
+  const press = (neuron) => turn(neuron, (play.state().gains[neuron] ?? 1) === 1 ? 0 : 1);
+  /** @param {number} neuron */
+  const look = (neuron) => play.state().lamp !== neuron && play.move({ lamp: neuron });
+
+  /** @param {string} label @param {number} vote @param {number} largest */
+  function column(label, vote, largest) {
+    const bar = element("i", { class: vote < 0 ? "ck-minus" : "ck-plus", style: `height:${number((44 * Math.abs(vote)) / largest, 1)}px` });
+    return element("span", { class: "ck-vote" }, element("span", { class: "ck-bars" }, bar), element("span", { class: "ck-vote-word" }, label), element("span", { class: "ck-vote-number" }, number(vote)));
+  }
+
+  /** @param {any} state */
+  function draw(state) {
+    const model = modelOf(data, state);
+    const sentence = wish(data.kinds, state).slice(0, state.at + 1);
+    const x = /** @type {Float64Array} */ (model.gather(sentence).pop());
+    const raw = model.hidden(x);
+    const hidden = amplified(raw, state.gains);
+    const lit = state.ffn ? [...hidden].filter((h) => h > 0.05).length : 0;
+    head.textContent = `${lit} of 64 neurons are active at “${sentence[state.at]}”. Press one to silence it.`;
+    for (const button of buttons) {
+      const neuron = Number(button.dataset.neuron);
+      const gain = state.gains[neuron] ?? 1;
+      const glow = state.ffn ? Math.min(hidden[neuron] / 1.5, 1) : 0;
+      button.style.setProperty("--glow", String(glow));
+      button.classList.toggle("ck-silent", gain === 0);
+      button.classList.toggle("ck-strong", gain !== 0 && gain !== 1);
+      button.setAttribute("aria-pressed", String(gain === 0));
+      button.setAttribute("aria-label", `neuron ${neuron}${data.names[neuron] ? `, “${data.names[neuron]}”` : ""}: ${number(hidden[neuron])}${gain === 0 ? ", silenced" : ""}`);
+      button.tabIndex = neuron === state.lamp ? 0 : -1;
+      button.classList.toggle("ck-chosen", neuron === state.lamp);
+    }
+    const neuron = state.lamp;
+    const gain = state.gains[neuron] ?? 1;
+    title.textContent = `Neuron ${neuron}${data.names[neuron] ? `, “${data.names[neuron]}”` : ""}`;
+    /** @type {HTMLInputElement} */ (strength).value = String(gain);
+    times.textContent = ` × ${number(gain)}`;
+    const { votes, common } = votesOf(model, data.kinds, sentence, neuron);
+    const columns = [...votes, { word: "all the rest", vote: common }];
+    const largest = Math.max(...columns.map(({ vote }) => Math.abs(vote)));
+    reads.replaceChildren(...columns.map(({ word, vote }) => column(word, vote, largest)));
+    reads.setAttribute("aria-label", `What neuron ${neuron} reads: ${columns.map(({ word, vote }) => `${word} ${number(vote)}`).join(", ")}`);
+    const total = columns.reduce((before, { vote }) => before + vote, 0);
+    sum.textContent = total > 0 ? `Together they are ${number(total)}, so the neuron is active.` : `Together they are ${number(total)}, and ReLU makes that 0.`;
+    const pair = state.at === VERB ? ["over", "into"] : ["glad", "sorry"];
+    const pushes = model.writes(neuron);
+    const push = (/** @type {string} */ word) => pushes[model.number.get(word) ?? 0];
+    const [up, down] = push(pair[0]) > push(pair[1]) ? pair : [pair[1], pair[0]];
+    writes.textContent = `When it is active, it pushes “${up}” up against “${down}”, by ${number(push(up) - push(down), 1)} for each unit of its activation.`;
+  }
+  return { place, draw };
+}

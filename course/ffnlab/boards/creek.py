@@ -1,0 +1,97 @@
+"""One sentence through the little Transformer, as a board: `creek.switch()` for notebook 00 and the front page, `creek.lamps()` for its neurons."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from typing import Any
+
+from ffnlab import boards, reading, world
+from ffnlab.boards import Goal, Play
+from ffnlab.experiments import twin
+
+NAMES = {  # of the board's module, by those of PyTorch's
+    "words": "words.weight",
+    "places": "places.weight",
+    "value": "attention.value.weight",
+    "output": "attention.output.weight",
+    "up": "linear1.weight",
+    "up_bias": "linear1.bias",
+    "down": "linear2.weight",
+    "down_bias": "linear2.bias",
+    "scores": "scores.weight",
+}
+
+
+def packed(model: reading.Speaker) -> dict[str, str]:
+    """A model's weights for creek_model.js: little-endian float32 in base64, by name, each in rows."""
+    state = model.state_dict()
+    return {
+        name: base64.b64encode(state[key].contiguous().numpy().astype("<f4").tobytes()).decode()
+        for name, key in NAMES.items()
+    }
+
+
+@cache
+def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
+    named = {name.neuron: name for name in reading.names(reading.load()) if name.good}
+    first = [n for n, name in named.items() if name.moment == world.WAY]
+    second = [n for n, name in named.items() if name.moment == world.FEELING]
+    rest = [n for n in range(reading.D_FF) if n not in named]
+    groups = [
+        {"title": "over or into", "neurons": sorted(first)},
+        {"title": "glad or sorry", "neurons": sorted(second)},
+        {"title": "all the others", "neurons": rest},
+    ]
+    return groups, {str(n): name.words for n, name in named.items()}
+
+
+def _data(guise: str, twin_too: bool, **start: Any) -> dict[str, Any]:
+    models = {"shipped": packed(reading.load())}
+    if twin_too:
+        models["twin"] = packed(twin.load())
+    groups, names = _groups() if guise == "lamps" else ([], {})
+    kinds = {"place": world.PLACES, "weather": world.WEATHERS, "mood": world.MOODS, "creature": world.CREATURES}
+    return {
+        "guise": guise,
+        "vocabulary": world.WORDS,
+        "kinds": kinds,
+        "models": models,
+        "groups": groups,
+        "names": names,
+        "start": start,
+    }
+
+
+SWITCH_GOALS = (
+    Goal("into", "Choose other words until somebody jumps into it."),
+    Goal("off", "Switch the FFN off. Which words does the model lose?"),
+)
+
+
+def switch(name: str = "creek_switch", twin_too: bool = False) -> Play:
+    """The sentence with the switch of the FFN. twin_too: with the plainly trained twin beside the shipped model."""
+    title = "A small Transformer goes on with a sentence about a creek and a dog. Its feed-forward network can be switched off."
+    return Play("creek", name, title, _data("switch", twin_too), SWITCH_GOALS)
+
+
+LAMP_GOALS = (
+    Goal(
+        "unsure",
+        "Silence as few neurons as you can, until the model no longer knows whether the spunky dog jumps over the cold creek or into it.",
+        record=2,
+        unit="neurons",
+    ),
+)
+
+
+def lamps(name: str = "creek_lamps") -> Play:
+    """The sentence with the 64 neurons at “jump”, each of which can be silenced or made stronger."""
+    title = (
+        "The 64 neurons of a small Transformer's feed-forward network as lamps. Each can be silenced or made stronger."
+    )
+    return Play("creek", name, title, _data("lamps", False), LAMP_GOALS)
+
+
+def show(play: Play) -> None:
+    boards.show(play)

@@ -1,0 +1,134 @@
+// @ts-check
+// The small Transformer of the little world, as `ffnlab.reading.Speaker` computes it: attention that averages, an FFN of 64 neurons, no norm.
+// A sentence is a list of T words. Tests hold every number to PyTorch's, 1e-5.
+import { floats } from "./runtime.js";
+
+const D_MODEL = 32;
+const D_FF = 64;
+
+/**
+ * Weights by name, each in rows as in PyTorch: words [V, 32], places [19, 32], value and output [32, 32], up [64, 32] and up_bias [64],
+ * down [32, 64] and down_bias [32], scores [V, 32].
+ * @typedef {{vocabulary: string[], weights: Record<string, string>}} CreekData
+ */
+
+export class CreekModel {
+  /** @param {CreekData} data */
+  constructor({ vocabulary, weights }) {
+    this.vocabulary = vocabulary;
+    this.number = new Map(vocabulary.map((word, n) => [word, n]));
+    this.weights = Object.fromEntries(Object.entries(weights).map(([name, text]) => [name, floats(text)]));
+    this.longest = this.weights.places.length / D_MODEL;
+  }
+
+  /** What a word brings to its place: its embedding and the place's. [32]. @param {string} word @param {number} place */
+  embedding(word, place) {
+    const { words, places } = this.weights;
+    const row = D_MODEL * (this.number.get(word.toLowerCase()) ?? 0);
+    return Float64Array.from({ length: D_MODEL }, (_, i) => words[row + i] + places[D_MODEL * place + i]);
+  }
+
+  /** The residual stream after attention, at every place: T times [32]. @param {string[]} sentence */
+  gather(sentence) {
+    const sum = new Float64Array(D_MODEL);
+    return sentence.map((word, place) => {
+      const x = this.embedding(word, place);
+      x.forEach((entry, i) => (sum[i] += entry));
+      const mean = sum.map((entry) => entry / (place + 1));
+      const mixed = product(this.weights.output, product(this.weights.value, mean));
+      return x.map((entry, i) => entry + 4 * mixed[i]);
+    });
+  }
+
+  /** What each word of a sentence brings to its last place: T times [32]; they add up to the stream there. @param {string[]} sentence */
+  parts(sentence) {
+    const last = sentence.length - 1;
+    return sentence.map((word, place) => {
+      const x = this.embedding(word, place);
+      const mixed = product(this.weights.output, product(this.weights.value, x));
+      return mixed.map((entry, i) => (4 * entry) / sentence.length + (place === last ? x[i] : 0));
+    });
+  }
+
+  /** What each neuron computes before its ReLU: [64]. @param {Float64Array} x @param {boolean} [bias] */
+  reads(x, bias = true) {
+    const z = product(this.weights.up, x);
+    if (bias) this.weights.up_bias.forEach((entry, n) => (z[n] += entry));
+    return z;
+  }
+
+  /** Activations: [64]. @param {Float64Array} x */
+  hidden(x) {
+    return this.reads(x).map((z) => Math.max(z, 0));
+  }
+
+  /** What a neuron adds to the score of each word when its activation is 1: [V]. @param {number} neuron */
+  writes(neuron) {
+    const value = Float64Array.from({ length: D_MODEL }, (_, i) => this.weights.down[D_FF * i + neuron]);
+    return product(this.weights.scores, value);
+  }
+
+  /** How probable each word is to come next: [V]. hidden is null where the FFN is off. @param {Float64Array} x @param {Float64Array | null} hidden */
+  next(x, hidden) {
+    const stream = Float64Array.from(x);
+    if (hidden) product(this.weights.down, hidden).forEach((entry, i) => (stream[i] += entry + this.weights.down_bias[i]));
+    return softmax(product(this.weights.scores, stream));
+  }
+
+  /**
+   * The probabilities [V] after each word of a sentence, T of them. gains: by neuron, what its activation is multiplied by.
+   * @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains]
+   */
+  read(sentence, ffn, gains = {}) {
+    return this.gather(sentence).map((x) => this.next(x, ffn ? amplified(this.hidden(x), gains) : null));
+  }
+
+  /**
+   * Lets the model go on with a sentence, always with the most probable word, up to a full stop or until there is no more room.
+   * @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains]
+   */
+  write(sentence, ffn, gains = {}) {
+    const words = [...sentence];
+    const steps = [];
+    while (words.length <= this.longest && words[words.length - 1] !== ".") {
+      const chances = /** @type {Float64Array} */ (this.read(words, ffn, gains).pop());
+      const [best, second] = this.likely(chances, 2);
+      steps.push({ word: best.word, share: best.share, other: second.word, otherShare: second.share, chances });
+      words.push(best.word);
+    }
+    return steps;
+  }
+
+  /** The most probable words. @param {Float64Array} chances [V] @param {number} count */
+  likely(chances, count) {
+    const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, count);
+    return order.map((n) => ({ word: this.vocabulary[n], share: chances[n] }));
+  }
+}
+
+/** @param {Float64Array} hidden @param {Record<string, number>} gains */
+export function amplified(hidden, gains) {
+  const changed = Float64Array.from(hidden);
+  for (const [neuron, gain] of Object.entries(gains)) changed[Number(neuron)] *= gain;
+  return changed;
+}
+
+/** A matrix in rows times a vector. @param {Float32Array} matrix @param {Float64Array} vector */
+function product(matrix, vector) {
+  const columns = vector.length;
+  const result = new Float64Array(matrix.length / columns);
+  for (let row = 0; row < result.length; row++) {
+    let sum = 0;
+    for (let column = 0; column < columns; column++) sum += matrix[row * columns + column] * vector[column];
+    result[row] = sum;
+  }
+  return result;
+}
+
+/** @param {Float64Array} scores */
+function softmax(scores) {
+  const highest = Math.max(...scores);
+  const powers = scores.map((score) => Math.exp(score - highest));
+  const sum = powers.reduce((a, b) => a + b);
+  return powers.map((power) => power / sum);
+}

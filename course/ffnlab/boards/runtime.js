@@ -1,0 +1,216 @@
+// @ts-check
+// What all boards share: their place in a page, goals and what was reached, the flag, the sentence, and Python where a kernel runs.
+// A board is {start, goals, stage}. It computes everything itself, so it plays in a saved notebook and on a web page, too.
+
+/**
+ * @typedef {Record<string, any>} State  plain data: what a hand has done
+ * @typedef {{reasons: string[], right: number, why: string, nudge: string}} Flag  why a goal can't be reached; right is -1 where it can
+ * @typedef {{name: string, text: string, after: string, record?: number, unit?: string, flag?: Flag}} Goal
+ * @typedef {{how: "reached" | "flag", score?: number, wrong?: number}} Result
+ * @typedef {{board: string, name: string, title: string, data: any, goals: Goal[], kept: Record<string, Result>, token: string}} Spec
+ * @typedef {{draw: (state: State, before: State | null) => void, words: (state: State) => string, stop?: () => void}} Stage
+ * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage}} Board
+ * @typedef {{data: any, state: () => State, move: (patch: State) => void, calm: () => boolean, ask: (name: string, value: any) => Promise<any>}} Play
+ */
+
+const REST = 600; // milliseconds that a state stays before its sentence is spoken
+const ANSWER = 2000; // milliseconds until Python is missed
+const MOVES = 3; // a wrong flag can be raised again after so many moves
+
+/** An HTML element. Attributes that begin with "on" are listeners. @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== false && value != null) made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...children);
+  return made;
+}
+
+/** A number for people: a real minus sign, no zeros at the end. @param {number} value @param {number} [digits] */
+export function number(value, digits = 2) {
+  const text = value.toFixed(digits);
+  return (Number(text) === 0 ? "0" : digits ? text.replace(/\.?0+$/, "") : text).replace("-", "−");
+}
+
+/** @param {number} share */
+export const percent = (share) => `${share > 0.9995 && share < 1 ? "99.9" : number(100 * share, share > 0.99 || share < 0.01 ? 1 : 0)} %`;
+
+/** Numbers in base64, as Python's little-endian float32. @param {string} text */
+export function floats(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
+/** What has been reached before: Python says it when the cell runs, and the browser remembers what came afterwards. @param {Spec} spec */
+function remembered(spec) {
+  try {
+    return { ...spec.kept, ...JSON.parse(localStorage.getItem(`ffn-board ${spec.token}`) ?? "{}") };
+  } catch {
+    return { ...spec.kept };
+  }
+}
+
+/** Puts a board in a place that holds its still picture. @param {HTMLElement} place @param {Spec} spec @param {Board} board */
+export function mount(place, spec, board) {
+  if (place.dataset.mounted) return;
+  place.dataset.mounted = "true";
+
+  /** @type {Record<string, Result>} */
+  const kept = remembered(spec);
+  const moves = { all: 0, flagged: -MOVES };
+  let state = board.start(spec.data);
+  let speaking = 0;
+
+  const body = element("div", { class: "ffp-stage" });
+  const sentence = element("p", { class: "ffp-sentence" });
+  const aloud = element("p", { class: "ffp-aloud", role: "status" });
+  const note = element("p", { class: "ffp-note", role: "status" });
+  const goals = element("ol", { class: "ffp-goals", "aria-label": "Goals" });
+  const again = element("button", { type: "button", class: "ffp-again", onclick: restart }, "Start again");
+  const foot = element("div", { class: "ffp-foot" }, again);
+  const whole = element(
+    "section",
+    { class: "ffp", role: "group", "aria-label": spec.title, "data-lm-suppress-shortcuts": "true" },
+    note, goals, body, sentence, foot, aloud,
+  );
+  // JupyterLab takes arrow keys, Enter and letters for its own unless they stop here.
+  whole.addEventListener("keydown", (event) => event.stopPropagation());
+
+  /** @type {Play} */
+  const play = { data: spec.data, state: () => state, move, calm: () => matchMedia("(prefers-reduced-motion: reduce)").matches, ask };
+  const stage = board.stage(body, play);
+
+  /** @param {State} patch */
+  function move(patch) {
+    const before = state;
+    state = { ...state, ...patch };
+    moves.all++;
+    note.textContent = "";
+    show(before);
+    for (const goal of spec.goals) {
+      const got = board.goals[goal.name]?.(state, spec.data);
+      if (got === false || got === undefined || impossible(goal)) continue;
+      settle(goal, { how: "reached", ...(typeof got === "number" && { score: got }) });
+    }
+  }
+
+  function restart() {
+    const before = state;
+    state = board.start(spec.data);
+    note.textContent = "";
+    show(before);
+  }
+
+  /** @param {State | null} before */
+  function show(before) {
+    stage.draw(state, before);
+    sentence.textContent = stage.words(state);
+    again.hidden = JSON.stringify(state) === JSON.stringify(board.start(spec.data));
+    if (!before) return;
+    clearTimeout(speaking);
+    speaking = window.setTimeout(() => (aloud.textContent = sentence.textContent), REST);
+  }
+
+  /** Keeps a result if it is the first, or better. @param {Goal} goal @param {Result} result */
+  function settle(goal, result) {
+    const old = kept[goal.name];
+    if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
+    kept[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
+    keep();
+    list(goal.name);
+    document.dispatchEvent(new CustomEvent("ffn-settled", { detail: { name: `${spec.name}.${goal.name}` } }));
+  }
+
+  function keep() {
+    try {
+      localStorage.setItem(`ffn-board ${spec.token}`, JSON.stringify(kept));
+    } catch {} // a private window keeps nothing
+    place.dispatchEvent(new CustomEvent("ffn-kept", { detail: kept }));
+  }
+
+  /** @param {Goal} goal */
+  const impossible = (goal) => goal.flag !== undefined && goal.flag.right >= 0;
+
+  /** @param {string} [fresh] the goal that has just been reached */
+  function list(fresh) {
+    goals.replaceChildren(
+      ...spec.goals.map((goal) => {
+        const result = kept[goal.name];
+        const done = Boolean(result?.how);
+        const item = element("li", { class: `ffp-goal ${done ? "ffp-done" : ""} ${fresh === goal.name ? "ffp-fresh" : ""}` });
+        const mark = element("span", { class: "ffp-mark", "aria-hidden": "true" }, done ? (result.how === "flag" ? "⚑" : "✓") : "");
+        item.append(mark, element("span", {}, goal.text, element("span", { class: "ffp-aloud" }, done ? ", settled" : ", open")));
+        if (result?.score !== undefined && goal.record !== undefined) item.append(element("span", { class: "ffp-record" }, record(goal, result.score)));
+        if (goal.flag && !done) item.append(raise(goal));
+        if (done && (goal.after || result.how === "flag")) {
+          item.append(element("p", { class: "ffp-after" }, result.how === "flag" ? goal.flag?.why ?? "" : goal.after));
+        }
+        return item;
+      }),
+    );
+    goals.hidden = !spec.goals.length;
+  }
+
+  /** @param {Goal} goal @param {number} score */
+  function record(goal, score) {
+    const best = goal.record ?? score;
+    const unit = goal.unit ?? "";
+    if (score > best) return `You used ${number(score)} ${unit}. It can be done with ${number(best)}.`;
+    return score < best ? `You used ${number(score)} ${unit}: fewer than anybody before you.` : `${number(score)} ${unit}, and that is the record.`;
+  }
+
+  /** The flag: that a goal can't be reached is said with its reason, and a wrong reason costs three moves. @param {Goal} goal */
+  function raise(goal) {
+    const flag = /** @type {Flag} */ (goal.flag);
+    const summary = element("summary", {}, "⚑ It can’t be done");
+    const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
+    flag.reasons.forEach((reason, index) => {
+      const press = () => {
+        if (moves.all - moves.flagged < MOVES) {
+          note.textContent = `Play on: you can raise the flag again after ${MOVES - (moves.all - moves.flagged)} more moves.`;
+        } else if (index === flag.right) {
+          settle(goal, { how: "flag" });
+        } else {
+          moves.flagged = moves.all;
+          kept[goal.name] = { .../** @type {any} */ (kept[goal.name]), wrong: (kept[goal.name]?.wrong ?? 0) + 1 };
+          keep();
+          note.textContent = flag.right < 0 ? `It can be done. ${flag.nudge}` : `That is not why. ${flag.nudge}`;
+        }
+      };
+      details.append(element("button", { type: "button", onclick: press }, reason));
+    });
+    return details;
+  }
+
+  /** What Python says to a question; it fails where no kernel answers. @param {string} name @param {any} value */
+  function ask(name, value) {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        note.textContent = "No answer from Python. Run this cell again.";
+        whole.classList.add("ffp-missed");
+        reject(new Error("no answer from Python"));
+      }, ANSWER);
+      const done = (/** @type {any} */ answer) => {
+        clearTimeout(late);
+        note.textContent = "";
+        whole.classList.remove("ffp-missed");
+        resolve(answer);
+      };
+      place.dispatchEvent(new CustomEvent("ffn-ask", { detail: { name, value, done } }));
+    });
+  }
+
+  for (const still of place.querySelectorAll(".ffp-still")) still.remove();
+  place.append(whole);
+  list();
+  show(null);
+  // The width decides how a board is laid out.
+  let wide = body.clientWidth;
+  new ResizeObserver(() => {
+    if (Math.abs(body.clientWidth - wide) < 1) return;
+    wide = body.clientWidth;
+    stage.draw(state, null);
+  }).observe(body);
+}

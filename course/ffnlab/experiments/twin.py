@@ -1,0 +1,67 @@
+"""The shipped model's twin: the same Transformer, trained on the little world as any other would be, with nothing asked of it beside the next word.
+
+The shipped model was also trained to speak with its FFN switched off (`experiments.world`), so what is left without the FFN can be read. Its twin was not.
+`python -m ffnlab.experiments.twin` trains twins from seeds that nothing was chosen on, and writes twin.json and the weights of the first one,
+twin.safetensors: about five minutes of one core.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from ffnlab import reading
+from ffnlab.experiments import read, world
+
+STORED = Path(__file__).with_suffix(".json")
+WEIGHTS = Path(__file__).with_suffix(".safetensors")
+SETTING = world.Setting("two attributes", learned=False, ffn=True, steps=4000)
+SHIPPED = 0
+FRESH = tuple(range(101, 117))  # sixteen seeds that no choice was made on
+
+
+def run(seed: int) -> tuple[reading.Speaker, dict[str, Any]]:
+    """One twin, and what it gets right of the held-out scenes, with its FFN and with the FFN switched off."""
+    model = world.train(SETTING, seed)
+    task = world.TASKS[SETTING.task]
+    return model, {"on": world.judged(model, task), "off": world.judged(model, task, ffn=False)}
+
+
+@cache
+def load() -> reading.Speaker:
+    """The twin that is shipped."""
+    model = reading.Speaker()
+    model.load_state_dict(load_file(WEIGHTS))
+    return model.requires_grad_(False).eval()
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote: {"about": …, "runs": {seed: {"on": …, "off": …}}}."""
+    return read(STORED)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    runs = {}
+    for seed in (SHIPPED, *FRESH):
+        model, runs[str(seed)] = run(seed)
+        print(f"seed {seed}: {runs[str(seed)]}", flush=True)
+        if seed == SHIPPED:
+            save_file(model.state_dict(), WEIGHTS)
+    about = {
+        "made by": "python -m ffnlab.experiments.twin",
+        "shipped": SHIPPED,
+        "fresh": FRESH,
+        "torch": torch.__version__.partition("+")[0],
+    }
+    lines = ",\n".join(f'  "{seed}": {json.dumps(found)}' for seed, found in runs.items())
+    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
