@@ -64,6 +64,18 @@ def minutes() -> None:
 
 
 @app.command()
+def stills(
+    board: Annotated[list[str] | None, typer.Argument(help="Boards. [default: all]")] = None,
+) -> None:
+    """Draw what is seen of a board where no script runs."""
+    from autograder.authoring import stills as drawing
+    from ffnlab.boards.catalogue import PLAYS
+
+    changed = drawing.write(board or list(PLAYS))
+    typer.echo("\n".join(f"{name}: drawn" for name in changed) or "nothing has changed")
+
+
+@app.command()
 def matrix(
     exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
     problems: Annotated[bool, typer.Option("--problems", help="Only rows that are not as they must be.")] = False,

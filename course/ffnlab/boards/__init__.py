@@ -25,7 +25,7 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:const|class|function) )", re.MULTILINE)
 EXPORTS = re.compile(r"export\{([^}]*)\};\s*$")  # as a bundler writes them
 STYLE = """<style>
-.jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child:has(.jupyter-widgets), .ffn-link { display: none }
+.jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child, .ffn-link { display: none }
 </style>"""  # what connects a board with Python is not to be seen
 
 
@@ -65,13 +65,13 @@ class Goal:
 
 @dataclass(frozen=True)
 class Play:
-    """A board with what it shows. board: its module, without .js. name: unique in the course, as what was reached is kept by it.
+    """A board with what it shows. board: its module, as `script` takes it. name: unique in the course, as what was reached is kept by it.
 
-    title: what it is, for who can't see it. data: JSON data for the module. still: the file of its picture at the start, in `stills`.
+    title: what it is, for who can't see it. data: JSON data for the module.
     answers: by name, what Python answers to a question of the board: a function from JSON data to JSON data.
     """
 
-    board: str
+    board: str | Path
     name: str
     title: str
     data: Mapping[str, Any]
@@ -82,7 +82,6 @@ class Play:
         """What the script gets, as JSON data. kept: by goal, what was reached before."""
         goals = [{key: value for key, value in asdict(goal).items() if value is not None} for goal in self.goals]
         return {
-            "board": self.board,
             "name": self.name,
             "title": self.title,
             "data": dict(self.data),
@@ -93,28 +92,27 @@ class Play:
 
 
 @cache
-def script(board: str) -> str:
+def script(board: str | Path) -> str:
     """A board's module with all that it imports, as one text without imports that defines `board` and `mount`.
 
-    Raises:
-        ValueError: two of its files define the same name at their top.
+    board: the name of a module here, or the file of one elsewhere, which may import the modules here.
     """
     texts: dict[str, str] = {}
 
-    def add(name: str) -> None:
-        text = (HERE / f"{name}.js").read_text(encoding="utf-8")
+    def add(file: Path) -> None:
+        text = file.read_text(encoding="utf-8")
         for imported in IMPORT.findall(text):
+            near = file.with_name(f"{imported}.js")
             if imported not in texts:
-                add(imported)
-        texts[name] = text
+                add(near if near.is_file() else HERE / near.name)
+        texts[file.stem] = text
 
-    for name in ("runtime", board):
-        if name not in texts:
-            add(name)
-    return "\n".join(_linked(name, text, name == board) for name, text in texts.items())
+    add(HERE / "runtime.js")
+    add(board if isinstance(board, Path) else HERE / f"{board}.js")
+    return "\n".join(_linked(text) for text in texts.values())
 
 
-def _linked(name: str, text: str, last: bool) -> str:
+def _linked(text: str) -> str:
     """One file as a function of its own, so that no name of it meets another file's: its exports become constants."""
     body = IMPORT.sub("", text)
     bundled = EXPORTS.search(body)
@@ -190,6 +188,7 @@ def veil(of: str, text: str, title: str = "") -> None:
         f'<style>{css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if done else ""}>'
         f"<summary>{escape(shown)}</summary>{markdown(text)}</details>"
         f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
-        f"  document.addEventListener('ffn-settled', (event) => {{ if (event.detail.name === {json.dumps(of)}) place.open = true; }});\n</script>"
+        f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"
+        f"  else document.addEventListener('ffn-settled', (event) => {{ if (event.detail.name === {json.dumps(of)}) place.open = true; }});\n</script>"
     )
     display({"text/html": html_text, "text/plain": shown}, raw=True)

@@ -7,6 +7,7 @@ import { element, number, percent } from "./runtime.js";
 const KINDS = ["place", "weather", "mood", "creature"];
 const VERB = 10; // the place of the word after which it is over or into
 const SURE = 0.75; // a word that is less probable wavers
+const ACTIVE = 0.05; // a smaller activation is not counted, nor shown
 const STRONGEST = 4; // how many times as strong a lamp can be made
 
 /**
@@ -90,11 +91,10 @@ export const board = {
     );
     const names = Object.entries(data.models.twin ? { shipped: "this model", twin: "its twin" } : {});
     const kinds = names.map(([model, label]) => {
-      const radio = element("input", { type: "radio", name: `ck-model-${Math.random()}`, onchange: () => play.move({ model }) });
+      const radio = element("input", { type: "radio", name: "model", onchange: () => play.move({ model }) });
       return { model, radio: /** @type {HTMLInputElement} */ (radio), label: element("label", {}, radio, label) };
     });
-    for (const { radio } of kinds) radio.name = kinds[0].radio.name;
-    if (kinds.length) machine.append(element("span", { class: "ck-models", role: "radiogroup", "aria-label": "Which model" }, ...kinds.map(({ label }) => label)));
+    if (kinds.length) machine.append(element("form", { class: "ck-models", role: "radiogroup", "aria-label": "Which model" }, ...kinds.map(({ label }) => label)));
 
     const question = element("span", { class: "ck-question" });
     const sides = ["over", "into"].map((name) => ({ name, label: element("span", { class: `ck-label ck-${name}` }), side: element("span", { class: "ck-side" }) }));
@@ -117,14 +117,14 @@ export const board = {
       select(written)
         .selectAll("span.ck-word")
         .data(steps)
-        .join((entering) => {
+        .join((/** @type {any} */ entering) => {
           const made = entering.append("span").attr("class", "ck-word");
           made.append("span").attr("class", "ck-text");
           made.append("span").attr("class", "ck-bar").attr("aria-hidden", "true").append("i");
           made.append("span").attr("class", "ck-other").attr("aria-hidden", "true");
           return made;
         })
-        .each(function (step, n) {
+        .each(/** @this {HTMLElement} @param {any} step @param {number} n */ function (step, n) {
           const here = select(this);
           const text = here.select(".ck-text");
           const wavers = step.share < SURE;
@@ -239,12 +239,12 @@ function lampsOf(data, play) {
     const x = /** @type {Float64Array} */ (model.gather(sentence).pop());
     const raw = model.hidden(x);
     const hidden = amplified(raw, state.gains);
-    const lit = state.ffn ? [...hidden].filter((h) => h > 0.05).length : 0;
+    const lit = state.ffn ? [...hidden].filter((h) => h > ACTIVE).length : 0;
     head.textContent = `${lit} of 64 neurons are active at “${sentence[state.at]}”. Press one to silence it.`;
     for (const button of buttons) {
       const neuron = Number(button.dataset.neuron);
       const gain = state.gains[neuron] ?? 1;
-      const glow = state.ffn ? Math.min(hidden[neuron] / 1.5, 1) : 0;
+      const glow = state.ffn && hidden[neuron] > ACTIVE ? 0.6 + 0.4 * Math.min(hidden[neuron] / 1.5, 1) : 0; // from 0.6 on, so that its number can be read
       button.style.setProperty("--glow", String(glow));
       button.classList.toggle("ck-silent", gain === 0);
       button.classList.toggle("ck-strong", gain !== 0 && gain !== 1);

@@ -6,7 +6,7 @@ import base64
 from functools import cache
 from typing import Any
 
-from ffnlab import boards, reading, world
+from ffnlab import reading, world
 from ffnlab.boards import Goal, Play
 from ffnlab.experiments import twin
 
@@ -69,10 +69,17 @@ SWITCH_GOALS = (
 )
 
 
-def switch(name: str = "creek_switch", twin_too: bool = False) -> Play:
-    """The sentence with the switch of the FFN. twin_too: with the plainly trained twin beside the shipped model."""
+def switch(name: str = "creek_switch") -> Play:
+    """The sentence with the switch of the FFN."""
     title = "A small Transformer goes on with a sentence about a creek and a dog. Its feed-forward network can be switched off."
-    return Play("creek", name, title, _data("switch", twin_too), SWITCH_GOALS)
+    return Play("creek", name, title, _data("switch", twin_too=False), SWITCH_GOALS)
+
+
+def twins(name: str = "creek_twin") -> Play:
+    """The same with the plainly trained twin beside the shipped model, and the FFN off at the start."""
+    title = "Two small Transformers go on with a sentence about a creek and a dog, without their feed-forward networks."
+    goals = (Goal("twin_off", "Which of the two still speaks? Ask the twin with its FFN off."),)
+    return Play("creek", name, title, _data("switch", twin_too=True, ffn=False), goals)
 
 
 LAMP_GOALS = (
@@ -90,8 +97,4 @@ def lamps(name: str = "creek_lamps") -> Play:
     title = (
         "The 64 neurons of a small Transformer's feed-forward network as lamps. Each can be silenced or made stronger."
     )
-    return Play("creek", name, title, _data("lamps", False), LAMP_GOALS)
-
-
-def show(play: Play) -> None:
-    boards.show(play)
+    return Play("creek", name, title, _data("lamps", twin_too=False), LAMP_GOALS)

@@ -7,7 +7,7 @@
  * @typedef {{reasons: string[], right: number, why: string, nudge: string}} Flag  why a goal can't be reached; right is -1 where it can
  * @typedef {{name: string, text: string, after: string, record?: number, unit?: string, flag?: Flag}} Goal
  * @typedef {{how: "reached" | "flag", score?: number, wrong?: number}} Result
- * @typedef {{board: string, name: string, title: string, data: any, goals: Goal[], kept: Record<string, Result>, token: string}} Spec
+ * @typedef {{name: string, title: string, data: any, goals: Goal[], kept: Record<string, Result>, token: string}} Spec
  * @typedef {{draw: (state: State, before: State | null) => void, words: (state: State) => string, stop?: () => void}} Stage
  * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage}} Board
  * @typedef {{data: any, state: () => State, move: (patch: State) => void, calm: () => boolean, ask: (name: string, value: any) => Promise<any>}} Play
@@ -120,7 +120,14 @@ export function mount(place, spec, board) {
     kept[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
     keep();
     list(goal.name);
-    document.dispatchEvent(new CustomEvent("ffn-settled", { detail: { name: `${spec.name}.${goal.name}` } }));
+    announce(goal.name);
+  }
+
+  /** Says on the page that a goal is settled, for texts that wait for it. @param {string} goal */
+  function announce(goal) {
+    const name = `${spec.name}.${goal}`;
+    (/** @type {any} */ (globalThis).ffnSettled ??= new Set()).add(name);
+    document.dispatchEvent(new CustomEvent("ffn-settled", { detail: { name } }));
   }
 
   function keep() {
@@ -205,6 +212,7 @@ export function mount(place, spec, board) {
   for (const still of place.querySelectorAll(".ffp-still")) still.remove();
   place.append(whole);
   list();
+  for (const [goal, result] of Object.entries(kept)) if (result.how) announce(goal);
   show(null);
   // The width decides how a board is laid out.
   let wide = body.clientWidth;

@@ -1,0 +1,355 @@
+"""Boards: the creek computes what PyTorch does; goals, flags and veils do what docs/boards.md says; a board plays wherever a notebook is opened."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from conftest import needs_chromium
+from lab import CURRENT, PATIENCE, Lab, browser, server, web_pages
+from playwright.sync_api import Browser, Page
+
+from autograder.authoring import stills
+from ffnlab import boards, reading, world
+from ffnlab.boards import Flag, Goal, Play
+from ffnlab.boards.catalogue import PLAYS
+from ffnlab.experiments import twin
+from ffnlab.experiments import world as experiment
+
+pytestmark = needs_chromium
+AXE = Path(sys.prefix) / "hub" / "node_modules" / "axe-core" / "axe.min.js"
+EVERY = world.scenes(held_out=False) + world.scenes(held_out=True)
+DEMONSTRATION = Play(
+    Path(__file__).parent / "data" / "demonstration.js",
+    "demonstration",
+    "A number that can be moved.",
+    {"wanted": 5},
+    goals=[
+        Goal("high", "Move it to 5.", after="Five is high."),
+        Goal("few", "Move it as little as you can.", record=1, unit="steps"),
+        Goal("never", "Move it below 0.", flag=Flag(("It has no minus.", "It ends at 0.", "It is red."), 1, "It ends at 0.", "Look again.")),
+    ],
+    answers={"double": lambda value: 2 * value},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page with an address, so that the browser keeps what was reached."""
+    opened = chromium.new_page(viewport={"width": 800, "height": 900})
+    opened.route(
+        "http://board.test/", lambda route: route.fulfill(body="<!doctype html><body>", content_type="text/html")
+    )
+    failures: list[str] = []
+    opened.on("pageerror", lambda error: failures.append(str(error)))
+    opened.goto("http://board.test/")
+    yield opened
+    opened.close()
+    assert not failures
+
+
+def put(page: Page, *texts: str, dark: bool = False) -> None:
+    """Puts HTML in a page, with its scripts run as JupyterLab runs them."""
+    page.goto("http://board.test/")
+    theme = "false" if dark else "true"
+    page.evaluate(
+        """([html, theme]) => {
+          document.body.dataset.jpThemeLight = theme;
+          document.body.innerHTML = html;
+          for (const old of document.body.querySelectorAll("script")) {
+            const script = document.createElement("script");
+            script.type = old.type;
+            script.textContent = old.textContent;
+            old.replaceWith(script);
+          }
+        }""",
+        ["".join(texts), theme],
+    )
+    page.locator("section.ffp").first.wait_for()
+
+
+# What the creek computes
+
+
+@pytest.mark.parametrize("which", ["shipped", "twin"])
+@pytest.mark.parametrize("ffn", [True, False])
+def test_the_creek_computes_what_pytorch_computes(page: Page, tmp_path: Path, which: str, ffn: bool) -> None:
+    """All 4,096 scenes, the probability of every word at the place of over or into, and of the right word at every place."""
+    model = reading.load() if which == "shipped" else twin.load()
+    words = reading.tensor([world.wish(scene) for scene in EVERY])
+    chances = model(words[:, :-1], ffn).softmax(-1)
+    right = chances.gather(2, words[:, 1:, None])[..., 0]
+    at = chances[:, world.WAY - 1]
+    data = {"vocabulary": world.WORDS, "weights": PLAYS["creek_twin"]().data["models"][which]}
+    (tmp_path / "creek.js").write_text(boards.script("creek") + "\nexport { CreekModel, wish };\n", encoding="utf-8")
+    (tmp_path / "data.json").write_text(
+        json.dumps({"model": data, "kinds": PLAYS["creek_switch"]().data["kinds"], "scenes": EVERY})
+    )
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    with web_pages(tmp_path) as address:
+        page.goto(f"{address}/index.html")
+        sentences, found_right, found_at = page.evaluate(
+            """async (ffn) => {
+              const { CreekModel, wish } = await import("./creek.js");
+              const { model: data, kinds, scenes } = await (await fetch("data.json")).json();
+              const model = new CreekModel(data);
+              const sentences = [], right = [], at = [];
+              for (const [place, weather, mood, creature] of scenes) {
+                const words = wish(kinds, { place, weather, mood, creature });
+                const chances = model.read(words.slice(0, -1), ffn);
+                sentences.push(words.join(" "));
+                right.push(chances.map((row, n) => row[model.number.get(words[n + 1])]));
+                at.push([...chances[10]]);
+              }
+              return [sentences, right, at];
+            }""",
+            ffn,
+        )
+    assert sentences == [" ".join(world.wish(scene)) for scene in EVERY]
+    assert len(EVERY) == 4096
+    assert np.abs(np.array(found_right) - right.numpy()).max() < 1e-5
+    assert np.abs(np.array(found_at) - at.numpy()).max() < 1e-5
+
+
+def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
+    model = reading.load()
+    assert model.linear1 is not None
+    scene = world.Scene("pond", "mild", "meek", "hen")
+    said = world.wish(scene)[: world.WAY]
+    wanted = model.linear1(model.gather(reading.tensor([said])))[0, -1]
+    data = PLAYS["creek_lamps"]().data
+    found = page.evaluate(
+        """async ([script, data, said]) => {
+          const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+          const model = new module.CreekModel({ vocabulary: data.vocabulary, weights: data.models.shipped });
+          return [...Array(64).keys()].map((neuron) => {
+            const { votes, common } = module.votesOf(model, data.kinds, said, neuron);
+            return votes.reduce((sum, { vote }) => sum + vote, common);
+          });
+        }""",
+        [boards.script("creek") + "\nexport { CreekModel, votesOf };", dict(data), said],
+    )
+    assert np.abs(np.array(found) - wanted.detach().numpy()).max() < 1e-5
+
+
+def test_the_twin_reads_as_well_and_stammers_without_its_ffn() -> None:
+    """Sixteen twins from seeds that nothing was chosen on."""
+    runs = twin.stored()["runs"]
+    fresh = [runs[str(seed)] for seed in twin.FRESH]
+    assert len(fresh) >= 15 and not set(twin.FRESH) & {twin.SHIPPED, 0, 1, 2, 3, 4}
+    assert all(one["on"]["way"] == 1 and one["on"]["the rest"] == 1 for one in fresh)
+    left = [one["off"]["the rest"] for one in fresh]
+    assert min(left) > 0.19 and max(left) < 0.71
+    task = experiment.TASKS[twin.SETTING.task]
+    assert experiment.judged(twin.load(), task, ffn=False) == runs[str(twin.SHIPPED)]["off"]
+
+
+# The runtime
+
+
+def test_goals_are_reached_and_say_what_follows_only_then(page: Page) -> None:
+    put(page, boards.html(DEMONSTRATION, "a"))
+    assert page.locator(".ffp-done").count() == 0 and "Five is high." not in page.inner_text("body")
+    slider = page.get_by_label("height")
+    slider.fill("3")
+    assert "You used 3 steps. It can be done with 1." in page.inner_text("body")
+    slider.fill("7")
+    assert "Five is high." in page.inner_text("body") and page.locator(".ffp-done").count() == 2
+    assert "You used 3 steps" in page.inner_text("body"), "a record is not lost to a worse one"
+    slider.fill("1")
+    assert "1 steps, and that is the record." in page.inner_text("body")
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator(".ffp-sentence").inner_text() == "The height is 0." and page.locator(".ffp-done").count() == 2
+
+
+def test_a_flag_asks_for_its_reason_and_a_wrong_one_costs_three_moves(page: Page) -> None:
+    put(page, boards.html(DEMONSTRATION, "b"))
+    slider = page.get_by_label("height")
+    page.get_by_text("It can’t be done").click()
+    page.get_by_role("button", name="It is red.").click()
+    assert "That is not why. Look again." in page.inner_text("body")
+    page.get_by_role("button", name="It ends at 0.").click()
+    assert "after 3 more moves" in page.inner_text("body"), "no reason is found by pressing all"
+    for height in "345":
+        slider.fill(height)
+    page.get_by_text("It can’t be done").click()
+    page.get_by_role("button", name="It ends at 0.").click()
+    assert page.locator(".ffp-goal", has_text="below 0").get_by_text("⚑").count() == 1
+
+
+def test_what_was_reached_is_there_when_the_page_is_opened_again(page: Page) -> None:
+    put(page, boards.html(DEMONSTRATION, "c"))
+    page.get_by_label("height").fill("6")
+    put(page, boards.html(DEMONSTRATION, "c"))
+    assert page.locator(".ffp-done").count() == 2
+    put(page, boards.html(DEMONSTRATION, "d"))
+    assert page.locator(".ffp-done").count() == 0, "another reader's output"
+    put(page, boards.html(DEMONSTRATION, "e", {"high": {"how": "reached"}}))
+    assert page.locator(".ffp-done").count() == 1, "as Python says"
+
+
+def test_where_no_python_answers_it_is_said_above_the_picture_within_two_seconds(page: Page) -> None:
+    put(page, boards.html(DEMONSTRATION, "f"))
+    page.get_by_role("button", name="Ask Python").click()
+    note = page.get_by_text("No answer from Python. Run this cell again.")
+    note.wait_for(timeout=4000)
+    note_box, picture = note.bounding_box(), page.locator(".ffp-stage").bounding_box()
+    assert note_box and picture and note_box["y"] < picture["y"]
+
+
+def test_no_key_on_a_board_reaches_jupyterlab_and_the_sentence_is_spoken_once_the_hand_rests(page: Page) -> None:
+    put(page, boards.html(DEMONSTRATION, "g"))
+    page.evaluate("() => { window.heard = 0; document.addEventListener('keydown', () => window.heard++) }")
+    page.get_by_label("height").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("window.heard") == 0 and page.get_by_label("height").input_value() == "3"
+    page.wait_for_function("() => document.querySelectorAll('.ffp > .ffp-aloud')[0].textContent === 'The height is 3.'")
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_a_board_begins_with_no_goal_reached_and_with_its_still(page: Page, name: str) -> None:
+    play = PLAYS[name]()
+    assert play.name == name, "what was reached is kept under it"
+    put(page, boards.html(play))
+    assert page.locator(".ffp-done").count() == 0 and page.locator(".ffp-after").count() == 0
+    assert page.locator(".ffp-still").count() == 0, "the still is gone when the board is there"
+
+
+SMALL_WORDS = """() => [...document.querySelectorAll(".ffp *")]
+  .filter((part) => [...part.childNodes].some((child) => child.nodeType === 3 && child.data.trim()))
+  .filter((part) => part.checkVisibility() && !part.closest(".ffp-aloud") && parseFloat(getComputedStyle(part).fontSize) < 11)
+  .map((part) => part.textContent)"""
+SMALL_MARKS = """() => [...document.querySelectorAll(".ffp button, .ffp select, .ffp input[type=range], .ffp summary")]
+  .filter((part) => part.checkVisibility() && Math.min(part.offsetWidth, part.offsetHeight) < 24)
+  .map((part) => part.textContent || part.ariaLabel)"""
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_a_board_fits_a_phone_in_the_dark_and_everybody_can_use_it(page: Page, name: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for dark in (False, True):
+        put(page, boards.html(PLAYS[name]()), dark=dark)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert not page.evaluate(SMALL_WORDS)
+        assert not page.evaluate(SMALL_MARKS)
+        paper = page.evaluate("getComputedStyle(document.querySelector('.ffp')).backgroundColor")
+        assert (sum(map(int, paper[4:-1].split(","))) < 200) is dark
+        if AXE.is_file():
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            found = page.evaluate("() => axe.run('.ffp', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+            assert [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"]] == []
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_a_still_is_what_its_board_shows_at_the_start(chromium: Browser, name: str) -> None:
+    svg = stills.draw(name, chromium)
+    assert (stills.FOLDER / f"{name}.svg").read_text(encoding="utf-8") == svg, "draw them again: autograder stills"
+
+
+def test_a_bad_flag_is_refused() -> None:
+    with pytest.raises(ValueError, match="a flag with 2 reasons has no reason 2"):
+        Flag(("a", "b"), 2)
+
+
+# Wherever a notebook is opened
+
+CELLS = (
+    "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import boards\nboards.show(DEMONSTRATION)",
+    "boards.veil('demonstration.high', 'It is **five**.', 'What is high?')",
+    "from ffnlab.boards import creek\nboards.show(creek.switch())",
+)
+
+
+@pytest.mark.slow
+def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_its_still_where_no_script_runs(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    folder = tmp_path / "course" / "00_start_here"
+    folder.mkdir(parents=True)
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [
+        nbformat.v4.new_code_cell(cell.replace("TESTS", repr(str(Path(__file__).parent)))) for cell in CELLS
+    ]
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    file = folder / "boards.ipynb"
+    nbformat.write(notebook, file)
+    empty = file.stat().st_size
+    with server(tmp_path / "course", tmp_path) as address:
+        context = chromium.new_context(viewport={"width": 1280, "height": 1400})
+        lab = Lab(context.new_page(), tmp_path / "course")
+        lab.open("00_start_here/boards.ipynb", address)
+        assert lab.run_all() == []
+        live = lab.page
+        assert not live.get_by_text("It is five.").is_visible(), "also after Run All"
+        live.get_by_label("height").fill("6")
+        live.get_by_role("button", name="Ask Python").click()
+        live.locator("output", has_text="12").wait_for(timeout=PATIENCE)
+        live.get_by_text("It is five.").wait_for(timeout=PATIENCE)  # in sight
+        kept = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
+        assert kept["demonstration"]["high"] == {"how": "reached"}
+        live.evaluate(
+            f"() => {CURRENT}.context.save().then(() => {CURRENT}.sessionContext.shutdown()).then(() => null)"
+        )
+        live.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
+        live.close()
+        assert file.stat().st_size - empty < 1_000_000
+
+        again = _opened(context.new_page(), address)
+        again.locator("section.ffp").nth(1).wait_for(timeout=PATIENCE)
+        assert not _errors(again), "nothing in sight is an error"
+        switch = again.get_by_role("switch")
+        before = again.locator(".ck-tug").screenshot()
+        switch.click()
+        again.wait_for_timeout(700)
+        assert switch.get_attribute("aria-checked") == "false" and again.locator(".ck-tug").screenshot() != before
+        assert again.locator(".ffp-done").count() == 3, "what was reached, and the switch"
+        assert again.get_by_text("It is five.").is_visible()
+        again.close()
+
+        changed = json.loads(file.read_text(encoding="utf-8"))
+        changed["cells"][0]["source"] = "1 + 1"
+        changed["cells"][2]["source"] = "2 + 2"  # cells that this user has not run are not trusted
+        file.write_text(json.dumps(changed), encoding="utf-8")
+        foreign = _opened(context.new_page(), address)
+        foreign.locator("img.ffp-still").wait_for(timeout=PATIENCE)
+        assert foreign.locator("section.ffp").count() == 0 and not _errors(foreign)
+        picture = foreign.locator("img.ffp-still")
+        assert picture.evaluate("image => image.naturalWidth") == stills.WIDTH, "it is drawn"
+        assert "feed-forward network can be switched off" in (picture.get_attribute("alt") or "")
+
+    subprocess.run([sys.executable, "-m", "nbconvert", "--to", "html", file], check=True, capture_output=True)
+    exported = chromium.new_page()
+    exported.goto(file.with_suffix(".html").as_uri())
+    exported.get_by_role("switch").click()
+    assert exported.get_by_role("switch").get_attribute("aria-checked") == "false"
+    shutil.rmtree(folder)
+
+
+def _opened(page: Page, address: str) -> Page:
+    """The notebook in a new workspace, without a kernel that has run it."""
+    page.goto(address.format(path=f"lab/workspaces/{id(page)}/tree/00_start_here/boards.ipynb"))
+    page.wait_for_selector(".jp-Notebook", timeout=PATIENCE)
+    page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=PATIENCE)
+    return page
+
+
+def _errors(page: Page) -> list[Any]:
+    return [one for one in page.get_by_text("Error displaying widget").all() if one.is_visible()]
