@@ -252,6 +252,41 @@ def test_it_is_stopped_without_signals_too(capsys: pytest.CaptureFixture[str]) -
     assert points == [0] and "stopped after 0.3 seconds" in capsys.readouterr().out
 
 
+SLOW = """
+from time import monotonic
+until = monotonic() + 1
+while monotonic() < until:
+    pass
+value = 3
+"""
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_an_import_is_not_ended_half_way(
+    in_thread: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A module that was ended half-way would raise wherever it is imported later, and a restart alone would help."""
+    (tmp_path / "slow_to_import.py").write_text(SLOW)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "slow_to_import", raising=False)
+
+    def answer(x: Any) -> Any:
+        import slow_to_import  # type: ignore[import-not-found]
+
+        while slow_to_import.value:
+            pass
+
+    points: list[float] = []
+    run = threading.Thread(target=lambda: points.append(check("hello_shape", answer, seconds=0.3)))
+    if in_thread:
+        run.start()
+        run.join(30)
+    else:
+        run.run()
+    assert points == [0] and "stopped after 0.3 seconds" in capsys.readouterr().out
+    assert sys.modules["slow_to_import"].value == 3
+
+
 def test_a_signal_on_its_way_reaches_no_other_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a kernel the other handler is the system's, which ends the process."""
     set_timer = signal.setitimer

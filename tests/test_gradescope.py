@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_where_others_cannot_read
 from packaging.utils import canonicalize_name
 from test_rebuild import ANSWER, answered
 from typer.testing import CliRunner
@@ -176,6 +176,7 @@ def container(folder: Path, made: tuple[Path, str]) -> Container:
         pytest.skip("only root can run submissions as other users, as Gradescope's container does")
     if any(not parent.stat().st_mode & 1 for parent in folder.parents):
         pytest.skip(f"other users can't pass through to {folder}")
+    skip_where_others_cannot_read()
     home = folder / "autograder"
     (home / "source").mkdir(parents=True)
     with zipfile.ZipFile(made[0]) as archive:

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
-from conftest import outliving, seen_sleeping
+from conftest import outliving, seen_sleeping, skip_where_others_cannot_read
 
 from autograder.engine import doctor, rebuild
 from autograder.jail import cgroups, mounts, users, watch, wire
@@ -496,6 +496,7 @@ def test_without_a_jail_code_runs_within_its_limits_and_ends_with_its_submission
 def test_the_jail_of_a_container_refuses_a_second_user_who_can_read_the_key() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become a second user")
+    skip_where_others_cannot_read()
     with pytest.raises(JailWontStart, match="keys can be read: `chmod -R go-rwx"):
         Jail(Limits(), Mode.CONTAINER)
 
@@ -504,6 +505,7 @@ def test_the_jail_of_a_container_refuses_a_second_user_who_can_read_the_key() ->
 def test_the_jail_of_a_container_keeps_submissions_apart_and_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    skip_where_others_cannot_read()
     monkeypatch.setattr(mounts, "private", lambda more: [])
     litter, seconds = f"/var/tmp/litter-{os.getpid()}", "5555"
     leave = f"""

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from types import FrameType
 
 import numpy as np
@@ -28,6 +29,7 @@ CHARACTERS = 1_000_000
 PATIENCE = (
     0.1  # seconds until code that has caught its interruption is interrupted once more, and then every AGAIN seconds:
 )
+IMPORTS = 60.0  # seconds that an import may last beyond an answer's time: one that ends half-way leaves a module that nothing in this kernel can mend
 AGAIN = 1e-4  # `try: … except: pass` in a loop ends only where another comes before the loop goes on
 
 
@@ -196,9 +198,13 @@ def limited(seconds: float) -> Iterator[None]:
 def _by_signal(seconds: float) -> Iterator[None]:
     waits = iter((PATIENCE,))
     over = False
+    latest = monotonic() + seconds + IMPORTS
 
     def stop(number: int, frame: FrameType | None) -> None:
         if over:  # it was on its way; one more would meet the handler of whoever comes after, which in a kernel ends it
+            return
+        if _is_in_import(frame) and monotonic() < latest:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
             return
         signal.setitimer(signal.ITIMER_REAL, next(waits, AGAIN))
         if _is_an_answers(frame):
@@ -221,11 +227,14 @@ def _by_thread(seconds: float) -> Iterator[None]:
     interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
     whose = ctypes.c_ulong(number)
 
+    latest = monotonic() + seconds + IMPORTS
+
     def watch() -> None:
         waits = iter((seconds, PATIENCE))
         while not done.wait(next(waits, AGAIN)):
             with lock:
-                if not done.is_set() and _is_an_answers(sys._current_frames().get(number)):
+                frame = sys._current_frames().get(number)
+                if not done.is_set() and _is_an_answers(frame) and not (_is_in_import(frame) and monotonic() < latest):
                     interrupt(whose, ctypes.py_object(TimeUp))
 
     threading.Thread(target=watch, daemon=True).start()
@@ -239,6 +248,15 @@ def _by_thread(seconds: float) -> Iterator[None]:
 
 PACKAGE = Path(__file__).parent
 EXERCISE = str(PACKAGE / "exercise.py")
+
+
+def _is_in_import(frame: FrameType | None) -> bool:
+    """Whether this frame, or one that has called it, is Python's own search for a module."""
+    while frame:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_an_answers(frame: FrameType | None) -> bool:
