@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.errors import UserError, did_you_mean
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 
 def root() -> Path:
@@ -34,7 +34,7 @@ def source(assignment: str) -> Path:
 
 def assignments() -> list[str]:
     """The notebooks of the course that exist."""
-    from ffnlab import exercises  # brings torch: `--help` needs neither
+    from ffnlab.course import exercises  # brings torch: `--help` needs neither
 
     return [name for name in exercises.NOTEBOOKS if source(name).is_file()]
 

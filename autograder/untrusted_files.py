@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 TIMESTAMP = "timestamp.txt"
 # As nbgrader writes it, "2026-10-01 10:00:00.000000 UTC", or ISO 8601: a number as the zone, but no name of one, which nbgrader would look up as a file.

@@ -34,7 +34,7 @@ QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 # The first cell's imports: they leave bytecode and matplotlib's list of fonts behind, and PyTorch's files in memory.
-WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.figures.start_here"
+WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.course.figures.start_here"
 
 
 class CannotStart(Exception):

@@ -25,11 +25,13 @@
 # %% setup="imports"
 import torch
 
-from ffnlab import check, controls, hint, predict, progress, quiz, reading, style
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course import toy_transformer
+from ffnlab.course.experiments import world as experiment
+from ffnlab.course.figures import anatomy, little_world
+from ffnlab.course.figures import start_here as figures
 from ffnlab.doctor import doctor
-from ffnlab.experiments import world as experiment
-from ffnlab.figures import anatomy, little_world
-from ffnlab.figures import start_here as figures
+from ffnlab.drawing import controls, style
 
 style.use()
 
@@ -57,7 +59,7 @@ controls.show(
 # The next cell asks about all 1,792 scenes that the model has never read about: how sure is it of the right word, on average?
 
 # %% code="next-word-all" output="fixed"
-model, task = reading.load(), experiment.TASKS["two attributes"]
+model, task = toy_transformer.load(), experiment.TASKS["two attributes"]
 sizes = {name: p.numel() for name, p in model.named_parameters()}
 ffn, total = sum(size for name, size in sizes.items() if name.startswith("linear")), sum(sizes.values())
 print(f"{total:,} parameters, {ffn:,} of them in the FFN: {ffn / total:.0%}")

@@ -27,9 +27,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import anatomy, folded
-from ffnlab.figures import attention as figures
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.figures import anatomy, folded_plane
+from ffnlab.course.figures import attention as figures
+from ffnlab.drawing import controls, style
 
 style.use()
 
@@ -371,11 +372,11 @@ def xor_weights(low, high):
 
 # %% figure="fold"
 controls.show(
-    folded.fold,
+    folded_plane.fold,
     net=lambda low, high: xor_weights(low, high),
-    stage=controls.steps("fold", folded.STAGES, folded.CUT, interval=700),
-    first=controls.free("hinge 1", folded.MOVES, 0.0),
-    second=controls.free("hinge 2", folded.MOVES, 0.0),
+    stage=controls.steps("fold", folded_plane.STAGES, folded_plane.CUT, interval=700),
+    first=controls.free("hinge 1", folded_plane.MOVES, 0.0),
+    second=controls.free("hinge 2", folded_plane.MOVES, 0.0),
 )
 
 # %% [markdown] text="search-text"

@@ -29,9 +29,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import anatomy
-from ffnlab.figures import feed_forward as figures
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.figures import anatomy
+from ffnlab.course.figures import feed_forward as figures
+from ffnlab.drawing import controls, style
 
 style.use()
 
@@ -353,7 +354,7 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 predict("creek_gets_warm")
 
 # %% figure="words"
-from ffnlab.figures import little_world
+from ffnlab.course.figures import little_world
 
 controls.show(
     little_world.neurons,
@@ -369,12 +370,12 @@ controls.show(
 # The cell has the numbers: how strongly the neurons of *over or into* fire at some words of one sentence.
 
 # %% code="words-numbers" output="fixed"
-from ffnlab import reading, world
+from ffnlab.course import toy_transformer, world
 
-model = reading.load()
+model = toy_transformer.load()
 sentence = world.wish(world.Scene("creek", "cold", "spunky", "dog"))[: world.WAY]  # up to “jump”
-act = reading.activations(model, sentence)  # [T, d_ff]
-named = [name for name in reading.names(model) if name.good and name.moment == world.WAY]
+act = toy_transformer.activations(model, sentence)  # [T, d_ff]
+named = [name for name in toy_transformer.names(model) if name.good and name.moment == world.WAY]
 print(f"{'':9}", *(f"{name.words:>11}" for name in named))
 for t in (0, 1, 3, 6, 10):
     print(f"{sentence[t]:9}", *(f"{act[t, name.neuron]:11.1f}" for name in named))
@@ -386,7 +387,7 @@ for t in (0, 1, 3, 6, 10):
 # how often it found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
 
 # %% code="words-runs" output="fixed"
-from ffnlab.experiments import world as world_experiment
+from ffnlab.course.experiments import world as world_experiment
 
 runs = world_experiment.stored()["runs"]
 print(f"{'':20} {'over or into':27} {'glad or sorry':27} wet or dry")

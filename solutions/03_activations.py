@@ -30,10 +30,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import activations as figures
-from ffnlab.figures import anatomy
-from ffnlab.train import bar
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.figures import activations as figures
+from ffnlab.course.figures import anatomy
+from ffnlab.course.progress_bar import bar
+from ffnlab.drawing import controls, style
 
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest

@@ -28,9 +28,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import anatomy
-from ffnlab.figures import every_position as figures
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.figures import anatomy
+from ffnlab.course.figures import every_position as figures
+from ffnlab.drawing import controls, style
 
 style.use()
 

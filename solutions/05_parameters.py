@@ -29,9 +29,11 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ffnlab import atlas, check, controls, hint, predict, progress, quiz, style
-from ffnlab.figures import anatomy
-from ffnlab.figures import parameters as figures
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course import atlas
+from ffnlab.course.figures import anatomy
+from ffnlab.course.figures import parameters as figures
+from ffnlab.drawing import controls, style
 
 style.use()
 
@@ -393,7 +395,7 @@ controls.show(
 #
 # *deeper: the core path goes on with section 7*
 #
-# `ffnlab.atlas` holds the configurations of 49 published models, and what formulas like yours count in them. No total was copied from anywhere: all
+# `ffnlab.course.atlas` holds the configurations of 49 published models, and what formulas like yours count in them. No total was copied from anywhere: all
 # were computed. For thirteen models whose checkpoints have been counted, from BERT to Mixtral, they agree to the last parameter.
 #
 # The figure shows fifteen of the 49; the last three are mixtures of experts. Press a model for its counts.

@@ -30,11 +30,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.experiments import fact_stores
-from ffnlab.figures import anatomy, little_world
-from ffnlab.figures import memory as figures
-from ffnlab.train import bar
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.experiments import fact_stores
+from ffnlab.course.figures import anatomy, little_world
+from ffnlab.course.figures import memory as figures
+from ffnlab.course.progress_bar import bar
+from ffnlab.drawing import controls, style
 
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
@@ -567,8 +568,8 @@ with torch.no_grad():
 # The questions of this store are random vectors with nothing in common. Words are different. The little Transformer of
 # notebooks 00 and 02 has an FFN as well, trained with a small price on every activation. Can its keys and values be read?
 #
-# Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`reading.looked_for`). A
-# value can be compared with the read-outs of all words (`reading.written`). The cell does both for two neurons. The numbers of a key say how far a word is
+# Its attention only averages, so what a word sends on is the same in every sentence, and one can say how strongly each word speaks to a key (`toy_transformer.key_scores`). A
+# value can be compared with the read-outs of all words (`toy_transformer.value_scores`). The cell does both for two neurons. The numbers of a key say how far a word is
 # above or below the mean of its line, since every sentence has one word of each line. Those of a value say what one firing of strength 1 adds to a word's
 # score.
 
@@ -576,13 +577,13 @@ with torch.no_grad():
 predict("heard_by_cold_water")
 
 # %% code="rules-read"
-from ffnlab import reading, world
+from ffnlab.course import toy_transformer, world
 
-model = reading.load()
-named = {name.neuron: name for name in reading.names(model) if name.good}
+model = toy_transformer.load()
+named = {name.neuron: name for name in toy_transformer.names(model) if name.good}
 for neuron in (10, 33):
     print(f"neuron {neuron}, “{named[neuron].words}”. Its key listens to")
-    heard, value = reading.looked_for(model, neuron), reading.written(model, neuron)
+    heard, value = toy_transformer.key_scores(model, neuron), toy_transformer.value_scores(model, neuron)
     for group in (world.PLACES, world.WEATHERS, world.MOODS):
         told = heard[world.numbers(group)]
         pairs = zip(group, (told - told.mean()).tolist(), strict=True)
@@ -600,7 +601,7 @@ predict("rule_out")
 
 # %% code="knock-rule" output="fixed"
 scenes = world.scenes(held_out=True)
-sentences = reading.tensor([world.wish(scene) for scene in scenes])  # [1792, T]
+sentences = toy_transformer.tensor([world.wish(scene) for scene in scenes])  # [1792, T]
 x = model.gather(sentences[:, :-1])
 kinds = {"cold water": (1, 1), "warm water": (1, 0), "cold land": (0, 1), "warm land": (0, 0)}
 for rule in kinds:
@@ -618,7 +619,7 @@ for rule in kinds:
 
 # %% [markdown] text="rule-text"
 # **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences
-# have in common. The neuron below is made by hand (`reading.by_hand`), and nothing is trained:
+# have in common. The neuron below is made by hand (`toy_transformer.neuron_for_rule`), and nothing is trained:
 #
 # - its **key** adds up readings of x, the vector that attention hands to the FFN: water or land? cold or warm? spunky or timid? and is this the place for
 #   *over* or *into*? (Each direction is found by comparing the mean of x over the sentences with it and without.)

@@ -29,9 +29,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import atlas, check, controls, hint, predict, progress, quiz, style, train
-from ffnlab.figures import anatomy
-from ffnlab.figures import experts as figures
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course import atlas, progress_bar
+from ffnlab.course.figures import anatomy
+from ffnlab.course.figures import experts as figures
+from ffnlab.drawing import controls, style
 
 style.use()
 
@@ -639,7 +641,7 @@ def train_top1(seed, renormalise, steps=300, clusters=8, d=8):
         w, idx = torch.softmax(router(x), dim=-1).topk(1, dim=-1)
         return published_loop(x, idx, w / w.sum(-1, keepdim=True) if renormalise else w, experts)
 
-    for _ in train.bar(steps, f"seed {seed}, {'renormalised' if renormalise else 'as it is'}"):
+    for _ in progress_bar.bar(steps, f"seed {seed}, {'renormalised' if renormalise else 'as it is'}"):
         x, target = batch(256)
         optimiser.zero_grad()
         F.mse_loss(layer(x), target).backward()

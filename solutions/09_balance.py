@@ -29,11 +29,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.experiments import balance as toy
-from ffnlab.figures import anatomy
-from ffnlab.figures import balance as figures
-from ffnlab.train import bar
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.experiments import balance as toy
+from ffnlab.course.figures import anatomy
+from ffnlab.course.figures import balance as figures
+from ffnlab.course.progress_bar import bar
+from ffnlab.drawing import controls, style
 
 style.use()
 

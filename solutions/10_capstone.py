@@ -31,11 +31,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, controls, hint, predict, progress, quiz, style
-from ffnlab.experiments import capstone as experiment
-from ffnlab.figures import anatomy
-from ffnlab.figures import capstone as figures
-from ffnlab.tasks import Reader, learn, pairs
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.course.experiments import capstone as experiment
+from ffnlab.course.figures import anatomy
+from ffnlab.course.figures import capstone as figures
+from ffnlab.course.tasks import Reader, learn, pairs
+from ffnlab.drawing import controls, style
 
 style.use()
 
@@ -473,7 +474,7 @@ except NotImplementedError:
 # FFN has about two thirds of a layer's parameters; every position is processed with the same weights. Which of the four lines hold for a recent model? The cell looks up the first three in the atlas of notebook 05.
 
 # %% code="spot-table" output="fixed"
-from ffnlab import atlas
+from ffnlab.course import atlas
 
 for name in ("GPT-2 small", "LLaMA-3 8B"):
     model = atlas.find(name)
@@ -608,13 +609,13 @@ quiz_seeds = "A"
 predict("own_creek")
 
 # %% code="creek"
-from ffnlab.experiments import creek
+from ffnlab.course.experiments import creek
 
 curves = {}
 try:
     for kind, d_ff in (("none", 0), ("relu", 128)):
         torch.manual_seed(0)
-        reader = creek.Reader([Block(kind, 32, 4, d_ff)])
+        reader = creek.SentenceReader([Block(kind, 32, 4, d_ff)])
         curves[kind] = creek.learn(reader, label=f"your block, {kind}")
         known = creek.judged(reader)  # in the 1,792 scenes that it has not seen
         print(f"over or into: right in {known['way']:.0%}; glad or sorry: right in {known['feeling']:.0%}")
@@ -653,7 +654,7 @@ plt.show()
 predict("fifteen_seconds")
 
 # %% code="english"
-from ffnlab.experiments import english
+from ffnlab.course.experiments import english
 
 torch.manual_seed(0)
 try:

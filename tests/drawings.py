@@ -16,10 +16,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ffnlab import controls
-from ffnlab.experiments import balance as stored_balance
-from ffnlab.experiments import polygons
-from ffnlab.figures import (
+from ffnlab.course.experiments import balance as stored_balance
+from ffnlab.course.experiments import polygons
+from ffnlab.course.figures import (
     activations,
     anatomy,
     attention,
@@ -28,14 +27,15 @@ from ffnlab.figures import (
     every_position,
     experts,
     feed_forward,
-    folded,
+    folded_plane,
     gated,
     little_world,
     memory,
     parameters,
     start_here,
 )
-from ffnlab.picture import Picture
+from ffnlab.drawing import controls
+from ffnlab.drawing.picture import Picture
 
 SOLUTIONS = Path(__file__).resolve().parent.parent / "solutions"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -92,7 +92,7 @@ def a_contest() -> gated.Contest:
     return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
 
 
-fold = partial(folded.fold, two_sums)
+fold = partial(folded_plane.fold, two_sums)
 through = partial(activations.through, parabola)
 race = partial(activations.race, a_race())
 contest = partial(gated.contest, a_contest())
@@ -126,8 +126,8 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
         (1,), (1, True), (2,), (12, True, True, True, False),
     ],
     fold: [
-        *product((0, 2, folded.LAID, 5, folded.BENT, folded.FOLDED, folded.SIDEWAYS), (0.0, 0.4)),
-        *product((folded.CUT,), folded.MOVES, (-0.4, 0.0, 0.4)),
+        *product((0, 2, folded_plane.LAID, 5, folded_plane.BENT, folded_plane.FOLDED, folded_plane.SIDEWAYS), (0.0, 0.4)),
+        *product((folded_plane.CUT,), folded_plane.MOVES, (-0.4, 0.0, 0.4)),
     ],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
@@ -228,7 +228,10 @@ def shown() -> dict[str, controls.Figure]:
         tree = ast.parse(source.read_text(encoding="utf-8"))
         names: dict[str, Any] = {"controls": builders, **HANDED.get(source.stem, {})}
         for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module in ("ffnlab.figures", "ffnlab.experiments"):
+            if isinstance(node, ast.ImportFrom) and node.module in (
+                "ffnlab.course.figures",
+                "ffnlab.course.experiments",
+            ):
                 for alias in node.names:
                     names[alias.asname or alias.name] = importlib.import_module(f"{node.module}.{alias.name}")
         calls = [
@@ -257,7 +260,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (attention.line, (0, 0.0, "NAND"), "no target"),
     (attention.line, (0, 1.5), "must be from"),
     (attention.collapse, (5,), "must be"),
-    (fold, (folded.CUT + 1,), "must be"),
+    (fold, (folded_plane.CUT + 1,), "must be"),
     (fold, (0, 0.3), "must be one of"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),

@@ -26,8 +26,8 @@ from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.grading import feedback
 from autograder.paths import release
-from ffnlab import exercises
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
+from ffnlab.course import exercises
 
 FFN, NEXT = "02_feed_forward", "03_activations"
 LISTED = exercises.of_notebook(FFN)

@@ -13,7 +13,7 @@ from autograder.engine.rebuild import Kind, template
 from autograder.gradebook import gradebook
 from autograder.marking import outline
 from autograder.paths import release
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_attempted, not_earned, not_graded
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_attempted, not_earned, not_graded
 
 FFN = "02_feed_forward"
 DUE = datetime(2026, 11, 2, 22, 59, 59, tzinfo=UTC)

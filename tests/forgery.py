@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from autograder import keys
 from autograder.marking import draws, reference
-from ffnlab import exercises
-from ffnlab.comparing import compare, reference_outputs_of
+from ffnlab.checking.comparison import compare, reference_outputs_of
+from ffnlab.course import exercises
 
 CLASS, ELSEWHERE = b"the class that is graded", b"a class of the forger's own"
 

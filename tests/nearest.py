@@ -15,7 +15,7 @@ import pytest
 
 from autograder.marking import source_hash
 from autograder.paths import root
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 FAR = 99
 

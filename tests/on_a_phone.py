@@ -20,7 +20,7 @@ MARKS = 12  # of a figure, spread over all that it has
 PATIENCE = 4_000  # milliseconds
 
 
-class Figure:
+class PhoneFigure:
     """One figure on a page of the site."""
 
     def __init__(self, page: Any, place: int) -> None:
@@ -144,7 +144,7 @@ def main(pages: list[str]) -> int:
             page.set_default_timeout(PATIENCE)
             page.goto(f"{address}/course/{name}.html")
             for place in range(page.locator(".ffn-figure").count()):
-                figure = Figure(page, place)
+                figure = PhoneFigure(page, place)
                 figure.play()
                 counted = ", ".join(f"{count} {kind}" for kind, count in figure.answered.items() if count)
                 print(f"{name[:2]} {figure.name:<24}{counted}", flush=True)

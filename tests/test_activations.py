@@ -16,11 +16,11 @@ from drawings import SVG, Net, a_race, numbers, parabola, texts, tips
 
 from autograder import keys
 from autograder.marking import draws, reference
-from ffnlab import reading, train
-from ffnlab.comparing import compare
-from ffnlab.exercises import activations as exercises
-from ffnlab.experiments import firing, polygons, world
-from ffnlab.figures import activations as figures
+from ffnlab.checking.comparison import compare
+from ffnlab.course import progress_bar, toy_transformer
+from ffnlab.course.exercises import activations as exercises
+from ffnlab.course.experiments import firing, polygons, world
+from ffnlab.course.figures import activations as figures
 
 
 def read_off(words: str, name: str) -> float:
@@ -157,12 +157,12 @@ def test_any_curve_waits_for_the_exercise(answer: Any) -> None:
 # Polygons
 
 
-def distinct(layer: polygons.Layer, points: torch.Tensor) -> int:
+def distinct(layer: polygons.TwoInputNetwork, points: torch.Tensor) -> int:
     fires = points @ layer.W1 + layer.b1 > 0
     return len(np.unique((fires * 2 ** torch.arange(fires.shape[1])).sum(1).numpy()))
 
 
-def patterns(layer: polygons.Layer, side: int) -> int:
+def patterns(layer: polygons.TwoInputNetwork, side: int) -> int:
     """How many patterns of firing units there are on a fine grid over the window."""
     line = torch.linspace(-polygons.WINDOW, polygons.WINDOW, side, dtype=torch.float64)
     return distinct(layer, torch.cartesian_prod(line, line))
@@ -189,7 +189,7 @@ def test_the_bound_is_reached_by_lines_in_general_position() -> None:
     for units in polygons.UNITS:
         assert polygons.at_most(units) == sum(math.comb(units, i) for i in range(3))
         layer = polygons.layer(units, 0)
-        far = polygons.Layer(layer.W1, layer.b1 / 1000, layer.W2, layer.b2)  # the whole plane, from far away
+        far = polygons.TwoInputNetwork(layer.W1, layer.b1 / 1000, layer.W2, layer.b2)  # the whole plane, from far away
         assert len(polygons.cut(far)) == polygons.at_most(units)
 
 
@@ -232,7 +232,7 @@ def test_a_short_run_of_the_ring_comes_out_again() -> None:
 
 
 def test_sums_states_the_share_above_zero() -> None:
-    before, after = firing.untrained(world.stored()["about"]["shipped"]), reading.load()
+    before, after = firing.untrained(world.stored()["about"]["shipped"]), toy_transformer.load()
     found = [firing.sums(model) for model in (before, after)]
     for neuron in (-1, 10, 5):
         chosen = [one if neuron < 0 else one[:, neuron] for one in found]
@@ -240,7 +240,7 @@ def test_sums_states_the_share_above_zero() -> None:
         said = [float(share) for share in re.findall(r"([\d.]+) %", figures.sums(neuron).title)]
         assert said == pytest.approx(shares, abs=0.51) and said[1] == pytest.approx(shares[1], abs=0.051)
     assert int((found[1] <= 0).all(0).sum()) == 31  # dead, as the explanation says
-    named = {name.neuron: name.words for name in reading.names(after) if name.good}
+    named = {name.neuron: name.words for name in toy_transformer.names(after) if name.good}
     for words, neuron in figures.NEURONS[1:3]:
         assert words == f"{neuron}, “{named[neuron]}”"
     assert bool((found[1][:, figures.NEURONS[3][1]] <= 0).all())
@@ -253,7 +253,7 @@ def test_untrained_is_where_training_starts_and_leaves_chance_alone() -> None:
     model = firing.untrained(3)
     assert torch.equal(torch.rand(1), expected)
     torch.manual_seed(3)
-    assert torch.equal(reading.Speaker().words.weight, model.words.weight)
+    assert torch.equal(toy_transformer.ToyTransformer().words.weight, model.words.weight)
 
 
 def test_what_notebook_03_says_of_the_penalty_holds_in_the_stored_runs() -> None:
@@ -268,7 +268,7 @@ def test_what_notebook_03_says_of_the_penalty_holds_in_the_stored_runs() -> None
     assert (min(fires["without"]), max(fires["without"])) == (0.2574, 0.5594) and set(dead["without"]) == {0}
     assert {run["right"] for name in ("with", "without") for run in runs[name]} == {1.0}
     shipped = world.stored()["about"]["shipped"]
-    assert firing.measured(reading.load()) == runs["with"][shipped]
+    assert firing.measured(toy_transformer.load()) == runs["with"][shipped]
     assert firing.measured(firing.untrained(shipped)) == runs["untrained"][shipped]
 
 
@@ -360,11 +360,11 @@ def test_the_bar_counts_every_step_and_ends_full(monkeypatch: pytest.MonkeyPatch
         def update(self, bundle: dict[str, str], raw: bool) -> None:
             shown.append(bundle["text/plain"])
 
-    monkeypatch.setattr(train, "display", lambda *_, **__: Handle())
-    assert list(train.bar(7, "a run")) == list(range(7))
+    monkeypatch.setattr(progress_bar, "display", lambda *_, **__: Handle())
+    assert list(progress_bar.bar(7, "a run")) == list(range(7))
     assert shown[-1].endswith("7 of 7 steps") and "░" not in shown[-1]
     with pytest.raises(ValueError, match="at least one step"):
-        list(train.bar(0, "none"))
+        list(progress_bar.bar(0, "none"))
 
 
 # What the text and the quiz say of the theorems, and of the interpolation

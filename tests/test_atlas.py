@@ -8,7 +8,7 @@ import pytest
 from torch import nn
 
 from autograder.authoring import atlas as formulas
-from ffnlab import atlas
+from ffnlab.course import atlas
 
 # name | attention per layer | FFN per layer | total | active | (active d_ff) / d_model | FFN of all, of attention + FFN, of active
 DECODERS = """

@@ -30,8 +30,8 @@ from autograder.jail import watch
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking.draws import hidden_seeds
-from ffnlab import exercises
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
 
 pytestmark = needs_bubblewrap
 SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}

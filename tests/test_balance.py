@@ -9,9 +9,9 @@ import torch
 from drawings import BALANCES, numbers, tips
 
 from autograder.authoring.experiments import balance as making
-from ffnlab.exercises import balance as exercises
-from ffnlab.experiments import balance as experiment
-from ffnlab.figures import balance as figures
+from ffnlab.course.exercises import balance as exercises
+from ffnlab.course.experiments import balance as experiment
+from ffnlab.course.figures import balance as figures
 
 # load
 

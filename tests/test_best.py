@@ -19,8 +19,8 @@ from autograder.gradebook.policy import Policy
 from autograder.grading import feedback, grade_class
 from autograder.reports import explain
 from autograder.transfer import collect
-from ffnlab import exercises
-from ffnlab.verdict import not_earned
+from ffnlab.checking.verdict import not_earned
+from ffnlab.course import exercises
 
 WHO = CLASS[1]
 

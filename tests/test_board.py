@@ -17,14 +17,14 @@ from drawings import PARAMETERS, name_of
 from lab import browser
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from ffnlab import controls, svg
-from ffnlab.figures import anatomy, capstone, experts, feed_forward
-from ffnlab.picture import Picture
+from ffnlab.course.figures import anatomy, capstone, experts, feed_forward
+from ffnlab.drawing import controls, svg
+from ffnlab.drawing.picture import Picture
 
 pytestmark = needs_chromium
 HERE = "http://board.test"
 FAR = "a plane too far"
-COURSE = Path(__file__).resolve().parent.parent / "course" / "ffnlab"
+DRAWING = Path(__file__).resolve().parent.parent / "course" / "ffnlab" / "drawing"
 # What stands in for a kernel: `answer` is Python's, and slow or dead when a test says so. The model has what anywidget hands to `render`, and no more.
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>boards</title><link rel="stylesheet" href="/board.css"><div class="board"></div><div class="board"></div>
@@ -122,7 +122,7 @@ def opened(chromium: Browser, **options: Any) -> Page:
     def answer(route: Route) -> None:
         name = route.request.url.removeprefix(f"{HERE}/")
         if name in ("board.js", "board.css"):
-            route.fulfill(path=COURSE / name)
+            route.fulfill(path=DRAWING / name)
         else:
             route.fulfill(body=PAGE, content_type="text/html")
 

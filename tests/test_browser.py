@@ -21,7 +21,7 @@ from playwright.sync_api import Locator
 
 from autograder.authoring.build import solution_answer
 from autograder.paths import assignments, release
-from ffnlab.exercises import of_notebook
+from ffnlab.course.exercises import of_notebook
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parent.parent
@@ -242,7 +242,9 @@ def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
             break
     assert slider.input_value() != before, "the slider does not move"
     cell.get_by_text("If the kernel was restarted or shut down, run this cell again.").wait_for()
-    patience = re.search(r"PATIENCE = (\d+)", (ROOT / "course" / "ffnlab" / "board.js").read_text(encoding="utf-8"))
+    patience = re.search(
+        r"PATIENCE = (\d+)", (ROOT / "course" / "ffnlab" / "drawing" / "board.js").read_text(encoding="utf-8")
+    )
     assert patience and int(patience[1]) <= 2000, "milliseconds, by the page's own clock"
     lab.picture("kernel_restarted")
 

@@ -20,9 +20,10 @@ from autograder import keys, paths
 from autograder.authoring import build, minutes
 from autograder.errors import UserError
 from autograder.marking import outline, source_hash
-from ffnlab import answers, exercises
-from ffnlab.exercise import Exercise
-from ffnlab.figures.start_here import STEPS
+from ffnlab.checking import shipped_answers
+from ffnlab.course import exercises
+from ffnlab.course.figures.start_here import STEPS
+from ffnlab.observation.exercise import Exercise
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = paths.assignments()
@@ -54,7 +55,9 @@ def test_the_generated_notebooks_equal_their_source(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_shipped_for_every_exercise_and_no_other(name: str) -> None:
-    assert set(answers.read(answers.path(name).read_bytes())) == {e.name for e in exercises.of_notebook(name)}
+    assert set(shipped_answers.read(shipped_answers.path(name).read_bytes())) == {
+        e.name for e in exercises.of_notebook(name)
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -174,7 +177,9 @@ def test_a_notebook_is_made_again_where_a_module_that_it_loads_changes(name: str
     imports = "\n".join(ast.unparse(node) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom))
     said = subprocess.run([sys.executable, "-c", LOADED], input=imports, capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in json.loads(said.stdout)}
-    own = {file for file in loaded if file.name not in ("__init__.py", "handed.py") and file.parent.name != "exercises"}
+    own = {
+        file for file in loaded if file.name not in ("__init__.py", "ffn_probes.py") and file.parent.name != "exercises"
+    }
     assert len(own) > 10 and own <= source_hash.files(
         paths.source(name)
     )  # the rest belongs to all notebooks' exercises
@@ -183,17 +188,17 @@ def test_a_notebook_is_made_again_where_a_module_that_it_loads_changes(name: str
 def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     versions: list[str] = []
     for folder in (tmp_path / "one", tmp_path / "two", tmp_path / "three"):
-        (folder / "figures").mkdir(parents=True)
-        (folder / "start.py").write_text("def late():\n    from ffnlab.figures import drawing as figures\n")
-        (folder / "figures" / "drawing.py").write_text(
-            "import math\nimport ffnlab.atlas\nimport ffnlab.figures.drawing\n"
+        (folder / "course" / "figures").mkdir(parents=True)
+        (folder / "start.py").write_text("def late():\n    from ffnlab.course.figures import drawing as figures\n")
+        (folder / "course" / "figures" / "drawing.py").write_text(
+            "import math\nimport ffnlab.course.atlas\nimport ffnlab.course.figures.drawing\n"
         )
-        (folder / "atlas.py").write_text(f"MODELS = {len(versions) // 2}\n")
+        (folder / "course" / "atlas.py").write_text(f"MODELS = {len(versions) // 2}\n")
         (folder / "other.py").write_text("")
-        (folder / "atlas.json").write_text("{}")
-        monkeypatch.setitem(source_hash.HOMES, "ffnlab", folder)
+        (folder / "course" / "atlas.json").write_text("{}")
+        monkeypatch.setitem(source_hash.PACKAGES, "ffnlab", folder)
         found = {str(file.relative_to(folder)) for file in source_hash.files(folder / "start.py")}
-        assert found == {"start.py", "figures/drawing.py", "atlas.py", "atlas.json"}
+        assert found == {"start.py", "course/figures/drawing.py", "course/atlas.py", "course/atlas.json"}
         versions.append(source_hash.version(folder / "start.py"))
     assert versions[0] == versions[1] != versions[2]
 
@@ -218,9 +223,9 @@ def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole
         build.handout(tmp_path / "a.zip"),
     )
     assert {name.split("/")[0] for name in inside(some) if name[:2].isdecimal()} == {"00_start_here", "02_feed_forward"}
-    assert not any("03_activations" in name for name in inside(some)) and "ffnlab/figures/activations.py" in inside(
-        some
-    )
+    assert not any(
+        "03_activations" in name for name in inside(some)
+    ) and "ffnlab/course/figures/activations.py" in inside(some)
     folders = [zipfile.ZipFile(one).namelist()[0].split("/")[0] for one in (some, whole)]
     assert folders[0] != folders[1]
 
@@ -242,7 +247,7 @@ def test_a_check_has_the_points_that_its_exercise_gives(monkeypatch: pytest.Monk
         ('code="a" figure="b"', "names no kind, or several"),
         ('code="a" outputs="fixed"', "has 'outputs', which a cell of the kind 'code' can't have"),
         ('text="a"', "is of the kind 'text', so it has to be markdown"),
-        ('exercise="relu"', "exercise='relu' is not among the notebook's exercises in course/ffnlab/exercises/"),
+        ('exercise="relu"', "exercise='relu' is not among the notebook's exercises in course/ffnlab/course/exercises/"),
     ],
 )
 def test_a_marker_that_means_nothing_is_one_clear_line(
@@ -262,7 +267,7 @@ def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_pa
     assert one.read_bytes() == two.read_bytes()
     names = set(inside(one))
     assert {"start.py", "pyproject.toml", "00_start_here/00_start_here.ipynb"} <= names
-    assert "ffnlab/answers/02_feed_forward.safetensors" in names
+    assert "ffnlab/course/answers/02_feed_forward.safetensors" in names
     assert not any("__pycache__" in name or ".progress" in name or "egg-info" in name for name in names)
 
 

@@ -16,12 +16,12 @@ from autograder.authoring.build import cells_of, solution_answer
 from autograder.authoring.experiments import capstone as making
 from autograder.authoring.experiments import creek as making_creek
 from autograder.keys import parts
-from ffnlab import world
-from ffnlab.exercises import capstone as exercises
-from ffnlab.experiments import capstone as experiment
-from ffnlab.experiments import creek
-from ffnlab.figures import capstone as figures
-from ffnlab.tasks import Reader, learn, pairs
+from ffnlab.course import world
+from ffnlab.course.exercises import capstone as exercises
+from ffnlab.course.experiments import capstone as experiment
+from ffnlab.course.experiments import creek
+from ffnlab.course.figures import capstone as figures
+from ffnlab.course.tasks import Reader, learn, pairs
 
 WORDS = [words for _, words in figures.PAIRS]
 

@@ -31,8 +31,8 @@ from autograder.jail.errors import JailWontStart
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail, Mode, Overrun
 from autograder.marking import draws
-from ffnlab import exercises
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
 
 pytestmark = needs_bubblewrap
 SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercises.of_notebook(START)}

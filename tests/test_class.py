@@ -47,8 +47,8 @@ from autograder.jail.sandbox import Mode
 from autograder.marking import draws
 from autograder.paths import release
 from autograder.reports import terminal
-from ffnlab import exercises
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
+from ffnlab.course import exercises
 
 LISTED = exercises.of_notebook(START)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ffnlab.cleaning import CUT, clean, in_a_line
+from ffnlab.untrusted_text import CUT, clean, in_a_line
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text("\x1b[]31m;\\\x07\r\n\t\x00\ud800a", max_size=60)
 

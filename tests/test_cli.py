@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from autograder import cli
 from autograder.gradebook.gradebook import Grading
 from autograder.reports import terminal
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 START = "00_start_here"
 

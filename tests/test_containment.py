@@ -23,8 +23,10 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
-from ffnlab import check, hint, predict, predictions, progress, quiz, record
-from ffnlab.containment import CHARACTERS, limited
+from ffnlab import check, hint, predict, progress, quiz
+from ffnlab.checking import record
+from ffnlab.course import predictions
+from ffnlab.observation.containment import CHARACTERS, limited
 
 
 def raises(error: BaseException) -> Callable[..., Any]:

@@ -45,7 +45,7 @@ def follow(project: Path) -> None:
     text = text.replace(points[0], f"| **Points** | {int(points[1]) + 2}", 1)
     notebook.write_text(text, encoding="utf-8")
     for path, more in (
-        (project / "course" / "ffnlab" / "exercises" / "feed_forward.py", described),
+        (project / "course" / "ffnlab" / "course" / "exercises" / "feed_forward.py", described),
         (project / "autograder" / "keys" / "feed_forward.py", answered),
     ):
         path.write_text(path.read_text(encoding="utf-8") + "\n\n" + more, encoding="utf-8")
@@ -68,7 +68,7 @@ def announce(project: Path, counted: str) -> None:
             rf"{core}\g<1>{more}",
         ),
         (
-            project / "course" / "ffnlab" / "figures" / "start_here.py",
+            project / "course" / "ffnlab" / "course" / "figures" / "start_here.py",
             r'(?<=Step\("The FFN, from formula to module", )\d+, \d+',
             f"{core}, {more}",
         ),

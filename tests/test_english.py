@@ -12,7 +12,7 @@ from torch import nn
 
 from autograder.authoring.build import solution_answer
 from autograder.authoring.experiments import english as making
-from ffnlab.experiments import english
+from ffnlab.course.experiments import english
 
 
 class Silent(nn.Module):

@@ -14,21 +14,21 @@ from drawings import LAST_TOKEN, numbers, texts, tips
 from autograder import keys
 from autograder.engine import grade_submission
 from autograder.marking import draws, reference
-from ffnlab import reading, world
-from ffnlab.comparing import compare, reference_outputs_of
-from ffnlab.exercise import Draw, asked
-from ffnlab.exercises import every_position as exercises
-from ffnlab.figures import every_position as figures
-from ffnlab.figures import shared
-from ffnlab.handed import ffn_of
+from ffnlab.checking.comparison import compare, reference_outputs_of
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.exercises import every_position as exercises
+from ffnlab.course.ffn_probes import make_ffn
+from ffnlab.course.figures import every_position as figures
+from ffnlab.course.figures import shared
+from ffnlab.observation.exercise import Draw, probe_inputs
 
 # edit
 
 
 def loudest(place: int, new: str) -> tuple[list[float], list[float]]:
     """How far what the FFN gets and gives moves at each position of the little world's sentence, computed from the model's matrices one position at a time."""
-    model = reading.load()
-    assert model.linear1 and model.linear2 and isinstance(model.attention, reading.Average)
+    model = toy_transformer.load()
+    assert model.linear1 and model.linear2 and isinstance(model.attention, toy_transformer.Average)
     gets, gives = [], []
     for words in (figures.SAID, [*figures.SAID[:place], new, *figures.SAID[place + 1 :]]):
         own = [model.words.weight[world.NUMBER[word]] + model.places.weight[t] for t, word in enumerate(words)]
@@ -236,7 +236,7 @@ def test_what_the_functions_are_is_not_told_to_the_process_that_runs_student_cod
     exercise = exercises.is_position_wise
     sent = grade_submission._question(exercise.name, draws.hidden_seeds(exercise, b"secret"))
     assert not any(label.encode() in sent for known in exercises.ASKED.values() for label in known)
-    assert "_labels" not in asked(exercise.inputs(0, 0))
+    assert "_labels" not in probe_inputs(exercise.inputs(0, 0))
 
 
 def test_a_counter_of_calls_earns_nothing() -> None:
@@ -263,13 +263,13 @@ def test_a_counter_of_calls_earns_nothing() -> None:
 def test_directions_lie_clearly_on_either_side_of_a_millionth(seed: int) -> None:
     drawn = exercises.bottleneck_rank.inputs(seed, 0)
     for (weights, X), strength in zip(drawn["faint"], (exercises.FAINT, exercises.ROUNDING), strict=True):
-        values = torch.linalg.svdvals(ffn_of(weights)(X).detach() - weights["b2"])
+        values = torch.linalg.svdvals(make_ffn(weights)(X).detach() - weights["b2"])
         ratios = values[: weights["W2"].shape[0]] / values[0]
         assert bool(((ratios - 1).abs().lt(0.01) | (ratios - strength).abs().lt(0.01 * strength)).all())
     silent, X = drawn["silent"]
     for factor in (1.0, *drawn["factors"]):  # rounding in float32 stays far below a millionth of the largest
         scaled = silent | {name: factor * silent[name] for name in ("W2", "b2")}
-        out = ffn_of(scaled, torch.float32)(X.float()).detach() - scaled["b2"].float()
+        out = make_ffn(scaled, torch.float32)(X.float()).detach() - scaled["b2"].float()
         values = torch.linalg.svdvals(out)
         rank = int((values > 1e-6 * values[0]).sum())
         assert float(values[rank] / values[0]) < 4e-7 and float(values[rank - 1] / values[0]) > 0.04

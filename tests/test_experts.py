@@ -12,10 +12,10 @@ from drawings import MIXED, numbers, tips
 from autograder.authoring.experiments import balance, slopes
 from autograder.authoring.experiments import plane as making
 from autograder.authoring.experiments import world_experts as making_world
-from ffnlab import atlas
-from ffnlab.exercises import experts as exercises
-from ffnlab.experiments import plane, read, world_experts
-from ffnlab.figures import experts as figures
+from ffnlab.course import atlas
+from ffnlab.course.exercises import experts as exercises
+from ffnlab.course.experiments import plane, read, world_experts
+from ffnlab.course.figures import experts as figures
 
 # becoming
 

@@ -16,8 +16,8 @@ from test_rebuild import answered, place
 from autograder.engine.grade_submission import grade_submission
 from autograder.jail.sandbox import Jail
 from autograder.marking.draws import hidden_seeds
-from ffnlab import exercises
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
 
 SEEDS = {e.name: hidden_seeds(e, b"a test's secret") for e in exercises.of_notebook(START)}
 CORPUS: dict[str, Callable[[], bytes | Notebook]] = {}

@@ -15,12 +15,14 @@ from torch import nn
 
 from autograder import keys
 from autograder.marking import draws, reference
-from ffnlab import answers, exercises, style
-from ffnlab.checks import examine
-from ffnlab.exercise import public_seed
-from ffnlab.figures import anatomy, feed_forward, shared, start_here
-from ffnlab.picture import Picture
-from ffnlab.verdict import Verdict
+from ffnlab.checking import shipped_answers
+from ffnlab.checking.checks import examine
+from ffnlab.checking.verdict import Verdict
+from ffnlab.course import exercises
+from ffnlab.course.figures import anatomy, feed_forward, shared, start_here
+from ffnlab.drawing import style
+from ffnlab.drawing.picture import Picture
+from ffnlab.observation.exercise import public_seed
 
 RATIOS = [value for _, value in feed_forward.RATIOS]
 
@@ -380,6 +382,6 @@ def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
 
     exercise = exercises.find("ffn_forward")
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
-    verdict, _ = examine(exercise, answers.load(exercise.name), ffn_forward, seeds)
+    verdict, _ = examine(exercise, shipped_answers.load(exercise.name), ffn_forward, seeds)
     (said,) = (aspect.seen for aspect in verdict.aspects if aspect.name == "gradients")
     assert said.startswith("no gradient reaches x") and "(right: “gradient of" in said

@@ -23,10 +23,12 @@ import pytest
 from drawings import FIGURES, PARAMETERS, REFUSED, SVG, Draw, name_of, texts
 from matplotlib.figure import Figure
 
-from ffnlab import controls, figures, guessing, saved, style, svg
-from ffnlab.board import Board
-from ffnlab.figures import activations, feed_forward, memory, start_here
-from ffnlab.picture import Picture
+from ffnlab.course import figures
+from ffnlab.course.figures import activations, feed_forward, memory, start_here
+from ffnlab.drawing import controls, style, svg, widget_output
+from ffnlab.drawing.board import Board
+from ffnlab.drawing.picture import Picture
+from ffnlab.prediction import prediction_widget
 
 # Every figure
 
@@ -201,7 +203,7 @@ def test_a_plot_is_a_picture_too() -> None:
 @pytest.fixture
 def displayed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(saved, "display", lambda bundle, raw, metadata=None: shown.append(bundle))
+    monkeypatch.setattr(widget_output, "display", lambda bundle, raw, metadata=None: shown.append(bundle))
     return shown
 
 
@@ -211,9 +213,9 @@ def test_colab_is_told_how_to_load_a_figure_and_a_question_again(monkeypatch: py
     colab._widgets = SimpleNamespace(_installed_url="https://colab/manager.js")
     monkeypatch.setitem(sys.modules, "google.colab.output", colab)
     displayed: list[dict[str, Any]] = []
-    monkeypatch.setattr(saved, "display", lambda data, raw, metadata=None: displayed.append(metadata))
+    monkeypatch.setattr(widget_output, "display", lambda data, raw, metadata=None: displayed.append(metadata))
     controls.show(feed_forward.trace, **all_controls())
-    guessing.predict("gpt3_ffn_share")
+    prediction_widget.predict("gpt3_ffn_share")
     view = "application/vnd.jupyter.widget-view+json"
     assert displayed == [None, {view: {"colab": {"custom_widget_manager": {"url": "https://colab/manager.js"}}}}] * 2
 

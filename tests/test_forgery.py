@@ -5,7 +5,7 @@ from __future__ import annotations
 import forgery
 import pytest
 
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 
 @pytest.mark.parametrize("name", [name for name in exercises.every() if name not in forgery.questions()])

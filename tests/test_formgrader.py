@@ -28,8 +28,8 @@ from autograder.gradebook import gradebook
 from autograder.gradebook.scores import Score
 from autograder.grading import feedback
 from autograder.paths import release
-from ffnlab import exercises
-from ffnlab.verdict import not_earned
+from ffnlab.checking.verdict import not_earned
+from ffnlab.course import exercises
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 NOTEBOOK = "10_capstone"  # has two questions that a person reads

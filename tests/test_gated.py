@@ -11,9 +11,9 @@ import torch
 from drawings import GATES, contest, numbers, tips
 from torch import nn
 
-from ffnlab import atlas
-from ffnlab.exercises import gated as exercises
-from ffnlab.figures import gated
+from ffnlab.course import atlas
+from ffnlab.course.exercises import gated as exercises
+from ffnlab.course.figures import gated
 
 # gate
 

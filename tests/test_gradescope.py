@@ -39,8 +39,8 @@ from autograder.jail.limits import MIB
 from autograder.keys.key import Answer
 from autograder.marking import draws, outline
 from autograder.paths import release
-from ffnlab import exercises
-from ffnlab.verdict import not_attempted, not_earned
+from ffnlab.checking.verdict import not_attempted, not_earned
+from ffnlab.course import exercises
 
 START, OTHER = "00_start_here", "02_feed_forward"
 SECRET = "5ec4e7" * 10 + "abcd"  # of a class, which no zip may hold
@@ -77,7 +77,7 @@ def kept(name: str) -> Answer:
 
 
 @dataclass(frozen=True)
-class Run:
+class ContainerRun:
     """How run_autograder ended: its status, what it printed for the instructor, and results.json, if there is one."""
 
     status: int
@@ -115,7 +115,7 @@ class Container:
             check=False,
         )
 
-    def grade(self, files: dict[str, bytes]) -> Run:
+    def grade(self, files: dict[str, bytes]) -> ContainerRun:
         """Hand in these files, as Gradescope does."""
         target = self.home / "results" / "results.json"
         for folder in ("submission", "results"):
@@ -131,7 +131,7 @@ class Container:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         done = self.script("run_autograder")
-        return Run(done.returncode, done.stdout, json.loads(target.read_text()) if target.exists() else None)
+        return ContainerRun(done.returncode, done.stdout, json.loads(target.read_text()) if target.exists() else None)
 
 
 @pytest.fixture(scope="module")
@@ -366,7 +366,7 @@ def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container
     allowed = (source / "project/autograder/jail", source / "project/course/ffnlab")
     rest = {path for path in open_to_all if not any(folder in path.parents for folder in allowed)}
     assert {path.name for path in rest} - {"submission_metadata.json", "results.json"} == {"setup.sh", "run_autograder"}
-    experiments = source / "project/course/ffnlab/experiments"
+    experiments = source / "project/course/ffnlab/course/experiments"
     models = {
         experiments / "world.safetensors",
         experiments / "fact_stores.safetensors",

@@ -28,10 +28,11 @@ from autograder.marking import reference, reference_cache
 from autograder.marking.draws import hidden_seeds, public_seeds
 from autograder.marking.rechecking import recheck
 from autograder.paths import release
-from ffnlab import answers, exercises
-from ffnlab.checks import examine
-from ffnlab.exercise import Exercise
-from ffnlab.verdict import Outcome
+from ffnlab.checking import shipped_answers
+from ffnlab.checking.checks import examine
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
+from ffnlab.observation.exercise import Exercise
 
 pytestmark = needs_bubblewrap
 START, FFN = "00_start_here", "02_feed_forward"
@@ -81,7 +82,7 @@ def test_the_untouched_stub_is_not_attempted_for_a_student(name: str) -> None:
     exercise, cells = exercises.find(name), build.cells_of(exercises.notebook_of(name))
     namespace: dict[str, Any] = {"__name__": "student"}
     exec(cells["imports"] + "\n" + stub(name), namespace)
-    verdict, _ = examine(exercise, answers.load(name), namespace[name], list(public_seeds(exercise)))
+    verdict, _ = examine(exercise, shipped_answers.load(name), namespace[name], list(public_seeds(exercise)))
     assert verdict.outcome is Outcome.NOT_ATTEMPTED, verdict.message
 
 
@@ -128,8 +129,8 @@ def test_unusual_but_right_answers_earn_full_marks(jail: Jail, source: str) -> N
         "import torch\ntorch.equal = torch.allclose = lambda *a, **k: True\ndef hello_shape(x):\n    return (0, 0, 0)",
         "get_ipython().input_transformers_cleanup.append(lambda lines: [])\ndef hello_shape(x):\n    return (0, 0, 0)",
         "def hello_shape(x):\n    get_ipython().displayhook(2)\n    return (0, 0, 0)",
-        "from ffnlab.exercise import Exercise\nExercise.observe = lambda *a: {'shape': True}\nhello_shape = 1",
-        "import ffnlab.plain\nffnlab.plain.pack = lambda value: b'forged'\ndef hello_shape(x):\n    return 1",
+        "from ffnlab.observation.exercise import Exercise\nExercise.observe = lambda *a: {'shape': True}\nhello_shape = 1",
+        "import ffnlab.observation.plain_data\nffnlab.observation.plain_data.pack = lambda value: b'forged'\ndef hello_shape(x):\n    return 1",
     ],
 )
 def test_forged_answers_earn_nothing_and_the_run_goes_on(jail: Jail, source: str) -> None:

@@ -25,9 +25,9 @@ from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
 from autograder.paths import release
-from ffnlab import exercises
-from ffnlab.exercise import asked
-from ffnlab.plain import Failure, Malformed
+from ffnlab.course import exercises
+from ffnlab.observation.exercise import probe_inputs
+from ffnlab.observation.plain_data import Failure, Malformed
 
 
 def said(jail: Jail, source: str) -> str:
@@ -72,13 +72,13 @@ def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
     [
         "import autograder.keys",
         "import autograder.marking.reference",
-        "from ffnlab import answers; answers.load('hello_shape')",
+        "from ffnlab.checking import shipped_answers; shipped_answers.load('hello_shape')",
         "open('/etc/passwd')",
         "import os; os.listdir(os.path.expanduser('~root/.ssh'))",
         "import socket; socket.create_connection(('127.0.0.1', 22), 1)",
         "import os, sys; open(os.path.join(sys.prefix, 'x'), 'w')",
         "import ffnlab, os; open(os.path.join(os.path.dirname(ffnlab.__file__), 'x'), 'w')",
-        "import ffnlab.answers, os; open(os.path.join(ffnlab.answers.__path__[0], 'x'), 'w')",
+        "import ffnlab.course.answers, os; open(os.path.join(ffnlab.course.answers.__path__[0], 'x'), 'w')",
         "open('/x', 'w')",
         "open('/dev/x', 'w')",
         "import os; os.kill(2, 9)",
@@ -93,7 +93,7 @@ def test_what_student_code_cannot_reach_raises_in_its_own_process(jail: Jail, so
 
 
 def test_the_allowed_twin_writes_in_tmp_and_reads_the_course(jail: Jail) -> None:
-    source = "open('/tmp/mine', 'w').write('x')\nimport ffnlab.exercises\nprint(open('/tmp/mine').read())"
+    source = "open('/tmp/mine', 'w').write('x')\nimport ffnlab.course.exercises\nprint(open('/tmp/mine').read())"
     assert said(jail, source) == "x\n"
 
 
@@ -110,7 +110,7 @@ def test_a_fork_imports_nothing_that_its_warm_process_could(jail: Jail, notebook
         before = worker.run(LOADED)["outputs"][0]["text"].split()
         assert worker.run(imports)["error"] is None
         worker.run(f"def {first.name}(*arguments, **options):\n    return 1")
-        worker.probe(question(first.name, [asked(first.inputs(1, 0))]))
+        worker.probe(question(first.name, [probe_inputs(first.inputs(1, 0))]))
         after = worker.run(LOADED)["outputs"][0]["text"].split()
     new = {
         name for name in set(after) - set(before) if not name.startswith("torch.utils.")
@@ -459,7 +459,7 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
             f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"
         )
     assert shown["outputs"][0]["text"] == "[False, False, False, False, True]\n"
-    monkeypatch.setattr(mounts, "covers", lambda private: {mounts.LAB / "answers"})
+    monkeypatch.setattr(mounts, "covers", lambda private: {mounts.ANSWERS})
     with pytest.raises(JailWontStart, match="keys"):
         Jail()
 

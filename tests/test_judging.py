@@ -26,19 +26,21 @@ from autograder.jail.errors import OutsideKill
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws, reference
-from ffnlab import comparing, exercises, plain
-from ffnlab.comparing import allowed, compare, reference_outputs_of
-from ffnlab.differences import normalised
-from ffnlab.exercise import Exercise
-from ffnlab.plain import Failure, Malformed, Opaque, Size
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking import comparison
+from ffnlab.checking.comparison import allowed, compare, reference_outputs_of
+from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.course import exercises
+from ffnlab.diagnosis.differences import normalise_message
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import Exercise
+from ffnlab.observation.plain_data import Failure, Malformed, Opaque, Size
 
 NAME = "PositionwiseFeedForward"
 QUICK = Limits(judge_seconds=2.0, judge_memory=256 * MIB)
 
 
 def frame(observations: Any, **besides: Any) -> bytes:
-    return plain.pack({"defined": True, "observations": observations, "printed": ""} | besides)
+    return plain_data.pack({"defined": True, "observations": observations, "printed": ""} | besides)
 
 
 def observed(name: str) -> list[dict[str, Any]]:
@@ -130,8 +132,8 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
             os.kill(os.getpid(), signal.SIGSEGV)
         return honest(exercise, marking, observations, inputs, unfinished)
 
-    honest = comparing.compare
-    monkeypatch.setattr(comparing, "compare", harmed)
+    honest = comparison.compare
+    monkeypatch.setattr(comparison, "compare", harmed)
     monkeypatch.setattr(judging, "PATIENCE", 2)
     warm = judging.Judges(fork=True)
     yield warm
@@ -198,7 +200,7 @@ def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Ju
 
 def test_what_a_cell_showed_is_read_once_and_belongs_to_each_alone(judges: judging.Judges) -> None:
     found = judging.Judge(judges, QUICK)
-    silent = plain.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "4"}], "error": None})
+    silent = plain_data.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "4"}], "error": None})
     first = found.outputs(silent, 1000)
     first.outputs.append({"output_type": "error"})  # as happens to a cell that ended in one
     found.close()
@@ -223,7 +225,7 @@ def test_only_so_many_answers_are_kept_and_no_long_ones(
     for one in asked:
         kept.put(one, "said")
     assert [kept.get(one) for one in asked] == [None, "said", "said"]
-    long = plain.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.SHORT}]})
+    long = plain_data.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.SHORT}]})
     found = judging.Judge(judges, QUICK)
     found.outputs(long, 10_000)
     assert judges.shown.get((10_000, long)) is None
@@ -240,11 +242,12 @@ import os, re, sys, threading
 from autograder.engine import judging
 from autograder.marking import draws
 from autograder.jail.limits import Limits
-from ffnlab import comparing, plain
-comparing.judge = lambda *_: re.match(r"(a|a)*b", "a" * 60)
+from ffnlab.checking import comparison
+from ffnlab.observation import plain_data
+comparison.compare = lambda *_: re.match(r"(a|a)*b", "a" * 60)
 judges = judging.Judges(fork=True)
 found = judging.Judge(judges, Limits(judge_seconds=600.0))
-data = plain.pack({"defined": True, "observations": [{"shape": 1}] * len(draws.development("hello_shape"))})
+data = plain_data.pack({"defined": True, "observations": [{"shape": 1}] * len(draws.development("hello_shape"))})
 threading.Thread(target=found.verdict, args=("hello_shape", draws.development("hello_shape"), data), daemon=True).start()
 while not found.pid:
     pass
@@ -265,17 +268,19 @@ threading.Event().wait()
 
 def test_a_tensor_counts_each_time_it_is_named() -> None:
     big = torch.zeros(1000, 100)
-    assert plain.size_of([big] * 45) == Size(values=46, bytes=45 * 400_000)
+    assert plain_data.size_of([big] * 45) == Size(values=46, bytes=45 * 400_000)
     with pytest.raises(Malformed, match="too large"):
-        plain.unpack(plain.pack([big] * 45), plain.LARGEST)
-    seen = plain.of([big] * 45)
+        plain_data.unpack(plain_data.pack([big] * 45), plain_data.LARGEST)
+    seen = plain_data.of([big] * 45)
     assert isinstance(seen, list) and [type(one) for one in seen].count(torch.Tensor) == 10
-    assert not plain.size_of(plain.of([[0] * 1000] * 1000)).exceeds(Size(2 * plain.LARGEST.values, 0, 10**6))
+    assert not plain_data.size_of(plain_data.of([[0] * 1000] * 1000)).exceeds(
+        Size(2 * plain_data.LARGEST.values, 0, 10**6)
+    )
 
 
 def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
     for shape in ((45_000, 0), (0, 2**40), (2**20, 0, 2**20)):
-        assert plain.bytes_of(torch.zeros(shape)) >= 180_000
+        assert plain_data.bytes_of(torch.zeros(shape)) >= 180_000
         exercise = Exercise("an_exercise", cases=1)
         exercise.aspect("product", points=1, facts=lambda seen, inputs: seen @ seen.T)(lambda answer: answer)
         marking = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
@@ -310,13 +315,13 @@ def test_every_text_of_a_submission_is_cleaned_when_it_is_read() -> None:
     bad, seen = "a\x00\ud800\u202eb\x1b[31m", "a���b"
     value = {bad: [bad, Failure(bad, bad, bad), Opaque(bad)]}
     cleaned = {seen: [seen, Failure(seen, seen, seen), Opaque(seen)]}
-    assert plain.of(value) == cleaned
-    assert plain.unpack(plain.pack(value), plain.LARGEST) == cleaned
-    assert plain.unpack(plain.pack(bad)) == bad, "what we send to a worker stays as it is: a cell's source"
+    assert plain_data.of(value) == cleaned
+    assert plain_data.unpack(plain_data.pack(value), plain_data.LARGEST) == cleaned
+    assert plain_data.unpack(plain_data.pack(bad)) == bad, "what we send to a worker stays as it is: a cell's source"
 
 
 def test_a_long_message_is_cut_before_an_expression_sees_it() -> None:
-    assert len(normalised("ab() " * 100_000)) <= 500
+    assert len(normalise_message("ab() " * 100_000)) <= 500
 
 
 @pytest.mark.parametrize("most", [0, 10, 1000])
@@ -348,7 +353,7 @@ def test_a_progress_bar_shows_its_last_state() -> None:
     assert kept["text"] == "100%\nend\n"
 
 
-@pytest.mark.parametrize("data", [b"", b"x" * 100, plain.pack([1]), plain.pack({"outputs": 5, "error": 6})])
+@pytest.mark.parametrize("data", [b"", b"x" * 100, plain_data.pack([1]), plain_data.pack({"outputs": 5, "error": 6})])
 def test_whatever_a_worker_says_of_a_cell_can_be_read(data: bytes, free: judging.Judge) -> None:
     assert free.outputs(data, 1000).outputs == []
 

@@ -23,8 +23,8 @@ from autograder.gradebook.scores import Score, total
 from autograder.grading import feedback
 from autograder.paths import release, solution
 from autograder.reports import terminal
-from ffnlab import exercises
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict, not_earned
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
+from ffnlab.course import exercises
 
 FFN = "02_feed_forward"
 LISTED = exercises.of_notebook(FFN)

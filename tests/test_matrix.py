@@ -18,11 +18,12 @@ from autograder.authoring import build, stability
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, matrix, reference
-from ffnlab import answers, exercises
-from ffnlab.comparing import compare
-from ffnlab.exercise import Exercise, public_seed
-from ffnlab.naming import is_question, without_claims
-from ffnlab.verdict import Outcome
+from ffnlab.checking import shipped_answers
+from ffnlab.checking.comparison import compare
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
+from ffnlab.diagnosis.recognition import is_question, without_claims
+from ffnlab.observation.exercise import Exercise, public_seed
 
 NAMES = list(exercises.every())
 # Of each notebook one exercise that asks for code: the one with the fewest kept answers.
@@ -114,10 +115,12 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
 def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) -> None:
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
-    key, shipped = keys.find(name), answers.load(name)
+    key, shipped = keys.find(name), shipped_answers.load(name)
     seeds = draws.public_seeds(key.exercise)
     fresh, mistakes = reference.compute_reference(key, seeds)
-    assert build.same_answers(answers.dump({name: shipped}), answers.dump({name: fresh})), "run `make build`"
+    assert build.same_answers(shipped_answers.dump({name: shipped}), shipped_answers.dump({name: fresh})), (
+        "run `make build`"
+    )
     rights = [build.solution_answer(name), *key.rights]
     seen = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
     given = reference.inputs(key.exercise, seeds)
@@ -350,7 +353,7 @@ def test_the_base_of_slips_is_right(notebook: str) -> None:
             seeds = draws.public_seeds(key.exercise)
             seen = reference.observe(key.exercise, key.plain.answer, seeds)
             given = reference.inputs(key.exercise, seeds)
-            verdict = compare(key.exercise, answers.load(key.exercise.name), seen, given)
+            verdict = compare(key.exercise, shipped_answers.load(key.exercise.name), seen, given)
             assert matrix.problem(key.plain, verdict) == ""
 
 

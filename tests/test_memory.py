@@ -10,10 +10,10 @@ import torch
 from drawings import LAST_FACT, numbers
 
 from autograder.authoring.experiments import fact_stores as making
-from ffnlab import style
-from ffnlab.exercises import memory as exercises
-from ffnlab.experiments import fact_stores
-from ffnlab.figures import memory as figures
+from ffnlab.course.exercises import memory as exercises
+from ffnlab.course.experiments import fact_stores
+from ffnlab.course.figures import memory as figures
+from ffnlab.drawing import style
 
 
 def test_every_person_has_a_name_of_their_own_and_every_answer_a_word() -> None:

@@ -10,7 +10,7 @@ from conftest import often
 from autograder.authoring import mutants
 from autograder.authoring.build import cells_of
 from autograder.authoring.mutants import Mutant
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 EXERCISES = 5  # each fifth exercise that asks for code, and each so many-th mutant of it; `make mutants` runs all
 

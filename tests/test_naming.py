@@ -16,11 +16,21 @@ from hypothesis import strategies as st
 
 from autograder.marking import draws, source_hash
 from autograder.marking.redact import redact
-from ffnlab import comparing, differences, entries, general, naming, plain, raising, related
-from ffnlab.comparing import compare, reference_outputs_of
-from ffnlab.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
-from ffnlab.plain import Failure
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking import comparison
+from ffnlab.checking.comparison import compare, reference_outputs_of
+from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.diagnosis import (
+    common_mistakes,
+    differences,
+    exception_messages,
+    input_relations,
+    recognition,
+    tensor_differences,
+)
+from ffnlab.diagnosis.mistake import KnownMistake
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
+from ffnlab.observation.plain_data import Failure
 
 Mistakes = dict[str, Callable[..., Any]]
 
@@ -338,10 +348,10 @@ def test_a_count_is_related_to_what_was_asked(answer: Any, words: str) -> None:
 
 
 def test_one_draw_alone_relates_a_number_to_nothing_that_is_drawn() -> None:
-    sample = related.Sample(12, 7, {"d": 5})
-    assert related.of_numbers([sample]) == ""
-    assert related.of_numbers([sample, related.Sample(9, 7, {"d": 5})]) == ""
-    assert related.of_numbers([sample, related.Sample(11, 8, {"d": 3})]) == "too large by `d`"
+    sample = input_relations.Sample(12, 7, {"d": 5})
+    assert input_relations.of_numbers([sample]) == ""
+    assert input_relations.of_numbers([sample, input_relations.Sample(9, 7, {"d": 5})]) == ""
+    assert input_relations.of_numbers([sample, input_relations.Sample(11, 8, {"d": 3})]) == "too large by `d`"
 
 
 # 6. The right answers of other arguments.
@@ -562,7 +572,7 @@ def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
     ],
 )
 def test_what_a_message_says_is_right_can_be_left_out(message: str, left: str) -> None:
-    assert naming.without_claims(message) == left
+    assert recognition.without_claims(message) == left
 
 
 def defined(code: str) -> Any:
@@ -605,7 +615,7 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
     assert cause_of(lambda x, b: x, ellipsis=True).cause == "Your code is not finished: a line `...` is still in it."
     assert cause_of(lambda x, b: x).mistake == "general: input returned"
     assert "`raise NotImplementedError` is still in it" in cause_of(stub_for_one).cause
-    assert cause_of(lambda x, b: None).cause == naming.NOTHING_RETURNED.message
+    assert cause_of(lambda x, b: None).cause == recognition.NOTHING_RETURNED.message
     assert cause_of(right, ellipsis=True).outcome is Outcome.EARNED
 
 
@@ -643,9 +653,9 @@ def test_many_small_counts_tell_what_one_does_not() -> None:
 
 def test_dust_and_constants_tell_nothing() -> None:
     for value in (1.0, torch.ones(3), torch.zeros(3), torch.full((4,), 1e-17), torch.tensor([1e-17, -2e-18]), 3, True):
-        assert not differences.tells(plain.of(value)), value
+        assert not differences.tells(plain_data.of(value)), value
     for value in (0.37, torch.tensor([0.1, 0.2]), torch.arange(9), torch.arange(9) > 4, 1_234):
-        assert differences.tells(plain.of(value)), value
+        assert differences.tells(plain_data.of(value)), value
 
 
 def test_operands_of_other_types_are_another_mistake() -> None:
@@ -695,7 +705,7 @@ def test_a_promise_that_is_broken_is_told_plainly() -> None:
 
 NUMBERS = st.floats(width=32) | st.integers(-(2**60), 2**60) | st.booleans() | st.none() | st.text(max_size=4)
 SHAPES = st.lists(st.integers(0, 3), max_size=3)
-DTYPES = st.sampled_from(sorted(plain.DTYPES, key=str))
+DTYPES = st.sampled_from(sorted(plain_data.DTYPES, key=str))
 SPECIAL = st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1e300, math.nan, math.inf, -math.inf])
 
 
@@ -726,28 +736,28 @@ def test_nothing_that_is_sent_breaks_an_explanation(seen: Any, right: Any, other
     inputs = [exercise.inputs(case, case) for case in range(2)]
     saw, wanted = ([{"one": value, "two": right} for _ in inputs] for value in (seen, right))
     compared = {aspect.name: differences.spots(aspect, saw, wanted) for aspect in aspects}
-    known = naming.KnownMistake("k", "m", [{"one": other}, {"one": other}])
+    known = KnownMistake("k", "m", [{"one": other}, {"one": other}])
     for aspect in aspects:
-        assert bool(differences.told(aspect, compared[aspect.name], inputs)) == any(
+        assert bool(differences.describe_differences(aspect, compared[aspect.name], inputs)) == any(
             s.wrong for s in compared[aspect.name]
         )
     if any(spot.wrong for spots in compared.values() for spot in spots):
-        naming.cause(exercise, [known], compared, saw, inputs)
+        recognition.find_cause(exercise, [known], compared, saw, inputs)
 
 
 def test_an_explanation_that_fails_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr(naming, "cause", broken)
-    monkeypatch.setattr(differences, "told", broken)
+    monkeypatch.setattr(recognition, "find_cause", broken)
+    monkeypatch.setattr(differences, "describe_differences", broken)
     verdict = of_values(1.0, 2.0)
     assert (verdict.points, verdict.seen, verdict.mistake) == (0, "This is not right", None)
 
 
 def test_what_is_large_is_compared_but_not_explained() -> None:
-    large = torch.arange(general.LARGEST + 1.0)
-    assert next(general.found(-large, large, torch.allclose), None) is None
+    large = torch.arange(common_mistakes.LARGEST + 1.0)
+    assert next(common_mistakes.found(-large, large, torch.allclose), None) is None
     assert "differ" in of_values(large, -large).seen
 
 
@@ -757,9 +767,17 @@ def test_what_a_page_says_of_hidden_inputs_has_no_value_to_read_off() -> None:
 
 
 def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
-    version = source_hash.files(draws.KEYS / "gated.py", *[Path(comparing.__file__)])
+    version = source_hash.files(draws.KEYS / "gated.py", *[Path(comparison.__file__)])
     rooms = {
         Path(str(room.__file__)).resolve()
-        for room in (comparing, differences, entries, general, naming, raising, related)
+        for room in (
+            comparison,
+            differences,
+            tensor_differences,
+            common_mistakes,
+            recognition,
+            exception_messages,
+            input_relations,
+        )
     }
     assert rooms <= version

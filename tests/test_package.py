@@ -22,11 +22,13 @@ import torch
 from conftest import often
 
 import ffnlab
-from ffnlab import answers, differences, exercises
-from ffnlab.checks import examine
-from ffnlab.comparing import ReferenceOutputs, facts
-from ffnlab.exercise import Aspect, Exercise, public_seed
-from ffnlab.plain import Failure
+from ffnlab.checking import shipped_answers
+from ffnlab.checking.checks import examine
+from ffnlab.checking.comparison import ReferenceOutputs, facts
+from ffnlab.course import exercises
+from ffnlab.diagnosis import differences
+from ffnlab.observation.exercise import Aspect, Exercise, public_seed
+from ffnlab.observation.plain_data import Failure
 
 SECONDS = 0.2  # for one call; an answer that takes longer counts as one that fails
 ITEMS = 4  # of what a function returns, each of the first ones is tried as the answer
@@ -39,7 +41,7 @@ ROOM = (
 )  # bytes of memory for one call: a layer as wide as the sizes that an exercise counts with takes minutes, in which no signal comes
 
 
-class Slow(BaseException):
+class TooSlow(BaseException):
     """No Exception, so that no probe takes it for the answer's own."""
 
 
@@ -104,7 +106,7 @@ def calls(exercise: Exercise) -> Calls:
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
     def stop(*_: object) -> None:
-        raise Slow
+        raise TooSlow
 
     usual = resource.getrlimit(resource.RLIMIT_AS)
     before = signal.signal(signal.SIGALRM, stop)
@@ -146,7 +148,7 @@ def first_result(answer: Callable[..., Any], recorded: Calls) -> Any:
     for arguments, named in recorded:
         if not takes(answer, *arguments, **named):
             continue
-        with contextlib.suppress(Exception, SystemExit, Slow), limited():
+        with contextlib.suppress(Exception, SystemExit, TooSlow), limited():
             result = answer(*map(fresh, arguments), **{key: fresh(value) for key, value in named.items()})
             handed_back = any(result is given for given in (*arguments, *named.values()))
             if not handed_back and (isinstance(result, PLAIN) or callable(result) or hasattr(result, "__enter__")):
@@ -201,7 +203,7 @@ def points(exercise: Exercise, marking: ReferenceOutputs, answer: Callable[..., 
         compared = facts(exercise, seen, given, marking.sizes)
         return not any(spot.wrong for spot in differences.spots(aspect, [compared], marking.cases[:1]))
 
-    with contextlib.suppress(Slow), limited():
+    with contextlib.suppress(TooSlow), limited():
         if any(right(aspect) for aspect in exercise.aspects if not aspect.needs):
             return examine(exercise, marking, answer, seeds)[0].points
     return 0.0
@@ -216,7 +218,7 @@ def hits(tried: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[str
         recorded = calls(exercise) if name in names else []
         if not recorded:
             continue  # a question
-        marking = replace(answers.load(name), mistakes=())  # causes are not asked for
+        marking = replace(shipped_answers.load(name), mistakes=())  # causes are not asked for
         for where, answer in tried.items():
             for suffix, form in forms(answer, recorded).items():
                 if earned := points(exercise, marking, form):

@@ -15,10 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import answers, exercises, panel
-from ffnlab.checks import examine
-from ffnlab.exercise import public_seed
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking import panel, shipped_answers
+from ffnlab.checking.checks import examine
+from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.course import exercises
+from ffnlab.observation.exercise import public_seed
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def checked(attempt: Attempt) -> Verdict:
     exercise = exercises.find(attempt.exercise)
     answer = typed(attempt.exercise, attempt.what, attempt.code)
     seeds = [public_seed(attempt.exercise, case) for case in range(exercise.cases)]
-    return examine(exercise, answers.load(attempt.exercise), answer, seeds)[0]
+    return examine(exercise, shipped_answers.load(attempt.exercise), answer, seeds)[0]
 
 
 PART = "This explains a part of it"

@@ -12,10 +12,10 @@ import torch
 from drawings import SVG, numbers
 from torch import nn
 
-from ffnlab import atlas
-from ffnlab.exercises import parameters as exercises
-from ffnlab.figures import parameters
-from ffnlab.picture import Picture
+from ffnlab.course import atlas
+from ffnlab.course.exercises import parameters as exercises
+from ffnlab.course.figures import parameters
+from ffnlab.drawing.picture import Picture
 
 
 def tips(drawn: Picture) -> dict[str, str]:

@@ -16,8 +16,19 @@ import numpy as np
 import pytest
 from drawings import FIGURES, SVG
 
-from ffnlab import figures, plot, style, svg
-from ffnlab.figures import activations, attention, balance, capstone, experts, feed_forward, gated, memory, parameters
+from ffnlab.course import figures
+from ffnlab.course.figures import (
+    activations,
+    attention,
+    balance,
+    capstone,
+    experts,
+    feed_forward,
+    gated,
+    memory,
+    parameters,
+)
+from ffnlab.drawing import plot, style, svg
 
 LINEAR = plot.Frame((-2, 4), (-1, 3), "x", "f(x)", (-2, 0, 2, 4), ((0, "none"), (3, "three")))
 LOG = plot.Frame((1, 1024), (1e-6, 1), xticks=(1, 32, 1024), yticks=(), xscale="log", yscale="log")

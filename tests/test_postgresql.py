@@ -25,8 +25,8 @@ from autograder.engine.graded import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class
-from ffnlab import exercises
-from ffnlab.verdict import not_earned
+from ffnlab.checking.verdict import not_earned
+from ffnlab.course import exercises
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # its server refuses to run as root

@@ -19,12 +19,15 @@ from conftest import ROOT
 from torch import nn
 
 from autograder.authoring.build import notebook_of
-from ffnlab import atlas, guessing, predictions, reading, record, saved, world
-from ffnlab.experiments import capstone as stored_capstone
-from ffnlab.experiments import creek as stored_creek
-from ffnlab.experiments import english as stored_english
-from ffnlab.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
-from ffnlab.predictions import Prediction
+from ffnlab.checking import record
+from ffnlab.course import atlas, predictions, toy_transformer, world
+from ffnlab.course.experiments import capstone as stored_capstone
+from ffnlab.course.experiments import creek as stored_creek
+from ffnlab.course.experiments import english as stored_english
+from ffnlab.course.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
+from ffnlab.course.predictions import Prediction
+from ffnlab.drawing import widget_output
+from ffnlab.prediction import prediction_widget
 
 NOTEBOOKS = list(predictions.NOTEBOOKS)
 ASKED = re.compile(r'^predict\("(\w+)"\)$', re.M)
@@ -56,7 +59,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What cells display."""
     seen: list[Any] = []
-    for module in (guessing, record, saved):
+    for module in (prediction_widget, record, widget_output):
         monkeypatch.setattr(module, "display", lambda data, raw=False, metadata=None: seen.append(data))
     return seen
 
@@ -198,8 +201,8 @@ def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> N
     assert cold == {"cold water", "spunky in the cold"} and not cold & warm  # creek_gets_warm
     assert warm == {"warm water", "spunky in the warm water"}
     assert fire("creek", "cold", "timid goat") == {"cold water", "timid in the cold"}
-    model = reading.load()
-    heard = reading.looked_for(model, 10)
+    model = toy_transformer.load()
+    heard = toy_transformer.key_scores(model, 10)
     speak_for = set()
     for group in (world.PLACES, world.WEATHERS, world.MOODS):
         told = heard[world.numbers(group)]
@@ -208,9 +211,9 @@ def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> N
 
 
 def test_without_its_neurons_one_rule_is_lost_and_no_other() -> None:
-    model, scenes = reading.load(), world.scenes(held_out=True)
-    out = [name.neuron for name in reading.names(model) if name.good and name.words == "cold water"]
-    sentences = reading.tensor([world.wish(scene) for scene in scenes])
+    model, scenes = toy_transformer.load(), world.scenes(held_out=True)
+    out = [name.neuron for name in toy_transformer.names(model) if name.good and name.words == "cold water"]
+    sentences = toy_transformer.tensor([world.wish(scene) for scene in scenes])
     x = model.gather(sentences[:, :-1])
     hidden = model.hidden(x)
     hidden[..., out] = 0
@@ -245,7 +248,7 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
 
 @pytest.mark.parametrize(("notebook", "name"), EVERY)
 def test_a_saved_notebook_holds_the_explanation_in_a_fold(notebook: str, name: str, shown: list[Any]) -> None:
-    guessing.predict(name)
+    prediction_widget.predict(name)
     view, live = shown
     asked = predictions.find(name)
     before, _, fold = view["text/html"].partition("<details>")
@@ -254,16 +257,16 @@ def test_a_saved_notebook_holds_the_explanation_in_a_fold(notebook: str, name: s
         re.sub("<[^>]+>", " ", before)
     )
     assert first in words_of(view["text/plain"])
-    assert set(live) == {saved.VIEW}
+    assert set(live) == {widget_output.VIEW}
 
 
 def test_markdown_is_set_in_questions_and_explanations() -> None:
-    set_ = guessing.markdown("One **bold** `word`.\n\n        - first\n        - second")
+    set_ = prediction_widget.markdown_to_html("One **bold** `word`.\n\n        - first\n        - second")
     assert "<strong>bold</strong>" in set_ and "<code>word</code>" in set_ and set_.count("<li>") == 2
 
 
 def test_an_unknown_prediction_is_one_clear_line(shown: list[Any]) -> None:
-    guessing.predict("tomorrow")
+    prediction_widget.predict("tomorrow")
     assert "there is no prediction called 'tomorrow'" in shown[0].text.lower()
 
 
@@ -279,7 +282,7 @@ def test_importing_the_package_does_not_load_anywidget() -> None:
 
 def guessed(name: str, guess: str | float) -> None:
     """A guess, as the browser sends it."""
-    widget = guessing._widget()(name, predictions.find(name))
+    widget = prediction_widget._widget()(name, predictions.find(name))
     widget.guess = guess
 
 
@@ -287,24 +290,24 @@ def test_the_first_guess_is_kept_and_is_there_when_the_cell_runs_again(course: P
     guessed("relu_zeros", "90 %")
     kept = json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
     assert kept == {"relu_zeros": {"guess": "90 %", "right": False}}
-    assert guessing._widget()("relu_zeros", predictions.find("relu_zeros")).guess == "90 %"
-    record.keep_guess("relu_zeros", "50 %", True)
-    assert record.guess("relu_zeros") == "90 %"
+    assert prediction_widget._widget()("relu_zeros", predictions.find("relu_zeros")).guess == "90 %"
+    record.save_guess("relu_zeros", "50 %", True)
+    assert record.read_guess("relu_zeros") == "90 %"
 
 
 def test_what_cannot_be_a_guess_is_not_kept(course: Path) -> None:
     guessed("relu_zeros", "51 %")
     assert not (course / record.GUESSES).exists()
-    record.keep_guess("relu_zeros", "an option of an earlier edition", False)
-    assert guessing._widget()("relu_zeros", predictions.find("relu_zeros")).guess is None
+    record.save_guess("relu_zeros", "an option of an earlier edition", False)
+    assert prediction_widget._widget()("relu_zeros", predictions.find("relu_zeros")).guess is None
 
 
 @pytest.mark.parametrize("broken", ["{broken", "[1, 2]", '{"relu_zeros": 3}', ""])
 def test_a_broken_file_is_as_good_as_none(course: Path, broken: str) -> None:
     (course / record.GUESSES).write_text(broken, encoding="utf-8")
-    assert record.guess("relu_zeros") is None
+    assert record.read_guess("relu_zeros") is None
     guessed("relu_zeros", "50 %")
-    assert record.guess("relu_zeros") == "50 %"
+    assert record.read_guess("relu_zeros") == "50 %"
 
 
 def test_outside_of_a_course_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +321,7 @@ def test_progress_says_how_often_intuition_was_right(course: Path, shown: list[A
     assert "intuition" not in shown[-1].text
     guessed("relu_zeros", "50 %")
     guessed("plain_list", "330")
-    record.keep_guess("a_prediction_of_an_earlier_edition", "yes", True)
+    record.save_guess("a_prediction_of_an_earlier_edition", "yes", True)
     record.progress()
     assert "Your intuition was right in 1 of 2 predictions" in shown[-1].text
     assert "Your intuition was right in 1 of 2 predictions" in shown[-1].html

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from ffnlab import exercises, predictions
+from ffnlab.course import exercises, predictions
 
 DATA = Path(__file__).parent / "data" / "quotations"
 NOTEBOOKS = list(exercises.NOTEBOOKS)

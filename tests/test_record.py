@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from ffnlab import check, progress, record
+from ffnlab import check, progress
+from ffnlab.checking import record
 
 FILE, DRAFT = record.FILE, f"{record.FILE}.draft"
 EARNED = {"outcome": "earned", "points": 2.0}
@@ -73,7 +74,7 @@ def test_a_full_disk_is_said_once_and_the_session_knows_its_verdicts_until_there
         assert "could not be saved\n  File too large" in capsys.readouterr().out
         check("quiz_hidden", "A")
         assert "could not be saved" not in capsys.readouterr().out
-        assert record.read()["hello_shape"] == EARNED
+        assert record.read_verdicts()["hello_shape"] == EARNED
         progress("00_start_here")
         assert "File too large" in capsys.readouterr().out
         assert [path.name for path in course.iterdir() if path.is_file()] == []
@@ -115,7 +116,7 @@ def test_a_file_that_stays_held_is_left_alone(
     check("hello_shape", right)
     assert "Access is denied" in capsys.readouterr().out
     assert [path.name for path in course.iterdir() if path.is_file()] == []
-    assert record.read()["hello_shape"] == EARNED
+    assert record.read_verdicts()["hello_shape"] == EARNED
 
 
 def test_the_draft_of_a_kernel_that_was_killed_is_in_nobodys_way(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,11 +132,11 @@ def test_kernels_that_write_at_the_same_time_lose_no_entry(tmp_path: Path) -> No
     code = f"""if True:
         import sys
         sys.path.insert(0, {str(ROOT / "course")!r})
-        from ffnlab import record
-        from ffnlab.verdict import Outcome, Verdict
+        from ffnlab.checking import record
+        from ffnlab.checking.verdict import Outcome, Verdict
         print("ready", flush=True)
         for line in sys.stdin:
-            record.keep(Verdict(line.strip(), Outcome.EARNED, ()))
+            record.save_verdict(Verdict(line.strip(), Outcome.EARNED, ()))
     """
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     kernels: dict[str, Any] = {

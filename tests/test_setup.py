@@ -169,11 +169,14 @@ def test_no_room_imports_from_one_above_it() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def _rooms(package: Path) -> set[str]:
+    return {path.parent.name for path in package.glob("*/__init__.py")}
+
+
 def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rooms = {path.parent.name for path in (ROOT / "autograder").glob("*/__init__.py")}
-    drawn = page.partition("```")[2].partition("```")[0]
-    assert {line.split()[0] for line in drawn.strip().splitlines()} == rooms
+    drawn = [{line.split()[0] for line in block.strip().splitlines()} for block in page.split("```")[1::2]]
+    assert drawn == [_rooms(ROOT / "autograder"), _rooms(COURSE / "ffnlab")]
     homes = (ROOT, ROOT / "autograder", ROOT / "docs", COURSE, COURSE / "ffnlab")
     named = set(re.findall(r"`([\w/]+(?:/|\.py|\.html|\.js|\.toml))`", page)) - {
         "solutions/NOTEBOOK.py",
@@ -182,6 +185,16 @@ def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there
     }
     missing = {name for name in named if not any((home / name).exists() for home in homes)}
     assert len(named) > 30 and missing == set()
+
+
+def test_the_name_of_a_class_is_defined_once() -> None:
+    defined: dict[str, list[str]] = {}
+    for folder in ("autograder", "course", "tests"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    defined.setdefault(node.name, []).append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert {name: places for name, places in defined.items() if len(places) > 1} == {}
 
 
 WITHOUT_TORCH = """
@@ -375,7 +388,7 @@ def test_the_handout_is_the_same_whatever_working_left_behind(tmp_path: Path, mo
     first = build.handout(tmp_path / "dist" / "course.zip")
     content = first.read_bytes()
     names = {name.partition("/")[2] for name in zipfile.ZipFile(first).namelist()}
-    assert {"start.py", "bring.py", "constraints.txt", "ffnlab/checks.py"} <= names
+    assert {"start.py", "bring.py", "constraints.txt", "ffnlab/checking/checks.py"} <= names
     for junk in (
         ".venv/bin/python",
         "ffnlab/__pycache__/checks.pyc",

@@ -26,9 +26,11 @@ from autograder.errors import UserError
 from autograder.marking import reference
 from autograder.paths import release
 from autograder.site import frames, make, pages
-from ffnlab import controls, guessing, predictions, svg
-from ffnlab.figures.start_here import STEPS
-from ffnlab.picture import Picture
+from ffnlab.course import predictions
+from ffnlab.course.figures.start_here import STEPS
+from ffnlab.drawing import controls, svg
+from ffnlab.drawing.picture import Picture
+from ffnlab.prediction import prediction_widget
 
 SUBSET = ("00_start_here", "02_feed_forward")
 WIDTHS = (1280, 390)
@@ -278,7 +280,7 @@ OPTIONS, NUMBER = "nothing_in", "gpt3_ffn_share"  # predictions of notebooks 02 
 
 def last_words(name: str) -> str:
     """The end of what is said after the guess: in sight, all of it is."""
-    return words_in(guessing.markdown(predictions.find(name).explanation))[-50:]
+    return words_in(prediction_widget.markdown_to_html(predictions.find(name).explanation))[-50:]
 
 
 @needs_chromium
@@ -347,7 +349,7 @@ def test_a_prediction_is_asked_where_nothing_is_kept_or_something_else(store: st
     place.get_by_role("button", name="more inviting").click()
     place.get_by_text("You said “more inviting than unpleasant”, and so it is.").wait_for()
     assert not [
-        stack for stack in trouble if "site.js" in stack or "guess.js" in stack
+        stack for stack in trouble if "site.js" in stack or "prediction_widget.js" in stack
     ]  # the theme's own scripts do fail
     page.close()
 
@@ -575,7 +577,7 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     drawn = frames.drawn("plane", controls.Figure(plane, {**moved, "word": words}))
     assert "no more than 2 controls away from their start" in drawn.about["note"]
     static = Path(make.__file__).parent / "static"
-    for file in (static / "site.js", COURSE / "board.js", COURSE / "guess.js"):
+    for file in (static / "site.js", COURSE / "drawing" / "board.js", COURSE / "prediction" / "prediction_widget.js"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "frames" / "one").mkdir(parents=True)
     (tmp_path / "frames" / "one" / "plane.json").write_text(drawn.packed, encoding="utf-8")

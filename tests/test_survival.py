@@ -36,8 +36,8 @@ from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws
-from ffnlab import exercises
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
 
 pytestmark = needs_bubblewrap
 ROUNDS = int(os.environ.get("AUTOGRADER_SOAK", "1"))

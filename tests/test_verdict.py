@@ -18,20 +18,22 @@ from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 from nbgrader.utils import get_partial_grade
 
-from ffnlab import check, hint, panel, plain, quiz
-from ffnlab.checks import NotEarned
-from ffnlab.cleaning import clean
-from ffnlab.comparing import compare, reference_outputs_of
-from ffnlab.differences import difference, normalised
-from ffnlab.exercise import Exercise, NotAsAsked, described, raised, send_back
-from ffnlab.plain import Failure, Malformed, Opaque
-from ffnlab.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab import check, hint, quiz
+from ffnlab.checking import panel
+from ffnlab.checking.checks import NotEarned
+from ffnlab.checking.comparison import compare, reference_outputs_of
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab.diagnosis.differences import difference, normalise_message
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import Exercise, NotAsAsked, backpropagate, describe_result, expect_exception
+from ffnlab.observation.plain_data import Failure, Malformed, Opaque
+from ffnlab.untrusted_text import clean
 
 TOLERANCE = (1e-9, 1e-9)
 
 
 def differs(seen: Any, right: Any) -> str:
-    return difference(plain.of(seen), plain.of(right), *TOLERANCE)
+    return difference(plain_data.of(seen), plain_data.of(right), *TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +87,14 @@ def test_what_differs_is_said(seen: Any, right: Any, words: str) -> None:
     ],
 )
 def test_what_came_back_is_named_with_its_article(value: Any, words: str) -> None:
-    assert described(value) == words
+    assert describe_result(value) == words
 
 
 def test_an_output_that_is_cut_off_from_its_inputs_is_told_so() -> None:
     leaf = torch.ones(2, requires_grad=True)
     with pytest.raises(NotAsAsked, match="no gradient arrives: what came back is cut off"):
-        send_back(leaf.detach() * 2)
-    send_back(leaf * 2)
+        backpropagate(leaf.detach() * 2)
+    backpropagate(leaf * 2)
     assert leaf.grad is not None
 
 
@@ -105,7 +107,7 @@ def test_an_output_that_is_cut_off_from_its_inputs_is_told_so() -> None:
     ],
 )
 def test_an_exception_that_should_have_come_is_named(call: Any, words: str) -> None:
-    assert differs({"making it raises": raised(call)}, {"making it raises": "ValueError"}) == words
+    assert differs({"making it raises": expect_exception(call)}, {"making it raises": "ValueError"}) == words
 
 
 def test_facts_that_cannot_be_computed_say_why() -> None:
@@ -173,7 +175,7 @@ def test_no_message_shows_the_expected_tensor() -> None:
 
 
 def test_exceptions_of_one_kind_are_the_same_whatever_the_shapes_and_addresses() -> None:
-    assert normalised("mat1 (3x4) at 0x7f01") == normalised("mat1 (5x6) at 0xaa")
+    assert normalise_message("mat1 (3x4) at 0x7f01") == normalise_message("mat1 (5x6) at 0xaa")
     assert differs(Failure("ValueError", "shapes 3x4"), Failure("ValueError", "shapes 5x4")) == ""
     assert differs(Failure("ValueError", "at dimension 0"), Failure("ValueError", "at dimension 1")) != ""
     assert differs(Failure("TypeError", "size 3"), Failure("ValueError", "size 3")) != ""
@@ -204,18 +206,18 @@ class Liar(torch.Tensor):
 
 
 def test_objects_are_what_they_store_not_what_they_claim() -> None:
-    assert plain.of(Yes((0, 0, 0))) == (0, 0, 0)
-    seen = plain.of(torch.zeros(2, 2).as_subclass(Liar))
+    assert plain_data.of(Yes((0, 0, 0))) == (0, 0, 0)
+    seen = plain_data.of(torch.zeros(2, 2).as_subclass(Liar))
     assert type(seen) is torch.Tensor and seen.shape == (2, 2)
     assert differs(torch.zeros(2, 2).as_subclass(Liar), torch.ones(2, 2)) != ""
 
 
 def test_what_is_not_plain_is_named_by_its_type() -> None:
-    assert plain.of(object()) == Opaque("object")
-    assert isinstance(plain.of(torch.eye(2).to_sparse()), Opaque)
+    assert plain_data.of(object()) == Opaque("object")
+    assert isinstance(plain_data.of(torch.eye(2).to_sparse()), Opaque)
     loop: list[Any] = []
     loop.append(loop)
-    assert "Opaque" in repr(plain.of(loop))
+    assert "Opaque" in repr(plain_data.of(loop))
 
 
 TEXTS = st.text(max_size=20).map(clean)  # what is plain data already
@@ -230,32 +232,32 @@ VALUES = st.recursive(
 @settings(deadline=None)
 @given(VALUES)
 def test_packing_and_unpacking_gives_the_same(value: Any) -> None:
-    assert plain.unpack(plain.pack(plain.of(value))) == value
+    assert plain_data.unpack(plain_data.pack(plain_data.of(value))) == value
 
 
 def test_a_tensor_cut_out_of_a_larger_one_is_packed() -> None:
     whole = torch.arange(24.0, dtype=torch.float64).reshape(2, 3, 4)
     for cut in (whole[:, :, :1], whole[:, 1:2], whole.mT, whole[..., 0]):
-        back = plain.unpack(plain.pack({"cut": cut}))
+        back = plain_data.unpack(plain_data.pack({"cut": cut}))
         assert isinstance(back, dict) and torch.equal(back["cut"], cut)
 
 
-@pytest.mark.parametrize("dtype", sorted(plain.DTYPES, key=str))
+@pytest.mark.parametrize("dtype", sorted(plain_data.DTYPES, key=str))
 def test_tensors_travel_with_their_dtype_and_shape(dtype: torch.dtype) -> None:
     for tensor in (torch.zeros((), dtype=dtype), torch.ones(2, 0, 3, dtype=dtype), torch.ones(2, 3).to(dtype).T):
-        back = plain.unpack(plain.pack(tensor))
+        back = plain_data.unpack(plain_data.pack(tensor))
         assert isinstance(back, torch.Tensor) and back.dtype == dtype and torch.equal(back, tensor)
 
 
 def test_views_of_one_tensor_travel() -> None:
     whole = torch.arange(6.0).reshape(2, 3)
-    back = plain.unpack(plain.pack([whole, whole[0], whole.T]))
+    back = plain_data.unpack(plain_data.pack([whole, whole[0], whole.T]))
     assert isinstance(back, list)
     assert all(torch.equal(one, two) for one, two in zip(back, (whole, whole[0], whole.T), strict=True))
 
 
 def test_nan_and_infinities_travel() -> None:
-    back = plain.unpack(plain.pack([float("nan"), math.inf, -math.inf]))
+    back = plain_data.unpack(plain_data.pack([float("nan"), math.inf, -math.inf]))
     assert isinstance(back, list) and math.isnan(back[0]) and back[1:] == [math.inf, -math.inf]
 
 
@@ -263,16 +265,16 @@ def test_nan_and_infinities_travel() -> None:
 @given(st.binary(max_size=200))
 def test_garbage_is_malformed_and_nothing_else(data: bytes) -> None:
     with pytest.raises(Malformed):
-        plain.unpack(data)
+        plain_data.unpack(data)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 400), st.integers(0, 255))
 def test_a_damaged_packet_is_read_or_malformed(place: int, byte: int) -> None:
-    data = bytearray(plain.pack({"a": torch.ones(3), "b": [1, "x"]}))
+    data = bytearray(plain_data.pack({"a": torch.ones(3), "b": [1, "x"]}))
     data[place % len(data)] = byte
     with contextlib.suppress(Malformed):
-        plain.unpack(bytes(data))
+        plain_data.unpack(bytes(data))
 
 
 RAISED = "Your code raised IndexError: index {} is out of range."

@@ -31,7 +31,7 @@ from autograder.jail.sandbox import Jail
 from autograder.marking import draws
 from autograder.paths import release
 from autograder.reports import explain
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 RIGHT = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2"
 NO_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2"

@@ -22,9 +22,9 @@ from autograder.jail.sandbox import Jail
 from autograder.marking import draws, panels, quotations
 from autograder.marking.redact import redact, round_numbers
 from autograder.marking.reference import verdict_of
-from ffnlab import exercises
-from ffnlab.verdict import not_earned
-from ffnlab.words import quoted
+from ffnlab.checking.verdict import not_earned
+from ffnlab.course import exercises
+from ffnlab.phrases import quoted
 
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][+-]?\d+)?")  # 10,10 are two
 SEVERAL = ("hello_shape", "softmax", "ffn_forward", "gelu_tanh", "silu", "collapse_linear", "swiglu")
@@ -85,7 +85,7 @@ def test_a_page_shows_neither_what_was_printed_nor_what_was_raised_in_full() -> 
 # A student's own words. `code` spells digits of a hidden input in letters and words, with "zq" between, which stands nowhere in the submission.
 CODE = """
 import linecache
-from ffnlab.exercise import NotAsAsked
+from ffnlab.observation.exercise import NotAsAsked
 
 def code(x):
     words = "nought one two three four five six seven eight nine".split()

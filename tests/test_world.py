@@ -11,9 +11,9 @@ import torch
 from drawings import numbers, tips
 from safetensors.torch import load_file
 
-from ffnlab import reading, world
-from ffnlab.experiments import world as experiment
-from ffnlab.figures import little_world as figures
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments import world as experiment
+from ffnlab.course.figures import little_world as figures
 
 SEEN, HELD_OUT = world.scenes(held_out=False), world.scenes(held_out=True)
 CREEK = world.Scene("creek", "cold", "spunky", "dog")
@@ -64,16 +64,19 @@ def test_a_combination_is_told_by_no_word_alone(what: str, attributes: tuple[int
 
 def share(ffn: bool, place: int) -> float:
     """How often the shipped model is right about one word of the held-out wishes, one sentence after the other."""
-    model, right = reading.load(), 0
+    model, right = toy_transformer.load(), 0
     for scene in HELD_OUT[::13]:
         words = world.wish(scene)
-        right += reading.likely(reading.next_words(model, words[:place], ffn), 1)[0][0] == words[place]
+        right += (
+            toy_transformer.most_probable(toy_transformer.next_words(model, words[:place], ffn), 1)[0][0]
+            == words[place]
+        )
     return right / len(HELD_OUT[::13])
 
 
 def test_with_its_ffn_it_is_right_and_without_it_tosses_a_coin_where_a_combination_is_needed() -> None:
     task = experiment.TASKS["two attributes"]
-    on, off = (experiment.judged(reading.load(), task, ffn) for ffn in (True, False))
+    on, off = (experiment.judged(toy_transformer.load(), task, ffn) for ffn in (True, False))
     for word in task.combined:
         assert on[word] >= 0.99 and on[f"{word}, probability"] > 0.99
         assert 0.4 < off[word] < 0.6 and off[f"{word}, probability"] == pytest.approx(0.5, abs=0.002)
@@ -94,21 +97,21 @@ def test_each_place_of_a_sentence_is_judged_unless_chance_alone_decides_it() -> 
 
 
 def test_the_weights_are_small_and_two_fifths_of_them_are_the_ffns() -> None:
-    weights = load_file(reading.WEIGHTS)
+    weights = load_file(toy_transformer.WEIGHTS)
     ffn = sum(w.numel() for name, w in weights.items() if name.startswith("linear"))
     total = sum(w.numel() for w in weights.values())
-    assert reading.WEIGHTS.stat().st_size <= 300_000 and round(ffn / total, 1) == 0.4
+    assert toy_transformer.WEIGHTS.stat().st_size <= 300_000 and round(ffn / total, 1) == 0.4
     assert experiment.stored()["about"]["parameters"] == {"all": total, "FFN": ffn}
 
 
 def test_before_the_ffn_the_model_is_linear() -> None:
     """Which is why it needs one: what is gathered for two sentences that differ in two words is the sum of the two differences."""
-    model = reading.load()
+    model = toy_transformer.load()
 
     def gathered(place: str, weather: str) -> torch.Tensor:
-        return model.gather(reading.tensor([world.wish(CREEK._replace(place=place, weather=weather))[: world.WAY]]))[
-            0, -1
-        ]
+        return model.gather(
+            toy_transformer.tensor([world.wish(CREEK._replace(place=place, weather=weather))[: world.WAY]])
+        )[0, -1]
 
     both = gathered("creek", "cold") + gathered("lawn", "hot")
     torch.testing.assert_close(both, gathered("creek", "hot") + gathered("lawn", "cold"), atol=1e-4, rtol=0)
@@ -118,16 +121,16 @@ def test_before_the_ffn_the_model_is_linear() -> None:
 
 
 def test_at_least_eight_neurons_have_a_name_found_again_by_loops() -> None:
-    model = reading.load()
-    named = [name for name in reading.names(model) if name.good]
+    model = toy_transformer.load()
+    named = [name for name in toy_transformer.names(model) if name.good]
     assert len(named) >= 8 and all(name.combination for name in named)
     assert {name.words for name in named} >= {"cold water", "warm water", "cold land", "warm land"}
     assert {name.words for name in named} >= {"spunky in the cold", "timid in the cold", "timid in the warm"}
     for name in named:
         fired = covered = both = 0
         for scene in HELD_OUT[::13] + SEEN[::13]:
-            act = reading.activations(model, world.wish(scene)[: name.moment])[-1, name.neuron].item()
-            on = act > reading.FIRES * name.largest
+            act = toy_transformer.activations(model, world.wish(scene)[: name.moment])[-1, name.neuron].item()
+            on = act > toy_transformer.FIRES * name.largest
             rule = all(value is None or value == has for value, has in zip(name.rule, scene.attributes, strict=True))
             fired, covered, both = fired + on, covered + rule, both + (on and rule)
         precision, recall = both / fired, both / covered
@@ -145,17 +148,17 @@ def test_at_least_eight_neurons_have_a_name_found_again_by_loops() -> None:
         ((False, True, False), "timid in the cold land"),
     ],
 )
-def test_a_rule_is_said_in_words(rule: reading.Rule, words: str) -> None:
-    assert reading.in_words(rule) == words and rule in reading.RULES
+def test_a_rule_is_said_in_words(rule: toy_transformer.Rule, words: str) -> None:
+    assert toy_transformer.in_words(rule) == words and rule in toy_transformer.RULES
 
 
 def test_the_neurons_of_over_or_into_are_silent_until_the_word_is_to_be_said() -> None:
     """In every scene and at every word before, as notebook 02 shows for one; that they speak later is not ruled out."""
-    model = reading.load()
+    model = toy_transformer.load()
     hidden = model.hidden(
-        model.gather(reading.tensor([world.wish(scene)[: world.WAY] for scene in reading.ALL_SCENES]))
+        model.gather(toy_transformer.tensor([world.wish(scene)[: world.WAY] for scene in toy_transformer.ALL_SCENES]))
     )
-    for name in reading.names(model):
+    for name in toy_transformer.names(model):
         if name.good and name.moment == world.WAY:
             assert hidden[:, :-1, name.neuron].max() < 0.01 < 0.5 < hidden[:, -1, name.neuron].max()
 
@@ -163,12 +166,12 @@ def test_the_neurons_of_over_or_into_are_silent_until_the_word_is_to_be_said() -
 @pytest.mark.parametrize("rule", ["cold water", "warm water", "cold land", "warm land"])
 def test_one_rule_is_knocked_out_and_no_other(rule: str) -> None:
     """What notebook 06 says: without its neurons the model is near a coin toss where the rule applies, and as sure as before elsewhere."""
-    model = reading.load()
-    gone = [name.neuron for name in reading.names(model) if name.good and name.words == rule]
+    model = toy_transformer.load()
+    gone = [name.neuron for name in toy_transformer.names(model) if name.good and name.words == rule]
     unsure = []
     for scene in HELD_OUT[::7]:
         words = world.wish(scene)
-        sure = reading.next_words(model, words[: world.WAY], without=gone)[world.NUMBER[scene.way]].item()
+        sure = toy_transformer.next_words(model, words[: world.WAY], without=gone)[world.NUMBER[scene.way]].item()
         if rule == f"{'cold' if scene.cold else 'warm'} {'water' if scene.water else 'land'}":
             unsure.append(sure)
         else:
@@ -178,27 +181,29 @@ def test_one_rule_is_knocked_out_and_no_other(rule: str) -> None:
 
 def test_a_key_listens_to_the_words_of_its_name() -> None:
     """Notebook 06 reads two neurons; and what a word sends is what the model computes."""
-    model = reading.load()
-    named = {name.neuron: name.words for name in reading.names(model) if name.good}
+    model = toy_transformer.load()
+    named = {name.neuron: name.words for name in toy_transformer.names(model) if name.good}
     assert (named[10], named[33]) == ("cold water", "spunky in the cold")
     for neuron, groups in ((10, (world.PLACES, world.WEATHERS)), (33, (world.WEATHERS, world.MOODS))):
-        heard = reading.looked_for(model, neuron)
+        heard = toy_transformer.key_scores(model, neuron)
         for group in groups:
             told = heard[world.numbers(group)]
             assert (told > told.mean()).tolist() == [True] * 4 + [False] * 4
     assert model.linear1 is not None
-    pre = [model.linear1(model.gather(reading.tensor([["the", word]])))[0, -1, 10] for word in ("creek", "lawn")]
+    pre = [
+        model.linear1(model.gather(toy_transformer.tensor([["the", word]])))[0, -1, 10] for word in ("creek", "lawn")
+    ]
     own = [model.words.weight[world.NUMBER[word]] @ model.linear1.weight[10] for word in ("creek", "lawn")]
-    heard = reading.looked_for(model, 10)[world.numbers(["creek", "lawn"])] / 2
+    heard = toy_transformer.key_scores(model, 10)[world.numbers(["creek", "lawn"])] / 2
     assert (pre[0] - pre[1]).item() == pytest.approx((own[0] - own[1] + heard[0] - heard[1]).item(), abs=1e-3)
 
 
 @pytest.mark.parametrize("rule", list(itertools.product((True, False, None), repeat=3)), ids=str)
-def test_a_neuron_by_hand_fires_where_its_rule_holds_and_nowhere_else(rule: reading.Rule) -> None:
+def test_a_neuron_by_hand_fires_where_its_rule_holds_and_nowhere_else(rule: toy_transformer.Rule) -> None:
     """For every rule, in all scenes that training never showed, at every place of the sentence."""
-    model = reading.load()
-    neuron = reading.by_hand(model, rule, "about", 1.0)
-    x = model.gather(reading.tensor([world.wish(scene)[:-1] for scene in HELD_OUT]))
+    model = toy_transformer.load()
+    neuron = toy_transformer.neuron_for_rule(model, rule, "about", 1.0)
+    x = model.gather(toy_transformer.tensor([world.wish(scene)[:-1] for scene in HELD_OUT]))
     fires = x @ neuron.key + neuron.bias > 0  # [B, T]
     holds = [all(v in (None, has) for v, has in zip(rule, scene.attributes, strict=True)) for scene in HELD_OUT]
     assert fires[:, world.WAY - 1].tolist() == holds
@@ -211,7 +216,7 @@ def test_a_neuron_by_hand_fires_where_its_rule_holds_and_nowhere_else(rule: read
 def test_a_word_that_this_world_does_not_have_is_refused() -> None:
     assert world.numbers(["The", "creek"]) == world.numbers(["the", "creek"])
     with pytest.raises(KeyError, match="sea"):
-        reading.activations(reading.load(), ["the", "sea"])
+        toy_transformer.activations(toy_transformer.load(), ["the", "sea"])
 
 
 # The figures
@@ -221,7 +226,7 @@ def test_the_figure_of_the_next_word_says_what_the_model_says() -> None:
     for ffn in (True, False):
         drawn = figures.next_word("river", "hot", "shy duck", "glad or sorry?", ffn)
         scene = world.Scene("river", "hot", "shy", "duck")
-        found = reading.next_words(reading.load(), world.wish(scene)[: world.FEELING], ffn)
+        found = toy_transformer.next_words(toy_transformer.load(), world.wish(scene)[: world.FEELING], ffn)
         best = [round(100 * p, 1) for p in found.topk(2).values.tolist()]
         assert numbers(drawn.sentence) == best and f"FFN {'on' if ffn else 'off'}" in drawn.title
     assert "coin toss" in figures.next_word(ffn=False).title and "over" in figures.next_word().title
@@ -229,18 +234,20 @@ def test_the_figure_of_the_next_word_says_what_the_model_says() -> None:
 
 def test_the_figure_of_the_neurons_has_a_mean_for_each_kind_of_scene() -> None:
     drawn = figures.neurons()
-    named = [name for name in reading.names(reading.load()) if name.good]
+    named = [name for name in toy_transformer.names(toy_transformer.load()) if name.good]
     assert len(tips(drawn)) == 8 * len(named) and numbers(drawn.title) == [3, len(named)]
     assert "“cold water”" in drawn.sentence and "“spunky in the cold”" in drawn.sentence
     warm, timid = figures.neurons(weather="hot"), figures.neurons(creature="timid goat")
     assert "“warm water”" in warm.sentence and "“timid in the cold”" in timid.sentence
 
 
-def said_with(rule: reading.Rule, word: str, strength: float, one_is_enough: bool, scene: world.Scene) -> list[str]:
+def said_with(
+    rule: toy_transformer.Rule, word: str, strength: float, one_is_enough: bool, scene: world.Scene
+) -> list[str]:
     """What the model says at every place of a wish with one more neuron: the neuron made a 65th of its FFN."""
-    model = reading.load()
-    neuron = reading.by_hand(model, rule, word, strength, one_is_enough)
-    x = model.gather(reading.tensor([world.wish(scene)[:-1]]))
+    model = toy_transformer.load()
+    neuron = toy_transformer.neuron_for_rule(model, rule, word, strength, one_is_enough)
+    x = model.gather(toy_transformer.tensor([world.wish(scene)[:-1]]))
     assert model.linear1 is not None and model.linear2 is not None
     keys = torch.cat([model.linear1.weight, neuron.key[None]])
     biases = torch.cat([model.linear1.bias, torch.tensor([neuron.bias])])
@@ -315,7 +322,7 @@ def test_what_notebook_02_says_of_the_names_holds_in_the_stored_runs() -> None:
     runs, shipped = experiment.stored()["runs"]["average, FFN"], experiment.stored()["about"]["shipped"]
     counts = [experiment.readable(run)[1] for run in runs]
     assert counts.pop(shipped) == 11 and (min(counts), max(counts)) == (4, 8)
-    named = [[name.words, name.moment] for name in reading.names(reading.load()) if name.good]
+    named = [[name.words, name.moment] for name in toy_transformer.names(toy_transformer.load()) if name.good]
     assert runs[shipped]["names"] == named
 
 

@@ -1,6 +1,6 @@
 """The formulas behind the atlas: from a configuration to counts. They are what notebook 05 asks for, so no handout holds them.
 
-`python -m autograder.authoring.atlas` computes every model of `ffnlab.atlas` and writes course/ffnlab/atlas.json; a test compares the two.
+`python -m autograder.authoring.atlas` computes every model of `ffnlab.course.atlas` and writes course/ffnlab/course/atlas.json; a test compares the two.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from ffnlab import atlas
-from ffnlab.atlas import Counts, Model
+from ffnlab.course import atlas
+from ffnlab.course.atlas import Counts, Model
 
 
 def attention(model: Model) -> int:

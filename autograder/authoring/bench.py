@@ -31,7 +31,7 @@ from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.jail.limits import MIB
 from autograder.marking import draws, reference_cache
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 SAMPLE_SECONDS = 0.5
 
@@ -286,7 +286,7 @@ def draw(grown: Sequence[Measurement], path: Path) -> None:
     """Two panels: seconds and the conductor's memory against the number of submissions."""
     import matplotlib.pyplot as plt
 
-    from ffnlab import style
+    from ffnlab.drawing import style
 
     style.use()
     sizes = [one.submissions for one in grown]

@@ -31,8 +31,10 @@ from autograder.files import replace
 from autograder.keys.key import Answer
 from autograder.marking import draws, outline, reference, source_hash
 from autograder.paths import release, root, solution, source
-from ffnlab import answers, exercises, plain, predictions
-from ffnlab.differences import difference
+from ffnlab.checking import shipped_answers
+from ffnlab.course import exercises, predictions
+from ffnlab.diagnosis.differences import difference
+from ffnlab.observation import plain_data
 
 CELL_SECONDS = 300
 STAMP = "ffnlab"  # the key in a generated notebook's metadata
@@ -123,7 +125,7 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
 
 def answers_made(assignment: str) -> str:
     """A hash of the shipped answers and of all that they are made by."""
-    path = answers.path(assignment)
+    path = shipped_answers.path(assignment)
     content = path.read_bytes() if path.is_file() else b""
     made_by = f"{draws.key_version(assignment)} {metadata.version('torch').partition('+')[0]}".encode()
     return hashlib.sha256(made_by + content).hexdigest()[:16]
@@ -134,21 +136,21 @@ def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: No
     markings = {
         e.name: reference.reference_outputs(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)
     }
-    path = answers.path(assignment)
-    data = answers.dump(markings)
+    path = shipped_answers.path(assignment)
+    data = shipped_answers.dump(markings)
     if path.is_file() and same_answers(path.read_bytes(), data):
         return False
     tell(f"{assignment}: making the shipped answers")
     replace(path, data)
-    answers.forget()
+    shipped_answers.forget()
     return True
 
 
 def same_answers(old: bytes, new: bytes) -> bool:
     """Whether two answer files say the same, but for rounding."""
     try:
-        return not difference(plain.unpack(old), plain.unpack(new), 1e-9, 1e-9)
-    except plain.Malformed:
+        return not difference(plain_data.unpack(old), plain_data.unpack(new), 1e-9, 1e-9)
+    except plain_data.Malformed:
         return False
 
 

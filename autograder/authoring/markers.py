@@ -62,7 +62,7 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
         options = {key: value for key, value in cell.metadata.items() if key != kind}
         if kind in CHECKED and name not in points:
             raise UserError(
-                f"{file}: {kind}={name!r} is not among the notebook's exercises in course/ffnlab/exercises/"
+                f"{file}: {kind}={name!r} is not among the notebook's exercises in course/ffnlab/course/exercises/"
             )
         _mark(cell, name, KINDS[kind], options.get("points"))
         if options.get("output") == "fixed":

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from autograder.authoring import build
 from autograder.errors import UserError
-from ffnlab import exercises
-from ffnlab.naming import is_question
+from ffnlab.course import exercises
+from ffnlab.diagnosis.recognition import is_question
 
 WORDS = 200  # read in a minute
 FIGURE, GUESS, DEMO, LETTERS = 2.0, 0.5, 0.5, 1.0

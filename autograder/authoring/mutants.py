@@ -24,11 +24,11 @@ from autograder import keys
 from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
 from autograder.marking import draws, reference
-from ffnlab import exercises
-from ffnlab.comparing import compare
-from ffnlab.containment import TimeUp, contained, limited
-from ffnlab.exercise import Exercise
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking.comparison import compare
+from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.course import exercises
+from ffnlab.observation.containment import TimeUp, contained, limited
+from ffnlab.observation.exercise import Exercise
 
 SURVIVORS = Path(__file__).parents[1] / "keys" / "survivors.json"
 SECONDS = 20.0  # for one mutant: one that never ends is no survivor

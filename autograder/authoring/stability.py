@@ -21,14 +21,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-import ffnlab
 from autograder import keys
 from autograder.engine import forkserver
 from autograder.files import replace
 from autograder.keys.key import Key
 from autograder.marking import draws, matrix, reference, source_hash
-from ffnlab import exercises
-from ffnlab.exercise import Exercise
+from ffnlab.course import exercises
+from ffnlab.observation.exercise import Exercise
 
 SECRETS = 20
 RECORD = Path(__file__).parents[1] / "keys" / "twenty_secrets.json"
@@ -138,7 +137,7 @@ def version(name: str) -> str:
     """A hash of all that decides what the kept answers of one exercise get: of its key's file and its exercises' without what is another exercise's alone."""
     notebook = exercises.notebook_of(name)
     module, key_file = exercises.source(notebook), Path(str(keys.module(notebook).__file__))
-    files = source_hash.files(key_file, module, Path(ffnlab.__file__).with_name("comparing.py")) - {module, key_file}
+    files = source_hash.files(key_file, module, source_hash.COMPARISON) - {module, key_file}
     parts = [hashlib.sha256(file.read_bytes()).digest() for file in files]
     parts += [hashlib.sha256(_text_of(path, name).encode()).digest() for path in (module, key_file)]
     return hashlib.sha256(b"".join(sorted(parts))).hexdigest()[:12]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import GradedSubmission
 from autograder.files import appending, errors_of
-from ffnlab.cleaning import in_a_line
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.untrusted_text import in_a_line
 
 FILE = "grading.log"
 SPACE = "  "  # between the parts of a line

@@ -20,7 +20,7 @@ from autograder.errors import UserError, did_you_mean
 from autograder.marking import outline
 from autograder.paths import assignments, release
 from autograder.untrusted_files import YEARS
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 NOT_COUNTED = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
 DURATION = re.compile(r"(\d{1,4}) ?(minute|hour|day|week)s?")

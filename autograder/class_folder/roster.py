@@ -15,7 +15,7 @@ from autograder.lms import SYSTEMS, has_several, numbered
 from autograder.lms.base import IdScope, Lms
 from autograder.lms.records import Person, letters, words
 from autograder.lms.sheets import Sheet, bare, table
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 FILE = "roster.csv"
 NAMES = ("first_name", "last_name", "email")

@@ -12,7 +12,7 @@ from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
 from autograder.class_folder.roster import Roster, keys
 from autograder.errors import UserError, nearest
 from autograder.lms.records import letters, words
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 MOST = 4  # who may be meant, in a line
 

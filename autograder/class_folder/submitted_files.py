@@ -13,7 +13,7 @@ from autograder import untrusted_files
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
 from autograder.errors import UserError, did_you_mean
 from autograder.paths import assignments, require_assignment
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 
 class Empty(OSError):

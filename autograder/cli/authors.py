@@ -88,7 +88,7 @@ def matrix(
     from autograder.marking import draws
     from autograder.marking import matrix as matrices
     from autograder.reports import terminal
-    from ffnlab import exercises
+    from ffnlab.course import exercises
 
     torch.set_num_threads(1)  # the tensors are small
     console = console_of()
@@ -128,7 +128,7 @@ def stability(
 ) -> None:
     """Grade every kept answer on twenty secrets, and record what it gets. The exit status is 1 if that depends on the secret; then it is not recorded."""
     from autograder.authoring import stability as trials
-    from ffnlab import exercises
+    from ffnlab.course import exercises
 
     chosen = list(trials.outdated())
     if exercise:
@@ -145,7 +145,7 @@ def stability(
 def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None:
     with gc_paused():
         from autograder.authoring import stability as trials
-        from ffnlab import exercises
+        from ffnlab.course import exercises
 
     console, unstable = console_of(), list[trials.Unstable]()
     for notebook in dict.fromkeys(map(exercises.notebook_of, names)):
@@ -180,7 +180,7 @@ def mutants(
     """Grade every solution with one small change in it. Exit status 1 where one earns full marks and keys/survivors.json has no reason for it."""
     with gc_paused():
         from autograder.authoring import mutants as mutations
-        from ffnlab import exercises
+        from ffnlab.course import exercises
 
     for name in exercise or []:
         notebook_of(name)

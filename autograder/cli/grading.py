@@ -37,7 +37,7 @@ from autograder.errors import UserError
 from autograder.jail.limits import Limits
 from autograder.paths import require_assignment, root
 from autograder.startup import gc_paused
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 if TYPE_CHECKING:
     from autograder.grading import grade_class
@@ -425,7 +425,7 @@ def answers(
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
     from autograder.engine.grade_submission import grade_answer
     from autograder.jail.sandbox import Jail
-    from ffnlab import exercises
+    from ffnlab.course import exercises
 
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
@@ -448,7 +448,7 @@ def answers(
 
 
 def _line(result: dict[str, object]) -> str:
-    from ffnlab.cleaning import in_a_line
+    from ffnlab.untrusted_text import in_a_line
 
     score = f"{result['points']:g} of {result['max_points']:g}"
     named = f" [{result['mistake']}]" if result["mistake"] else ""

@@ -28,7 +28,7 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.paths import require_assignment
 from autograder.startup import gc_paused
-from ffnlab.cleaning import clean, in_a_line
+from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:
     from autograder.gradebook.gradebook import Book

@@ -31,7 +31,7 @@ from autograder.cli.shared import (
 )
 from autograder.errors import UserError
 from autograder.paths import require_assignment
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
     from autograder.transfer.collect import Collected

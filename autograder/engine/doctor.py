@@ -21,7 +21,8 @@ from autograder.jail.errors import JailBroken, JailWontStart
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.paths import assignments, release, root
-from ffnlab import answers, exercises
+from ffnlab.checking import shipped_answers
+from ffnlab.course import exercises
 
 CONFIGURATION = "nbgrader_config.py"
 
@@ -108,7 +109,7 @@ def _course() -> Finding:
     try:
         missing = [name for name in assignments() if not release(name).is_file()]
         for exercise in exercises.every():
-            answers.load(exercise)
+            shipped_answers.load(exercise)
     except (UserError, LookupError) as error:
         return Finding(False, "course", str(error), "make build")
     return Finding(

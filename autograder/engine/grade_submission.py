@@ -18,10 +18,11 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, question
 from autograder.marking import draws, quotations, reference
 from autograder.paths import release
-from ffnlab import differences, exercises
-from ffnlab.comparing import Inputs
-from ffnlab.exercise import Exercise, asked
-from ffnlab.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
+from ffnlab.checking.comparison import Inputs
+from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
+from ffnlab.course import exercises
+from ffnlab.diagnosis import differences
+from ffnlab.observation.exercise import Exercise, probe_inputs
 
 
 def grade_submission(
@@ -182,7 +183,7 @@ def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
 
 @cache
 def _question(name: str, seeds: tuple[int, ...]) -> bytes:
-    return question(name, [asked(case) for case in _inputs(name, seeds)])
+    return question(name, [probe_inputs(case) for case in _inputs(name, seeds)])
 
 
 def _error(name: str, message: str) -> dict[str, Any]:

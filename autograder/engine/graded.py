@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.engine.rebuild import Cell
-from ffnlab.verdict import Verdict
+from ffnlab.checking.verdict import Verdict
 
 Outputs = list[dict[str, Any]]  # of a cell, in nbformat's form
 

@@ -9,7 +9,7 @@ from autograder.engine.graded import GradedSubmission
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws, outline
-from ffnlab.verdict import not_graded
+from ffnlab.checking.verdict import not_graded
 
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look
 

@@ -41,12 +41,14 @@ from autograder.jail.sandbox import KILLS
 from autograder.jail.watch import PATIENCE
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, reference, reference_cache
-from ffnlab import comparing, exercises, plain, verdict
-from ffnlab.cleaning import clean
-from ffnlab.comparing import Inputs
-from ffnlab.exercise import Aspect
-from ffnlab.plain import Failure
-from ffnlab.verdict import Verdict
+from ffnlab.checking import comparison, verdict
+from ffnlab.checking.comparison import Inputs
+from ffnlab.checking.verdict import Verdict
+from ffnlab.course import exercises
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import Aspect
+from ffnlab.observation.plain_data import Failure
+from ffnlab.untrusted_text import clean
 
 Seeds = tuple[int, ...]
 Sent = TypeVar("Sent")
@@ -420,7 +422,7 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
         os._exit(1)
 
 
-def _load_reference(request: dict[str, Any]) -> tuple[comparing.ReferenceOutputs, list[Inputs]] | None:
+def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutputs, list[Inputs]] | None:
     """What a request needs that is not the student's, made once."""
     if request["do"] != "judge":
         return None
@@ -437,18 +439,20 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
 
 
 def _compare(
-    request: dict[str, Any], body: bytes, prepared: tuple[comparing.ReferenceOutputs, list[Inputs]] | None
+    request: dict[str, Any], body: bytes, prepared: tuple[comparison.ReferenceOutputs, list[Inputs]] | None
 ) -> dict[str, Any]:
     if prepared is None:
         return outputs.read(body, request["most"])
     exercise = exercises.find(request["exercise"])
     marking, inputs = prepared
     aspects = len(inputs) * len(exercise.aspects)
-    most = plain.Size(*((aspects + 1) * each for each in astuple(plain.LARGEST)))  # and one for what surrounds them
+    most = plain_data.Size(
+        *((aspects + 1) * each for each in astuple(plain_data.LARGEST))
+    )  # and one for what surrounds them
     nothing: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
     try:
-        sent = plain.unpack(body, most)
-    except plain.Malformed as error:
+        sent = plain_data.unpack(body, most)
+    except plain_data.Malformed as error:
         return nothing | {"unreadable": str(error)}
     said = sent if isinstance(sent, dict) else {}
     printed = said.get("printed")
@@ -460,7 +464,7 @@ def _compare(
     seen = said.get("observations")
     if answer["defined"] and _well_formed(seen, exercise.aspects, len(inputs)):
         unfinished = said.get("unfinished") is True
-        answer["verdict"] = comparing.compare(exercise, marking, seen, inputs, unfinished).as_dict()  # type: ignore[arg-type]
+        answer["verdict"] = comparison.compare(exercise, marking, seen, inputs, unfinished).as_dict()  # type: ignore[arg-type]
     elif answer["defined"] and not answer["broken"]:
         answer["unreadable"] = "there is not one observation for each question"
     return answer

@@ -9,9 +9,9 @@ from typing import Any
 
 from autograder.engine.graded import Outputs
 from autograder.jail import wire
-from ffnlab import plain
-from ffnlab.cleaning import CUT, clean
-from ffnlab.plain import Failure
+from ffnlab.observation import plain_data
+from ffnlab.observation.plain_data import Failure
+from ffnlab.untrusted_text import CUT, clean
 
 LINE = 16  # bytes that a line feed counts for: a notebook on disk has a line of its own for each line of text
 PLACE = 2000  # bytes of a notebook's room that an output takes beside its own: on every page that is made of the notebook it has a place for itself
@@ -29,8 +29,8 @@ class CellRun:
 def read(frame: bytes, most: int) -> dict[str, Any]:
     """A worker's answer about a cell, as JSON data: its outputs, at most so many bytes of them, and its error. Whatever the frame is, this returns."""
     try:
-        answer = plain.unpack(frame, plain.Size(values=1000, bytes=0, characters=len(frame)))
-    except plain.Malformed as broken:
+        answer = plain_data.unpack(frame, plain_data.Size(values=1000, bytes=0, characters=len(frame)))
+    except plain_data.Malformed as broken:
         return {"outputs": [], "error": ["Unreadable", str(broken), ""]}
     said = answer if isinstance(answer, dict) else {}
     error = said.get("error") or said.get("broken")

@@ -22,8 +22,8 @@ from typing import Any
 
 from autograder.errors import UserError
 from autograder.paths import release
-from ffnlab import exercises
-from ffnlab.cleaning import SIGN, in_a_line
+from ffnlab.course import exercises
+from ffnlab.untrusted_text import SIGN, in_a_line
 
 MAX_CELLS = 2000
 MAX_PICTURES = 20  # of a cell

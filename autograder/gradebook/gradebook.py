@@ -47,8 +47,8 @@ from autograder.gradebook.nbgrader_tables import Cells, GradeEntry, Time, enter,
 from autograder.gradebook.scores import Score
 from autograder.marking.draws import key_version
 from autograder.paths import solution
-from ffnlab.cleaning import clean, in_a_line
-from ffnlab.verdict import Outcome, Verdict, from_dict
+from ffnlab.checking.verdict import Outcome, Verdict, from_dict
+from ffnlab.untrusted_text import clean, in_a_line
 
 _metadata = sa.MetaData()
 ATTEMPTS = sa.Table(

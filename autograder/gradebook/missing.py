@@ -15,7 +15,7 @@ from autograder.class_folder.open_questions import FILE as SETTLE
 from autograder.class_folder.roster import Roster, Student
 from autograder.gradebook.policy import Policy, format_time, name_list
 from autograder.lms import SYSTEMS
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 SPECIAL = re.compile(r'[()<>@,:;."\[\]\\]')  # what a name beside an address has to be quoted for, RFC 5322
 

@@ -19,7 +19,7 @@ from autograder.errors import UserError
 from autograder.gradebook import sanitize
 from autograder.marking.redact import redact
 from autograder.paths import release
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
 
 STUDENT, ASSIGNMENT, NOTEBOOK = (
     kind.__table__ for kind in (api.Student, api.SubmittedAssignment, api.SubmittedNotebook)

@@ -23,8 +23,8 @@ from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
 from autograder.gradebook.scores import Score, Scores
 from autograder.paths import assignments
-from ffnlab.cleaning import in_a_line
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading

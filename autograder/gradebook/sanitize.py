@@ -20,7 +20,7 @@ from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
 from autograder.engine.rebuild import PICTURE, with_pictures
-from ffnlab.cleaning import CUT, clean, in_a_line
+from ffnlab.untrusted_text import CUT, clean, in_a_line
 
 # Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text, and beyond that cut. Rendering Markdown
 # can take a time that grows with the square of a cell's length, and meanwhile Jupyter's server does nothing else; it reads once more every mark of the whole

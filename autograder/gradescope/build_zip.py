@@ -23,7 +23,7 @@ from autograder.gradebook.policy import Policy
 from autograder.gradescope import in_container
 from autograder.marking import draws, outline, reference_cache, source_hash
 from autograder.paths import release, root
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 FORMATS = ("text", "html")
@@ -46,7 +46,7 @@ NEEDED = (
 # Gradescope ends a run after ten minutes, unless told otherwise, and half a core takes twice as long for what a submission computes.
 LIMITS = {"submission_seconds": 240.0}
 PACKAGE = Path(in_container.__file__).resolve().parents[1]  # autograder/
-LAB = Path(ffnlab.__file__).resolve().parent
+FFNLAB = Path(ffnlab.__file__).resolve().parent
 
 
 def make(
@@ -161,10 +161,10 @@ def files(assignment: str) -> Iterator[tuple[str, bytes]]:
     for path in ours | {init for init in inits if init.is_file()}:
         if PACKAGE in path.parents:
             yield f"project/autograder/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
-    for path in LAB.rglob("*"):
+    for path in FFNLAB.rglob("*"):
         read = path.suffix in (".py", ".json", ".js", ".css") or path.match("experiments/*.safetensors")
         if read:  # but not the answers to public inputs
-            yield f"project/course/ffnlab/{path.relative_to(LAB).as_posix()}", path.read_bytes()
+            yield f"project/course/ffnlab/{path.relative_to(FFNLAB).as_posix()}", path.read_bytes()
     for name in exercises.NOTEBOOKS:  # all of them, by which a wrong one is known
         yield f"project/course/{name}/{name}.ipynb", _released(name)
     yield "project/constraints.txt", (root() / "constraints.txt").read_bytes()

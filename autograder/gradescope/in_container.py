@@ -32,8 +32,8 @@ from autograder.jail.sandbox import Mode
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, outline, panels
 from autograder.paths import release
-from ffnlab.cleaning import in_a_line
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.untrusted_text import in_a_line
 
 SETTINGS, MARKINGS = "settings.json", "markings.safetensors"
 OURS = 520 * MIB  # what the processes that grade take, beside a submission's own

@@ -23,9 +23,9 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.paths import release
 from autograder.marking import outline, panels
 from autograder.marking.redact import redact
-from ffnlab import panel
-from ffnlab.cleaning import clean, in_a_line
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking import panel
+from ffnlab.untrusted_text import clean, in_a_line
+from ffnlab.checking.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, SubmittedCell

@@ -26,7 +26,7 @@ from autograder.startup import gc_paused
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws, reference_cache, outline
-from ffnlab.verdict import Outcome, not_earned
+from ffnlab.checking.verdict import Outcome, not_earned
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.nbgrader_tables import Time

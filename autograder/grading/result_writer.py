@@ -22,7 +22,7 @@ from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
 from autograder.class_folder.folder import ClassFolder
 from autograder.marking import outline
-from ffnlab.verdict import Verdict
+from ffnlab.checking.verdict import Verdict
 
 MOST = 50  # submissions in a transaction
 

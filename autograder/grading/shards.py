@@ -28,8 +28,8 @@ from autograder.errors import UserError
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws, reference_cache
-from ffnlab.cleaning import in_a_line
-from ffnlab.verdict import Outcome, from_dict
+from ffnlab.untrusted_text import in_a_line
+from ffnlab.checking.verdict import Outcome, from_dict
 
 FORMAT = 1
 MOST = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded

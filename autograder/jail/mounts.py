@@ -12,7 +12,8 @@ from pathlib import Path
 import ffnlab
 
 JAIL = Path(__file__).resolve().parent  # …/autograder/jail
-LAB = Path(ffnlab.__file__).resolve().parent
+FFNLAB = Path(ffnlab.__file__).resolve().parent
+ANSWERS = FFNLAB / "course" / "answers"  # the shipped ones
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 DEVICES = ("null", "full", "random", "urandom", "tty")  # not zero: memory mapped from it would belong to no process
 
@@ -83,12 +84,12 @@ def shown() -> set[Path]:
     """What is mounted."""
     system = {Path("/", name) for name in SYSTEM if Path("/", name).is_dir() and not Path("/", name).is_symlink()}
     python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
-    return system | python | {Path("/usr"), LAB, LAB / "answers" / "__init__.py", JAIL}
+    return system | python | {Path("/usr"), FFNLAB, ANSWERS / "__init__.py", JAIL}
 
 
 def covers(private: Sequence[Path]) -> set[Path]:
     """What is covered: of what is private, and of this package, all that lies in something mounted."""
-    wanted = {LAB / "answers", JAIL.parent, *(path.resolve() for path in private)}
+    wanted = {ANSWERS, JAIL.parent, *(path.resolve() for path in private)}
     known = wanted | shown()
 
     def in_sight(path: Path) -> bool:

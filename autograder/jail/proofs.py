@@ -51,10 +51,10 @@ def a_user_id_of_its_own() -> None:
 
 def no_answers() -> None:
     """Nothing of the autograder but the jail, and no shipped answer."""
-    import ffnlab.answers
+    import ffnlab.course.answers
 
     assert importlib.util.find_spec("autograder.keys") is None, "the keys can be imported"
-    shipped = [name for name in os.listdir(ffnlab.answers.__path__[0]) if name.endswith(".safetensors")]
+    shipped = [name for name in os.listdir(ffnlab.course.answers.__path__[0]) if name.endswith(".safetensors")]
     assert not shipped, f"{shipped[0]} is there"
 
 

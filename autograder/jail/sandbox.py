@@ -56,7 +56,7 @@ SETTINGS = {
 def _program(*arguments: object) -> list[str]:
     """The command line of the warm process. The arguments are zygote.main's."""
     python = str(Path(sys.prefix) / "bin" / "python")
-    places = [str(mounts.JAIL.parent.parent), str(mounts.LAB.parent)]
+    places = [str(mounts.JAIL.parent.parent), str(mounts.FFNLAB.parent)]
     return [python, "-I", "-B", "-c", PROGRAM, *places, *(json.dumps(argument) for argument in arguments)]
 
 

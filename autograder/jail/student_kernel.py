@@ -13,8 +13,9 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from autograder.jail import wire
-from ffnlab import exercises, plain
-from ffnlab.exercise import failure, unfinished
+from ffnlab.course import exercises
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import failure, unfinished
 
 
 class Shell(InteractiveShell):
@@ -41,7 +42,7 @@ def serve(channel: socket.socket, max_output: int, max_observed: int) -> None:
     while True:
         try:
             request = wire.receive(channel)
-        except (wire.Closed, wire.TooLarge, plain.Malformed):
+        except (wire.Closed, wire.TooLarge, plain_data.Malformed):
             return
         try:
             answer = _answer(request, max_output)
@@ -51,13 +52,13 @@ def serve(channel: socket.socket, max_output: int, max_observed: int) -> None:
             frame = wire.frame(answer)
             if request["do"] == "probe" and len(frame) > max_observed:
                 frame = wire.frame(
-                    {"broken": plain.Failure("ValueError", "what it computed is too large to be looked at")}
+                    {"broken": plain_data.Failure("ValueError", "what it computed is too large to be looked at")}
                 )
             wire.send(channel, frame)
         except wire.Closed:
             return
         except Exception as error:  # what student code left behind can't be packed
-            wire.send(channel, {"broken": plain.Failure(type(error).__name__, "the result can't be sent")})
+            wire.send(channel, {"broken": plain_data.Failure(type(error).__name__, "the result can't be sent")})
 
 
 def _answer(request: dict[str, Any], max_output: int) -> dict[str, Any]:

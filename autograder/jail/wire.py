@@ -1,4 +1,4 @@
-"""Frames between the conductor and a worker: a length, then one plain value (`ffnlab.plain`). Nothing is ever unpickled."""
+"""Frames between the conductor and a worker: a length, then one plain value (`ffnlab.observation.plain_data`). Nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# ffnlab.plain brings torch: it is imported where messages are packed and unpacked, so that a conductor, who does neither, needs none.
+# ffnlab.observation.plain_data brings torch: it is imported where messages are packed and unpacked, so that a conductor, who does neither, needs none.
 
 ISOLATED = b"isolated"  # what a fork says first, before any frame; else a line that tells what stands in the way
 REFUSED = b"refused: "  # how that line begins when no fork of this jail would do
@@ -34,9 +34,9 @@ class TooLarge(ValueError):
 
 def frame(message: dict[str, Any]) -> bytes:
     """A message as the bytes that travel."""
-    from ffnlab import plain
+    from ffnlab.observation import plain_data
 
-    data = plain.pack(message)
+    data = plain_data.pack(message)
     return struct.pack(">I", len(data)) + data
 
 
@@ -61,18 +61,18 @@ def receive(channel: socket.socket) -> dict[str, Any]:
     Raises:
         Closed: the other side is gone. TooLarge, plain.Malformed: the bytes are not a frame.
     """
-    from ffnlab import plain
+    from ffnlab.observation import plain_data
 
-    return read(receive_frame(channel, plain.MAX_BYTES))
+    return read(receive_frame(channel, plain_data.MAX_BYTES))
 
 
 def read(data: bytes) -> dict[str, Any]:
     """The message in a frame from somebody who is trusted. Raises plain.Malformed where it is none."""
-    from ffnlab import plain
+    from ffnlab.observation import plain_data
 
-    message = plain.unpack(data)
+    message = plain_data.unpack(data)
     if not isinstance(message, dict):
-        raise plain.Malformed("a frame that is not a dict")
+        raise plain_data.Malformed("a frame that is not a dict")
     return message
 
 

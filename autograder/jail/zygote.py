@@ -34,7 +34,7 @@ def warm_up(also: Sequence[str] = ()) -> None:
 
     import ffnlab
     from autograder.jail import student_kernel
-    from ffnlab import exercises
+    from ffnlab.course import exercises
 
     for module in pkgutil.walk_packages(ffnlab.__path__, f"{ffnlab.__name__}."):
         importlib.import_module(module.name)

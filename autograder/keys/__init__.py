@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from autograder.keys.problem import KeyProblem
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 if TYPE_CHECKING:
     from autograder.keys.key import Key
@@ -39,7 +39,7 @@ def find(exercise: str) -> Key:
     """The key of the exercise called `exercise`.
 
     Raises:
-        ffnlab.exercises.UnknownExercise: there is no such exercise.
+        ffnlab.course.exercises.UnknownExercise: there is no such exercise.
     """
     notebook = exercises.notebook_of(exercise)
     return next(key for key in of_notebook(notebook) if key.exercise.name == exercise)

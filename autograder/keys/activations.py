@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import activations as exercises
+from ffnlab.course.exercises import activations as exercises
 
 CUT_OFF = (
     "The values are right, but what comes back is cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or `torch.no_grad()`), so nothing could be "

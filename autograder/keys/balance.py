@@ -12,19 +12,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import balance as exercises
-
-
-class FFN(nn.Module):
-    """The FFN of the notebook's first cell."""
-
-    def __init__(self, d_model, d_ff):
-        super().__init__()
-        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-
-    def forward(self, x):
-        return self.linear2(torch.relu(self.linear1(x)))
-
+from ffnlab.course.exercises import balance as exercises
+from ffnlab.course.ffn_probes import TwoLayerFFN as FFN  # the one of the notebook's first cell
 
 # diagnose_load
 

@@ -10,13 +10,13 @@ from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
 from autograder.keys.parts import FFN, MoE, SwiGLU
-from ffnlab.exercises import capstone as exercises
+from ffnlab.course.exercises import capstone as exercises
 
 Block = Key(exercises.Block, given={"FFN": FFN, "MoE": MoE, "SwiGLU": SwiGLU})
 
 
 @Block.truth
-class ByHand(nn.Module):
+class BlockByHand(nn.Module):
     """Head by head and expert by expert, with matrices and norms of its own; nothing of torch.nn but Module and Parameter."""
 
     def __init__(self, kind, d_model, n_heads, d_ff):

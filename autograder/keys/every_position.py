@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import every_position as exercises
+from ffnlab.course.exercises import every_position as exercises
 
 # ffn_loop
 

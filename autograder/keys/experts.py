@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import experts as exercises
+from ffnlab.course.exercises import experts as exercises
 
 # route
 

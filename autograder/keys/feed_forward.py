@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import feed_forward as exercises
+from ffnlab.course.exercises import feed_forward as exercises
 
 # ffn_forward
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import gated as exercises
+from ffnlab.course.exercises import gated as exercises
 
 # bilinear_square
 

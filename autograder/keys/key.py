@@ -22,8 +22,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.problem import KeyProblem
-from ffnlab.exercise import Exercise
-from ffnlab.naming import NOTHING_RETURNED
+from ffnlab.diagnosis.recognition import NOTHING_RETURNED
+from ffnlab.observation.exercise import Exercise
 
 NO_RETURN = NOTHING_RETURNED.message  # what names a mistake of which nobody knows more than that None comes back
 T = TypeVar("T")

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import memory as exercises
+from ffnlab.course.exercises import memory as exercises
 
 # memory_view
 
@@ -713,7 +713,7 @@ def with_a_hook(ffn, idx):
 
 @knockout.right("a module with a mask")
 def with_a_mask(ffn, idx):
-    class Knocked(nn.Module):
+    class MaskedNeurons(nn.Module):
         def __init__(self):
             super().__init__()
             self.ffn = ffn
@@ -723,7 +723,7 @@ def with_a_mask(ffn, idx):
         def forward(self, x):
             return self.ffn.linear2(self.mask * self.ffn.activation(self.ffn.linear1(x)))
 
-    return Knocked()
+    return MaskedNeurons()
 
 
 @knockout.right("a smaller FFN, from the neurons that are left")
@@ -906,13 +906,13 @@ def sign_turned(ffn, idx):
 
 @knockout.form(columns_of_linear1)
 def input_entries(ffn, idx):
-    class Knocked(nn.Module):
+    class SilencedInputs(nn.Module):
         def forward(self, x):
             x = x.clone()
             x[..., idx] = 0
             return ffn(x)
 
-    return Knocked()
+    return SilencedInputs()
 
 
 @knockout.mistake(
@@ -981,13 +981,13 @@ def without_no_grad(ffn, idx):
     "It fails for a single token: `h[:, idx]` needs two dimensions. `h[..., idx]` takes any number of them."
 )
 def two_dimensions_only(ffn, idx):
-    class Knocked(nn.Module):
+    class SilencedColumns(nn.Module):
         def forward(self, x):
             h = ffn.activation(ffn.linear1(x)).clone()
             h[:, idx] = 0
             return ffn.linear2(h)
 
-    return Knocked()
+    return SilencedColumns()
 
 
 @knockout.mistake(

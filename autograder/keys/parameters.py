@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import parameters as exercises
+from ffnlab.course.exercises import parameters as exercises
 
 # count_ffn
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.keys.key import NO_RETURN, Key, question
-from ffnlab.exercises import start_here as exercises
+from ffnlab.course.exercises import start_here as exercises
 
 hello_shape = Key(exercises.hello_shape)
 

@@ -19,7 +19,7 @@ from autograder.lms.exchange import Exchange
 from autograder.lms.gradescope import Gradescope
 from autograder.lms.moodle import Moodle
 from autograder.lms.records import HandIn
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 SYSTEMS: dict[str, Lms] = {  # in the order in which they are asked, where as many names fit two of them
     one.name: one for one in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())

@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 from autograder import untrusted_files
 from autograder.errors import UserError
-from ffnlab.cleaning import clean, in_a_line
+from ffnlab.untrusted_text import clean, in_a_line
 
 MIB = 2**20
 JUNK = {"__MACOSX", ".DS_Store", ".ipynb_checkpoints"}

@@ -18,7 +18,7 @@ from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import HandIn, Person
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column, number
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
     from autograder.class_folder.roster import Student

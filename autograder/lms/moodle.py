@@ -17,7 +17,7 @@ from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import HandIn, Person, month_of, utc, words
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
     from autograder.class_folder.roster import Roster, Student

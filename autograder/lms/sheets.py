@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import UserError
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 MOST = 64 * 2**20
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))

@@ -11,15 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import ffnlab
 from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.marking import outline, source_hash
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 if TYPE_CHECKING:
     from autograder.keys.key import Key
-    from ffnlab.exercise import Exercise
+    from ffnlab.observation.exercise import Exercise
 
 Seeds = dict[str, tuple[int, ...]]
 FILE = "hidden_draws.json"
@@ -33,7 +32,7 @@ DEVELOPMENT = b"draws for building and validating, where no class is graded"
 def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
     module = exercises.source(assignment)
-    return source_hash.version(KEYS / module.name, module, Path(ffnlab.__file__).with_name("comparing.py"))[:12]
+    return source_hash.version(KEYS / module.name, module, source_hash.COMPARISON)[:12]
 
 
 class HasCases(Protocol):
@@ -48,7 +47,7 @@ class HasCases(Protocol):
 
 def public_seeds(exercise: Exercise) -> tuple[int, ...]:
     """The seeds that the shipped answers and `check` use."""
-    from ffnlab.exercise import public_seed
+    from ffnlab.observation.exercise import public_seed
 
     return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
 

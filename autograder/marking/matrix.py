@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from autograder.keys.key import Answer, Key
 from autograder.marking import reference
-from ffnlab.comparing import compare
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking.comparison import compare
+from ffnlab.checking.verdict import Outcome, Verdict
 
 Seeds = tuple[int, ...]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from autograder.files import replace
 from autograder.marking import source_hash
-from ffnlab import exercises
+from ffnlab.course import exercises
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -31,7 +31,7 @@ class AspectOutline:
 
 @dataclass(frozen=True)
 class Outline:
-    """An exercise. The fields are those of `ffnlab.exercise.Exercise`."""
+    """An exercise. The fields are those of `ffnlab.observation.exercise.Exercise`."""
 
     name: str
     where: str
@@ -62,7 +62,7 @@ def notebook_of(name: str) -> str:
     """The notebook in which the exercise `name` stands.
 
     Raises:
-        ffnlab.exercises.UnknownExercise: there is none; the message suggests the nearest.
+        ffnlab.course.exercises.UnknownExercise: there is none; the message suggests the nearest.
     """
     for notebook in exercises.NOTEBOOKS:
         if any(exercise.name == name for exercise in of_notebook(notebook)):

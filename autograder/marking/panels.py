@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from autograder.marking import outline
 from autograder.marking.redact import redact
-from ffnlab import panel
-from ffnlab.verdict import Outcome, Verdict
+from ffnlab.checking import panel
+from ffnlab.checking.verdict import Outcome, Verdict
 
 NOT_ATTEMPTED = (
     "There is no answer here: the cell is as it was handed out, empty or deleted, "

@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 import ffnlab
-from ffnlab.exercise import COMMON_NAMES
-from ffnlab.verdict import AspectVerdict, Verdict
-from ffnlab.words import LINE, QUOTATION, TYPE
+from ffnlab.checking.verdict import AspectVerdict, Verdict
+from ffnlab.observation.exercise import COMMON_NAMES
+from ffnlab.phrases import LINE, QUOTATION, TYPE
 
 LOOKED_THROUGH = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
 LONGEST = 200  # characters of a text that is compared with our own sentences
@@ -146,7 +146,10 @@ def _sentences() -> frozenset[str]:
 def _nodes() -> list[ast.AST]:
     package = Path(ffnlab.__file__).parent
     files = [
-        *package.joinpath("exercises").glob("*.py"),
-        *map(package.joinpath, ("exercise.py", "handed.py", "plain.py", "comparing.py")),
+        *package.joinpath("course", "exercises").glob("*.py"),
+        package / "course" / "ffn_probes.py",
+        package / "observation" / "exercise.py",
+        package / "observation" / "plain_data.py",
+        package / "checking" / "comparison.py",
     ]
     return [node for file in sorted(files) for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]

@@ -11,9 +11,10 @@ from IPython.display import display
 
 from autograder.marking import draws, quotations, reference, reference_cache
 from autograder.marking.redact import redact
-from ffnlab import exercises, panel
-from ffnlab.checks import NotEarned, Points, examine
-from ffnlab.verdict import Outcome
+from ffnlab.checking import panel
+from ffnlab.checking.checks import NotEarned, Points, examine
+from ffnlab.checking.verdict import Outcome
+from ffnlab.course import exercises
 
 
 def recheck(name: str, answer: object) -> Points:

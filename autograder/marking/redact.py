@@ -11,9 +11,9 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from ffnlab.cleaning import clean
-from ffnlab.verdict import AspectVerdict, Verdict
-from ffnlab.words import QUOTATION
+from ffnlab.checking.verdict import AspectVerdict, Verdict
+from ffnlab.phrases import QUOTATION
+from ffnlab.untrusted_text import clean
 
 MOST_NUMBERS = 12  # in a text; what the graders say has at most half as many
 MOST_CHARACTERS = 400

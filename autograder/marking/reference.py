@@ -6,12 +6,12 @@ import threading
 
 from autograder.keys.key import Answer, Key
 from autograder.keys.problem import KeyProblem
-from ffnlab.checks import examine
-from ffnlab.comparing import Inputs, Observation, ReferenceOutputs, reference_outputs_of
-from ffnlab.containment import contained
-from ffnlab.exercise import Exercise
-from ffnlab.plain import Failure
-from ffnlab.verdict import Verdict
+from ffnlab.checking.checks import examine
+from ffnlab.checking.comparison import Inputs, Observation, ReferenceOutputs, reference_outputs_of
+from ffnlab.checking.verdict import Verdict
+from ffnlab.observation.containment import contained
+from ffnlab.observation.exercise import Exercise
+from ffnlab.observation.plain_data import Failure
 
 
 def inputs(exercise: Exercise, seeds: tuple[int, ...]) -> list[Inputs]:

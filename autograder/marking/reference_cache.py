@@ -18,10 +18,10 @@ def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
     path = file_for(folder, assignment, seeds)
     if not path.is_file():
         from autograder.marking import reference
-        from ffnlab import answers
+        from ffnlab.checking import shipped_answers
 
         make_folder(path.parent)
-        data = answers.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
+        data = shipped_answers.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
         write_private(path, data)
@@ -47,11 +47,12 @@ def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
 def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
     """Take the reference outputs from that file, if this machine has it; else the judge computes them when it needs them."""
     from autograder.marking import reference
-    from ffnlab import answers, plain
+    from ffnlab.checking import shipped_answers
+    from ffnlab.observation import plain_data
 
     try:
-        found = answers.read(path.read_bytes())
-    except (OSError, plain.Malformed):
+        found = shipped_answers.read(path.read_bytes())
+    except (OSError, plain_data.Malformed):
         return
     for name, drawn in seeds:
         if name in found:

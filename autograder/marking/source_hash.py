@@ -10,7 +10,8 @@ from pathlib import Path
 
 import ffnlab
 
-HOMES = {"ffnlab": Path(ffnlab.__file__).resolve().parent, "autograder": Path(__file__).resolve().parents[1]}
+PACKAGES = {"ffnlab": Path(ffnlab.__file__).resolve().parent, "autograder": Path(__file__).resolve().parents[1]}
+COMPARISON = PACKAGES["ffnlab"] / "checking" / "comparison.py"  # how an answer is compared: every verdict depends on it
 
 
 def version(*starts: Path) -> str:
@@ -58,9 +59,9 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 def _module(name: str) -> Path | None:
     top, *rest = name.split(".")
-    if top not in HOMES or not rest:
+    if top not in PACKAGES or not rest:
         return None
-    if top == "ffnlab" and len(rest) == 1:  # what notebooks import of the package itself has its home in a module
-        rest = [ffnlab.HOMES.get(rest[0], rest[0])]
-    path = HOMES[top].joinpath(*rest).with_suffix(".py")
+    if top == "ffnlab" and len(rest) == 1:  # what notebooks import of the package itself is defined in a module of it
+        rest = ffnlab.MODULES.get(rest[0], rest[0]).split(".")
+    path = PACKAGES[top].joinpath(*rest).with_suffix(".py")
     return path if path.is_file() else None

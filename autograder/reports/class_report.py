@@ -33,8 +33,8 @@ from autograder.gradebook.scores import Score
 from autograder.marking import outline
 from autograder.paths import release, solution
 from autograder.reports import similarity
-from ffnlab.cleaning import clean, in_a_line
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
+from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading, SubmittedCell

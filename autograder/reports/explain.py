@@ -26,8 +26,9 @@ from autograder.gradebook.policy import Counted, Policy, by_hand_in
 from autograder.gradebook.scores import Score
 from autograder.marking import draws, outline
 from autograder.paths import assignments, release
-from ffnlab.cleaning import clean, in_a_line
-from ffnlab.verdict import EVERYWHERE, Outcome, Verdict
+from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.diagnosis.mistake import COMMON_PREFIX
+from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader and torch take seconds to import
     from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
@@ -175,7 +176,7 @@ def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = No
     Raises:
         UserError: there is nothing that could be run, or the class's hidden inputs are not there.
     """
-    from ffnlab import exercises
+    from ffnlab.course import exercises
 
     if why.question:
         raise UserError(f"{why.exercise} is a question that a person reads: there is nothing to run")
@@ -318,7 +319,7 @@ def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[
 
 def is_same_draw(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the course still draws these inputs from these seeds. Called by scripts."""
-    from ffnlab import exercises
+    from ffnlab.course import exercises
 
     found = exercises.find(exercise)
     return len(seeds) == len(inputs) and all(
@@ -360,7 +361,7 @@ def verdict_lines(verdict: Verdict) -> list[str]:
         seen = f": {in_a_line(aspect.seen, 1_000)}" if aspect.seen else ""
         lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{seen}")
     if verdict.mistake:
-        everywhere = verdict.mistake.removeprefix(EVERYWHERE)
+        everywhere = verdict.mistake.removeprefix(COMMON_PREFIX)
         which = (
             f"general mistake “{everywhere}”" if everywhere != verdict.mistake else f"known mistake {verdict.mistake}"
         )

@@ -12,7 +12,7 @@ from datetime import date
 from html import escape
 from typing import Any
 
-from ffnlab import style
+from ffnlab.drawing import style
 
 WIDTH = 7.6  # inches
 LINE = 0.33  # inches for a bar that lies

@@ -15,7 +15,7 @@ from autograder.gradebook.policy import format_time
 from autograder.gradebook.scores import Score
 from autograder.reports import plots
 from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles
-from ffnlab.verdict import Outcome
+from ffnlab.checking.verdict import Outcome
 
 MOST_IN_CHART = 12  # mistakes
 MOST_NAMES = 12  # in a sentence

@@ -18,7 +18,7 @@ from autograder.gradebook.policy import mean_share
 from autograder.gradebook.scores import Scores, Total, total
 from autograder.marking import outline
 from autograder.marking.outline import Outline
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Grading

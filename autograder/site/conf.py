@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 import ffnlab
 
 ABOUT = "The Transformer's feed-forward network in eleven notebooks: figures that move, and exercises whose check names the mistake."
-BENCH = Path(ffnlab.__file__).parent
+FFNLAB = Path(ffnlab.__file__).parent
 
 project = html_title = "Feed forward"
 language = "en"
@@ -18,7 +18,10 @@ exclude_patterns: list[str] = []
 
 html_theme = "furo"
 html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
-html_static_path = ["static", *(str(BENCH / name) for name in ("board.js", "board.css", "guess.js"))]
+html_static_path = [
+    "static",
+    *(str(FFNLAB / name) for name in ("drawing/board.js", "drawing/board.css", "prediction/prediction_widget.js")),
+]
 html_favicon = "static/favicon.svg"
 html_css_files = ["board.css", "site.css"]
 html_js_files = [("site.js", {"type": "module"})]

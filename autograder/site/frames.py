@@ -17,7 +17,7 @@ from html import unescape
 from typing import Any
 
 from autograder.errors import UserError
-from ffnlab.controls import Control, Figure
+from ffnlab.drawing.controls import Control, Figure
 
 MOST = 400  # pictures of a figure
 FAILED = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn

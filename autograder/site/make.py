@@ -20,7 +20,8 @@ from autograder.files import replace
 from autograder.marking import source_hash
 from autograder.paths import root, source
 from autograder.site import documents
-from ffnlab import answers, exercises, predictions
+from ffnlab.checking import shipped_answers
+from ffnlab.course import exercises, predictions
 
 HERE = Path(__file__).parent
 MADE_BY = [HERE / name for name in ("running.py", "frames.py", "pages.py")]
@@ -98,7 +99,11 @@ def stamp(assignment: str) -> str:
     code = source_hash.version(
         source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY
     )
-    others = [path.read_bytes() for path in (answers.path(assignment), root() / "nbgrader_config.py") if path.is_file()]
+    others = [
+        path.read_bytes()
+        for path in (shipped_answers.path(assignment), root() / "nbgrader_config.py")
+        if path.is_file()
+    ]
     return hashlib.sha256(b"\0".join([code.encode(), metadata.version("torch").encode(), *others])).hexdigest()[:16]
 
 

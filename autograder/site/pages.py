@@ -18,11 +18,13 @@ from autograder.authoring import build
 from autograder.errors import UserError
 from autograder.site.frames import DrawnFigure
 from autograder.site.running import FIGURE, PREDICTION, ExecutedNotebook, Output, cell_name, is_check
-from ffnlab import answers, checks, exercises, guessing, panel, predictions
-from ffnlab.exercise import Exercise, public_seed
-from ffnlab.naming import is_question
-from ffnlab.picture import framed
-from ffnlab.plain import Failure
+from ffnlab.checking import checks, panel, shipped_answers
+from ffnlab.course import exercises, predictions
+from ffnlab.diagnosis.recognition import is_question
+from ffnlab.drawing.picture import framed
+from ffnlab.observation.exercise import Exercise, public_seed
+from ffnlab.observation.plain_data import Failure
+from ffnlab.prediction import prediction_widget
 
 
 def students(assignment: str) -> Any:
@@ -120,15 +122,15 @@ def figure(assignment: str, drawn: DrawnFigure) -> str:
 
 
 def prediction(name: str) -> str:
-    """A prediction: its question with the explanation in a fold, as a saved notebook has it, and, for site.js, what guess.js needs to ask it.
+    """A prediction: its question with the explanation in a fold, as a saved notebook has it, and, for site.js, what prediction_widget.js needs to ask it.
 
     Raises:
         LookupError: there is none of that name.
     """
     asked = predictions.find(name)
     return (
-        f'<div class="ffn-predict" data-name="{name}">{_data(guessing.described(asked))}'
-        f'<div class="ffn-here">{guessing.folded(asked)}</div></div>'
+        f'<div class="ffn-predict" data-name="{name}">{_data(prediction_widget.as_json(asked))}'
+        f'<div class="ffn-here">{prediction_widget.saved_html(asked)}</div></div>'
     )
 
 
@@ -153,8 +155,8 @@ def question(exercise: Exercise) -> str:
     """
     name = exercise.name
     try:
-        marking = answers.load(name)
-    except answers.NoAnswers:
+        marking = shipped_answers.load(name)
+    except shipped_answers.NoAnswers:
         raise UserError(f"the shipped answers to {name} are not there: run `make build`") from None
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     letters = [one for one in "ABCDEFGH" if not isinstance(exercise.observe(one, {})["choice"], Failure)]

@@ -23,7 +23,11 @@ from traitlets.config import Config
 from autograder.authoring import build
 from autograder.errors import UserError
 from autograder.site import frames
-from ffnlab import controls, doctor, exercises, guessing, panel, predictions, record
+from ffnlab import doctor
+from ffnlab.checking import panel, record
+from ffnlab.course import exercises, predictions
+from ffnlab.drawing import controls
+from ffnlab.prediction import prediction_widget
 
 FIGURE = "application/x-ffnlab-figure"  # stands in an output for the figure of that number
 PREDICTION = "application/x-ffnlab-prediction"  # and this for the prediction of that name
@@ -73,7 +77,7 @@ def run(assignment: str) -> ExecutedNotebook:
     def elsewhere(notebook: str | None = None) -> Any:
         display(panel.message("Yours", ELSEWHERE))
 
-    controls.show, guessing.predict, doctor.doctor, record.progress = show, predict, elsewhere, elsewhere
+    controls.show, prediction_widget.predict, doctor.doctor, record.progress = show, predict, elsewhere, elsewhere
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         for other in exercises.NOTEBOOKS:  # so that it looks like a course

@@ -37,7 +37,7 @@ from autograder.paths import assignments, require_assignment, root, unknown_assi
 from autograder.startup import gc_paused
 from autograder.transfer.group_files import FileGroup, NotebookFile, UnresolvedFile, choose, group_by_student, votes_of
 from autograder.transfer.match_students import Finder, by_roster
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 EMPTIED = hashlib.sha256().hexdigest()  # of a notebook that a power cut has emptied
 TOGETHER = 100  # files that are written at a time

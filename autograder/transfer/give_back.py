@@ -24,7 +24,7 @@ from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, like, number
 from autograder.nbgrader_patches import release_secret
 from autograder.paths import require_assignment
 from autograder.startup import gc_paused
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
     from autograder.gradebook.policy import Counted, Grade

@@ -15,7 +15,7 @@ from autograder.jail.limits import Limits
 from autograder.lms import archive
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.records import HandIn
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 FEWEST = 2  # cells of ours that make a notebook one of ours
 MOST = 20  # notebooks of one submission that are looked at, and

@@ -14,7 +14,7 @@ from autograder.lms import SYSTEMS
 from autograder.lms.base import IdScope
 from autograder.lms.records import HandIn, Person, letters
 from autograder.transfer.group_files import FileGroup, UnresolvedFile
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 
 def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:

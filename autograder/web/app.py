@@ -47,7 +47,7 @@ from autograder.transfer import collect as collecting
 from autograder.transfer import give_back
 from autograder.web.grading import GradingJob
 from autograder.web.uploads import Uploads
-from ffnlab.cleaning import clean, in_a_line
+from ffnlab.untrusted_text import clean, in_a_line
 
 COOKIE = "autograder_desk"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")

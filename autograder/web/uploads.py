@@ -14,7 +14,7 @@ from typing import BinaryIO
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.files import make_folder
-from ffnlab.cleaning import in_a_line
+from ffnlab.untrusted_text import in_a_line
 
 MOST = 2 * 2**30  # bytes of an upload
 DAY = 24 * 3600.0

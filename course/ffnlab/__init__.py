@@ -6,18 +6,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ffnlab.checks import check, hint, quiz
-    from ffnlab.guessing import predict
-    from ffnlab.record import progress
+    from ffnlab.checking.checks import check, hint, quiz
+    from ffnlab.checking.record import progress
+    from ffnlab.prediction.prediction_widget import predict
 
 __all__ = ["check", "hint", "predict", "progress", "quiz"]
 __version__ = "0.2.0"
 
-HOMES = {"check": "checks", "hint": "checks", "quiz": "checks", "predict": "guessing", "progress": "record"}
+MODULES = {
+    "check": "checking.checks",
+    "hint": "checking.checks",
+    "quiz": "checking.checks",
+    "predict": "prediction.prediction_widget",
+    "progress": "checking.record",
+}
 
 
 def __getattr__(name: str) -> Any:
     """What a notebook imports is loaded when it is asked for: the doctor runs where torch is broken, and a conductor of graders needs none."""
-    if name in HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
+    if name in MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

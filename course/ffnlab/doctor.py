@@ -172,10 +172,11 @@ def kernel_is_found() -> str:
 
 
 def answers_are_there() -> str:
-    from ffnlab import answers, exercises
+    from ffnlab.checking import shipped_answers
+    from ffnlab.course import exercises
 
     course = [notebook for notebook in exercises.NOTEBOOKS if (COURSE / notebook).is_dir()] or list(exercises.NOTEBOOKS)
-    missing = [notebook for notebook in course if not answers.path(notebook).is_file()]
+    missing = [notebook for notebook in course if not shipped_answers.path(notebook).is_file()]
     if missing:
         raise Unwell(
             f"the shipped answers of {', '.join(missing)} are missing: no check can be made",

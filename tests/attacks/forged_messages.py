@@ -11,7 +11,7 @@ honest = wire.frame
 
 def forged(message):
     if "observations" in message:
-        from ffnlab.plain import Failure
+        from ffnlab.observation.plain_data import Failure
 
         message["observations"] = [{"shape": Failure("'" * 400_000, "a.b" * 100_000 + "'" * 100_000)}] * len(message["observations"])
     return honest(message)

@@ -11,7 +11,7 @@ honest = wire.frame
 
 def forged(message):
     if "observations" in message:
-        from ffnlab.plain import Failure
+        from ffnlab.observation.plain_data import Failure
 
         bad = "\\ud800\\x00\\u202e\\x1b[31m"
         message["observations"] = [{"shape": Failure("E" + bad, bad, bad)}] * len(message["observations"])

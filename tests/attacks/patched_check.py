@@ -7,12 +7,12 @@ attack = Attack(
     answer="""
 import ffnlab
 import ffnlab
-import ffnlab.comparing
-import ffnlab.verdict
+import ffnlab.checking.comparison
+import ffnlab.checking.verdict
 
 ffnlab.check = check = lambda name, answer, **options: 2.0
-ffnlab.comparing.judge = lambda *args, **kwargs: 2.0
-ffnlab.verdict.Verdict.points = 2.0
+ffnlab.checking.comparison.compare = lambda *args, **kwargs: 2.0
+ffnlab.checking.verdict.Verdict.points = 2.0
 
 def hello_shape(x):
     return (0, 0, 0)

@@ -5,9 +5,9 @@ from attacks import Attack
 attack = Attack(
     says="read|ended|sent",
     answer="""
-import ffnlab.plain
+import ffnlab.observation.plain_data
 
-ffnlab.plain.pack = lambda value: b"\\x00" * 64
+ffnlab.observation.plain_data.pack = lambda value: b"\\x00" * 64
 
 def hello_shape(x):
     return (0, 0, 0)

@@ -5,7 +5,7 @@ from attacks import Attack
 attack = Attack(
     says="not one observation for each question",
     answer="""
-from ffnlab.exercise import Exercise
+from ffnlab.observation.exercise import Exercise
 
 Exercise.observe = lambda self, answer, inputs: {"shape": (0, 0, 0), "points": 2.0, "outcome": "earned"}
 

@@ -5,15 +5,15 @@ from attacks import Attack
 attack = Attack(
     says="NoAnswers",
     answer="""
-from ffnlab import answers
+from ffnlab.checking import shipped_answers
 
-found = answers.load("hello_shape")
+found = shipped_answers.load("hello_shape")
 
 def hello_shape(x):
     return found.cases[0]["shape"]
 """,
     twin="""
-import ffnlab.atlas  # the course's data can be read
+import ffnlab.course.atlas  # the course's data can be read
 
 def hello_shape(x):
     return tuple(x.shape)

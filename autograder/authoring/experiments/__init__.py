@@ -1,1 +1,1 @@
-"""How the stored runs of `ffnlab.experiments` were made: what students get holds the results, and none of this."""
+"""How the stored runs of `ffnlab.course.experiments` were made: what students get holds the results, and none of this."""

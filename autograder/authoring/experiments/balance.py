@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ffnlab.experiments.balance import (
+from ffnlab.course.experiments.balance import (
     CURES,
     EVERY,
     HEAD_STARTS,
@@ -22,8 +22,8 @@ from ffnlab.experiments.balance import (
     STEPS,
     STORED,
     Balance,
+    BalanceRun,
     Cure,
-    Run,
     Update,
     name,
     train,
@@ -53,13 +53,13 @@ def functions(cure: Cure) -> tuple[Balance | None, Update | None]:
     return balance if cure.alpha else None, update if cure.u else None
 
 
-def cured(cure: str, head_start: float, seed: int) -> Run:
+def cured(cure: str, head_start: float, seed: int) -> BalanceRun:
     """One run with one of CURES."""
     balance, update = functions(CURES[cure])
     return train(seed, head_start, balance, update, CURES[cure].scores)
 
 
-def summary(runs: list[Run]) -> dict[str, Any]:
+def summary(runs: list[BalanceRun]) -> dict[str, Any]:
     """The runs of one setting: the first seed's load in permille and its tables of clusters and experts in percent of a cluster; for
     each seed effective experts, dead experts, the fullest expert's load over the mean, the error, and what else a Run has; and what the
     expert tells of the cluster after LOOKS steps, seed by seed, of which "information" is the last."""

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from autograder.keys.parts import FFN, MoE, SwiGLU
-from ffnlab.experiments.capstone import D_MODEL, MODELS, N_HEADS, SEEDS, STEPS, STORED, WORDS
-from ffnlab.tasks import Reader, learn, pairs
+from ffnlab.course.experiments.capstone import D_MODEL, MODELS, N_HEADS, SEEDS, STEPS, STORED, WORDS
+from ffnlab.course.tasks import Reader, learn, pairs
 
 EXPERTS, TOP_K = 4, 2
 PARTS: dict[str, type[nn.Module]] = {"relu": FFN, "swiglu": SwiGLU, "moe": MoE}

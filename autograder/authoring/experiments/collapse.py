@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ffnlab.experiments.collapse import DEPTH, DEPTHS, LAYERS, LENGTH, SEEDS, SETTINGS, STORED, Setting, name
-from ffnlab.figures.shared import SEED
+from ffnlab.course.experiments.collapse import DEPTH, DEPTHS, LAYERS, LENGTH, SEEDS, SETTINGS, STORED, Setting, name
+from ffnlab.course.figures.shared import SEED
 
 WIDTH, HEADS = 64, 4
 Array = np.ndarray[Any, np.dtype[Any]]

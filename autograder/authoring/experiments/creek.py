@@ -10,7 +10,19 @@ import json
 import torch
 
 from autograder.authoring.experiments.capstone import Compared
-from ffnlab.experiments.creek import BATCH, D_MODEL, EVERY, MODELS, N_HEADS, SEEDS, STEPS, STORED, Reader, judged, learn
+from ffnlab.course.experiments.creek import (
+    BATCH,
+    D_MODEL,
+    EVERY,
+    MODELS,
+    N_HEADS,
+    SEEDS,
+    STEPS,
+    STORED,
+    SentenceReader,
+    judged,
+    learn,
+)
 
 SHORT = 60  # the steps of a run that a test can repeat
 
@@ -18,7 +30,7 @@ SHORT = 60  # the steps of a run that a test can repeat
 def run(name: str, seed: int, steps: int = STEPS) -> tuple[list[float], dict[str, float]]:
     """One kind from one seed: its losses, and how often it is right."""
     torch.manual_seed(seed)
-    model = Reader([Compared(name, MODELS[name], D_MODEL, N_HEADS)])
+    model = SentenceReader([Compared(name, MODELS[name], D_MODEL, N_HEADS)])
     losses = learn(model, steps, seed)
     return losses, judged(model)
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from autograder.authoring.experiments.capstone import EXPERTS, TOP_K, Compared
-from ffnlab.experiments.english import (
+from ffnlab.course.experiments.english import (
     BATCH,
     D_MODEL,
     LONGEST,

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
 
-from ffnlab.experiments.fact_stores import (
+from ffnlab.course.experiments.fact_stores import (
     ANSWERS,
     D_MODEL,
     FACTS,
@@ -34,12 +34,12 @@ from ffnlab.experiments.fact_stores import (
     WEIGHTS,
     WIDTHS,
     Facts,
-    Store,
+    TrainedStore,
     facts,
 )
 
 
-def learned(given: Facts, width: int, seed: int, steps: int = STEPS) -> tuple[Store, float]:
+def learned(given: Facts, width: int, seed: int, steps: int = STEPS) -> tuple[TrainedStore, float]:
     """A store of the given width, trained on all facts at once with Adam, and the share of the facts that it knows."""
     chance = torch.Generator().manual_seed(seed)
 
@@ -61,11 +61,11 @@ def learned(given: Facts, width: int, seed: int, steps: int = STEPS) -> tuple[St
         adam.step()
     with torch.no_grad():
         known = float((logits().argmax(1) == given.y).float().mean())
-    return Store(keys.detach(), b1.detach(), values.detach(), b2.detach(), *first), known
+    return TrainedStore(keys.detach(), b1.detach(), values.detach(), b2.detach(), *first), known
 
 
 def with_room(count: int, width: int, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """What `ffnlab.experiments.fact_stores.room` gives."""
+    """What `ffnlab.course.experiments.fact_stores.room` gives."""
     fires: list[float] = []
     lost: dict[str, list[float]] = {str(m): [] for m in sizes}
     for seed in SEEDS:
@@ -111,7 +111,9 @@ def run() -> None:
     weights, share = learned(facts(STORE_FACTS, 0), STORE_WIDTH, 0)
     print("the store knows", share)
     settings = {"d_model": D_MODEL, "answers": ANSWERS, "steps": STEPS, "lr": LEARNING_RATE, "seeds": SEEDS}
-    rounded = {name: np.round(t.double().numpy(), 3).tolist() for name, t in zip(Store._fields, weights, strict=True)}
+    rounded = {
+        name: np.round(t.double().numpy(), 3).tolist() for name, t in zip(TrainedStore._fields, weights, strict=True)
+    }
     found = {"settings": settings, "accuracy": table, "limit": edge, "longer": long, "room": room, "store": rounded}
     STORED.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
 

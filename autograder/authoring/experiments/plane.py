@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from autograder.authoring.experiments.balance import information
 from autograder.authoring.experiments.write import write
-from ffnlab.experiments.plane import KEPT, N_EXPERTS, SEEDS, SHOWN, STORED, own, used
+from ffnlab.course.experiments.plane import KEPT, N_EXPERTS, SEEDS, SHOWN, STORED, own, used
 
 D_FF = 4
 RADIUS, SPREAD = 2.2, 0.35  # the clusters' centres lie on a circle
@@ -23,7 +23,7 @@ NOISE = 1.0  # on the logits in training, so that a token sometimes tries anothe
 NEW = 200  # tokens of each cluster on which a run is judged
 
 
-class Task:
+class ClusterTask:
     """Points around six centres; in each cluster the right output is another linear map of the way from its centre, plus a constant."""
 
     def __init__(self, seed: int) -> None:
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
 
 def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
     """One run: the gate value not divided by itself, Adam, a balance loss of weight alpha, noise on the logits."""
-    task, fresh = Task(seed), Task(seed)
+    task, fresh = ClusterTask(seed), ClusterTask(seed)
     fresh.rng.manual_seed(1000 + seed)
     parameters = {
         "router": 0.05 * task.normal(3, N_EXPERTS) * torch.tensor([[1.0], [1.0], [3.0]]),
@@ -103,7 +103,7 @@ def logits(router: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 def summary(seed: int, kept: list[Kept]) -> dict[str, Any]:
     """What is stored of a run: some points, cluster after cluster, and what was kept, tables in percent of a cluster."""
-    task = Task(seed)
+    task = ClusterTask(seed)
     task.rng.manual_seed(2000 + seed)
     points, _ = task.tokens(torch.arange(N_EXPERTS).repeat_interleave(SHOWN))
     return {

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Sequence
 
-from ffnlab.figures.experts import LOGITS, NORMS, SLOPES, E
+from ffnlab.course.figures.experts import LOGITS, NORMS, SLOPES, E
 
 
 def softmax(z: Sequence[float], among: Sequence[int]) -> list[float]:

@@ -13,20 +13,20 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.authoring.experiments.write import write
-from ffnlab import reading, world
-from ffnlab.experiments.world import BATCH, DECAY, LEARNING_RATE
-from ffnlab.experiments.world_experts import N_EXPERTS, SEEDS, SHOWN, STORED
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments.world import BATCH, DECAY, LEARNING_RATE
+from ffnlab.course.experiments.world_experts import N_EXPERTS, SEEDS, SHOWN, STORED
 
 ALPHA = 0.01  # the weight of the balance loss of notebook 09
 STEPS = 4000
 
 
-class Mixture(reading.Speaker):
+class ExpertTransformer(toy_transformer.ToyTransformer):
     """The speaker that averages, with a router and experts after its attention."""
 
     def __init__(self) -> None:
         super().__init__(ffn=False)
-        d, f = reading.D_MODEL, reading.D_FF // N_EXPERTS
+        d, f = toy_transformer.D_MODEL, toy_transformer.D_FF // N_EXPERTS
         self.router = nn.Linear(d, N_EXPERTS, bias=False)
         self.W1, self.b1 = (
             nn.Parameter(torch.randn(N_EXPERTS, d, f) / d**0.5),
@@ -45,13 +45,13 @@ class Mixture(reading.Speaker):
         return self.say(x + added.reshape(x.shape), None), p.reshape(*words.shape, -1), chosen.reshape(words.shape)
 
 
-def train(seed: int, steps: int = STEPS) -> Mixture:
-    """One model, trained on wishes as `ffnlab.experiments.world` does it, with a balance loss and without its extra losses."""
+def train(seed: int, steps: int = STEPS) -> ExpertTransformer:
+    """One model, trained on wishes as `ffnlab.course.experiments.world` does it, with a balance loss and without its extra losses."""
     torch.manual_seed(seed)
-    model = Mixture()
+    model = ExpertTransformer()
     seen = world.scenes(held_out=False)
     row = {scene: n for n, scene in enumerate(seen)}
-    sentences = reading.tensor([world.wish(scene) for scene in seen])
+    sentences = toy_transformer.tensor([world.wish(scene) for scene in seen])
     order = torch.tensor([row[scene] for scene in world.sample(seed, steps * BATCH)]).reshape(-1, BATCH)
     adam = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(adam, LEARNING_RATE, total_steps=steps)
@@ -89,17 +89,17 @@ def divided(chosen: torch.Tensor, attributes: torch.Tensor) -> dict[str, float]:
     return {name: round(share.item(), 3) for name, share in {**shares, "told": told}.items()}
 
 
-def summary(model: Mixture) -> dict[str, Any]:
+def summary(model: ExpertTransformer) -> dict[str, Any]:
     """What is stored of a model: on all scenes that are held out, how often it is right about the two words that need a combination, and what
     decides the expert; and the experts of each word of the sentences about SHOWN."""
     scenes = world.scenes(held_out=True)
-    sentences = reading.tensor([world.wish(scene) for scene in scenes])
+    sentences = toy_transformer.tensor([world.wish(scene) for scene in scenes])
     scores, _, chosen = model.route(sentences[:, :-1])
     right = (scores.argmax(-1) == sentences[:, 1:]).double().mean(0)
     attributes = torch.tensor(
         [4 * water + 2 * cold + spunky for water, cold, spunky in (scene.attributes for scene in scenes)]
     )
-    _, _, shown = model.route(reading.tensor([world.wish(scene)[:-1] for scene in SHOWN]))
+    _, _, shown = model.route(toy_transformer.tensor([world.wish(scene)[:-1] for scene in SHOWN]))
     return {
         "way": round(right[world.WAY - 1].item(), 4),
         "feeling": round(right[world.FEELING - 1].item(), 4),

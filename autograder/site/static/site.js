@@ -1,7 +1,7 @@
 // The course on a page: the board of the notebooks plays pictures that were drawn when the site was built, and a prediction keeps its guess
 // in the reader's browser. Without this script a page still has every figure's first picture and its sentence, and every question.
 import board from "./board.js";
-import guess from "./guess.js";
+import guess from "./prediction_widget.js";
 
 const MARGIN = "600px"; // how far below the screen a figure is when its pictures are fetched
 const SIDEWAYS = document.querySelector(".ffn-wide")?.getAttribute("aria-label"); // the words for a box that scrolls

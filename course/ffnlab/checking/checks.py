@@ -1,0 +1,165 @@
+"""`check`, `quiz` and `hint`: what a student calls. A check shows a panel, never raises, never writes to stderr, and returns the points."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import warnings
+from collections import Counter
+
+from IPython.core.getipython import get_ipython
+from IPython.display import display
+
+from ffnlab.checking import panel, record, shipped_answers
+from ffnlab.checking.comparison import ReferenceOutputs, compare
+from ffnlab.checking.verdict import Outcome, Verdict, not_earned
+from ffnlab.course import exercises
+from ffnlab.observation.containment import CHARACTERS, Output, Stop, TimeUp, contained, limited
+from ffnlab.observation.exercise import Exercise, failure, public_seed, unfinished
+from ffnlab.phrases import sentence
+
+LINES, LENGTH = 10, 4000  # of what a student's code prints, as much as a panel shows
+
+STOPPED = "Your code was stopped after {}{}"
+ENDLESS = (
+    "One way to get this: a loop that never ends, because its condition never becomes false. Another: the code is right and needs longer. "
+    'Then run `check("{}", …, seconds={:g})` in a cell of your own.'
+)
+FLOODED = "Your code was stopped because it printed more than {:,} characters{}"
+PRINTS = (
+    "One way to get this: a `print` in a loop that never ends. Another: you print large things to see what your code does. Print their shapes instead. "
+    'To allow more, run `check("{}", …, characters=10_000_000)` in a cell of your own.'
+)
+INTERRUPTED = "You have interrupted it{}. Nothing has been recorded."
+BROKEN = (
+    "Checking your answer ended in {}, so this says nothing about whether it is right, and nothing has been recorded. Your code has probably changed something "
+    "that Python or torch needs. Restart the kernel, run the cells above again, and look at what your code does besides computing its result."
+)
+
+
+class NotEarned(AssertionError):
+    """Raised by `check` below full marks where FFNLAB_STRICT=1: a wrong solution turns a test run red."""
+
+
+class Points(float):
+    """A number of points: nbgrader reads its text in a cell's last line as partial credit; a reader, whom the panel has told, sees nothing."""
+
+    def _repr_html_(self) -> str:
+        return '<style class="ffn-points">.jp-OutputArea-child:has(> * .ffn-points) { display: none }</style>'
+
+
+def check(
+    name: str, answer: object, on_purpose: bool = False, seconds: float | None = None, characters: int = CHARACTERS
+) -> Points:
+    """Compare `answer` with the exercise called `name` on its public inputs, and show what was found.
+
+    on_purpose: this answer is wrong on purpose, to see what a check says; it is not recorded and strict runs let it pass.
+    seconds, characters: how long the answer's code may run, and how much it may print, before it is stopped; 10 seconds unless the exercise asks for training.
+
+    Returns the points.
+
+    Raises:
+        NotEarned: only where the environment says FFNLAB_STRICT=1.
+    """
+    try:
+        exercise = exercises.find(name)
+        marking = shipped_answers.load(name)
+    except LookupError as error:
+        return _finish(panel.message(f"? {name}: not checked", sentence(str(error.args[0])), Outcome.NOT_GRADED), name)
+    try:
+        seeds = [public_seed(name, case) for case in range(exercise.cases)]
+        verdict, output = examine(exercise, marking, answer, seeds, seconds or exercise.seconds, characters)
+        printed, note = output.console.text(LINES, LENGTH), earlier_version_note(name)
+    except BaseException as error:
+        kind = type(error).__name__
+        said = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
+        return _finish(panel.message(f"? {name}: not checked", said, Outcome.NOT_GRADED), name)
+    more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
+    shown = panel.of_verdict(verdict, exercise.understood, printed, more, warned=output.warnings, note=note)
+    if on_purpose:
+        display(shown)
+        return Points(verdict.points)
+    record.save_verdict(verdict)
+    return _finish(shown, name, verdict)
+
+
+def quiz(name: str, answer: object) -> Points:
+    """Say whether the chosen option of a question is right and, if not, why. Returns the points, as `check` does."""
+    return check(name, answer)
+
+
+def examine(
+    exercise: Exercise,
+    marking: ReferenceOutputs,
+    answer: object,
+    seeds: list[int],
+    seconds: float = float("inf"),
+    characters: float = float("inf"),
+) -> tuple[Verdict, Output]:
+    """The verdict on `answer` for the inputs drawn from `seeds`, and what its code printed and was warned of.
+
+    seconds, characters: as much as its code may take, all inputs together.
+    """
+    with contained(characters) as output:
+        inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
+        try:
+            with limited(seconds):
+                observations = [exercise.observe(answer, given) for given in inputs]
+        except TimeUp as late:
+            seen = STOPPED.format(f"{seconds:g} second{'s' * (seconds != 1)}", _at(late))
+            return not_earned(exercise, seen, ENDLESS.format(exercise.name, max(60, 2 * seconds))), output
+        except Stop as flood:
+            seen = FLOODED.format(characters, _at(flood))
+            return not_earned(exercise, seen, PRINTS.format(exercise.name)), output
+        return compare(exercise, marking, observations, inputs, unfinished(answer)), output
+
+
+def _at(error: BaseException) -> str:
+    """Where the code was, in brackets."""
+    line = failure(error).line
+    return f" ({line})" if line else ""
+
+
+def earlier_version_note(name: str) -> str:
+    """A sentence that the answer is an older one, where the cell that was run last of those that define `name` has a SyntaxError; else nothing."""
+    shell = get_ipython()
+    defines = re.compile(rf"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+{name}\b|^{name}[ \t]*=", re.MULTILINE)
+    if shell is None or shell.history_manager is None:
+        return ""
+    cell = next((cell for cell in reversed(shell.history_manager.input_hist_raw) if defines.search(cell)), "")
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            compile(shell.transform_cell(cell), name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        where = f" in line {error.lineno}" if error.lineno else ""
+        return f"This is an earlier version of `{name}`: the cell with your latest one did not run, because of a SyntaxError{where} ({error.msg})."
+    return ""
+
+
+def _finish(shown: panel.Panel, name: str, verdict: Verdict | None = None) -> Points:
+    display(shown)
+    earned = verdict is not None and verdict.outcome is Outcome.EARNED
+    if os.environ.get("FFNLAB_STRICT") == "1" and not earned:
+        raise NotEarned(f"{name}: {verdict.message if verdict else shown.text}")
+    return Points(verdict.points if verdict else 0)
+
+
+_shown: Counter[str] = Counter()  # how many hints of each exercise this session has seen
+
+
+def hint(name: str) -> None:
+    """Show the next hint for the exercise called `name`; after the last one, all of them again from the first."""
+    try:
+        hints = exercises.find(name).hints
+    except LookupError as error:
+        display(panel.message(f"? {name}", sentence(str(error.args[0]))))
+        return
+    if not hints:
+        display(panel.message(name, "This exercise has no hints."))
+        return
+    index = _shown[name] % len(hints)
+    _shown[name] += 1
+    left = len(hints) - index - 1
+    rest = f"Run the cell again for the next ({left} left)." if left else "That was the last one."
+    display(panel.message(f"Hint {index + 1} of {len(hints)}: {name}", f"{hints[index]} {rest}"))

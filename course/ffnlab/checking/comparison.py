@@ -1,0 +1,157 @@
+"""From what an answer did to the verdict on it: compared with what is right and with every known mistake.
+
+Called by `check` (with the shipped answers, on public inputs) and by the judge (with the marking guide, on hidden inputs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, aspect_verdict, not_attempted
+from ffnlab.diagnosis import differences, recognition
+from ffnlab.diagnosis.mistake import KnownMistake
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import Aspect, Exercise, NotAsAsked, failure
+from ffnlab.observation.plain_data import Failure, Plain, Size
+
+T = TypeVar("T")
+Inputs = dict[str, Any]  # of one case, as the exercise draws them
+Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
+
+
+@dataclass(frozen=True)
+class ReferenceOutputs:
+    """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case.
+
+    sizes: of each aspect that has facts, how much was seen of the right answer at most, in any case: nothing is computed from what
+    is many times larger.
+    """
+
+    cases: Sequence[Observation]
+    mistakes: Sequence[KnownMistake] = ()
+    sizes: Mapping[str, Size] = field(default_factory=dict)
+
+
+# How much an answer may show beyond the right one. Its form is often free (a hidden layer's width, say): of all kept right
+# answers, the one that shows most has not twice as much.
+TIMES_LARGER = 4
+ALWAYS_ALLOWED = Size(values=64, bytes=16_384, characters=2_000)
+
+
+def allowed(right: Size) -> Size:
+    """How large an observation may be whose right one is that large."""
+    return Size(
+        TIMES_LARGER * right.values + ALWAYS_ALLOWED.values,
+        TIMES_LARGER * right.bytes + ALWAYS_ALLOWED.bytes,
+        TIMES_LARGER * right.characters + ALWAYS_ALLOWED.characters,
+    )
+
+
+def facts(exercise: Exercise, observation: Observation, inputs: Inputs, sizes: Mapping[str, Size]) -> Observation:
+    """What is compared of an observation on `inputs`. Facts that can't be computed from it (a wrong shape, say) are themselves a failure.
+
+    sizes: how much is seen of the right answer. Facts may take any power of that, so what is much larger is not looked at.
+    """
+
+    def of(aspect: Aspect) -> Plain:
+        seen = observation.get(aspect.name, Failure("Missing", "nothing was observed"))
+        if aspect.facts is None or isinstance(seen, Failure):
+            return seen
+        if aspect.name in sizes and plain_data.size_of(seen).exceeds(allowed(sizes[aspect.name])):
+            return Failure("NotAsAsked", "what came back is many times larger than what was asked for")
+        try:
+            return plain_data.of(aspect.facts(seen, inputs))
+        except NotAsAsked as error:
+            return failure(error)
+        except Exception as error:
+            found = failure(error)
+            return Failure("Unusable", f"{found.type}: {found.message}")
+
+    return {aspect.name: of(aspect) for aspect in exercise.aspects}
+
+
+def reference_outputs_of(
+    exercise: Exercise,
+    truth: Sequence[Observation],
+    mistakes: Sequence[tuple[str, str, Sequence[Observation]]],
+    inputs: Sequence[Inputs],
+) -> ReferenceOutputs:
+    """A marking from raw observations of the truth and of (name, message, observations) for each mistake, all on these inputs."""
+    sizes = {aspect.name: Size() for aspect in exercise.aspects if aspect.facts is not None}
+    for case in truth:
+        sizes = {name: size.larger(plain_data.size_of(case[name])) for name, size in sizes.items()}
+
+    def facts_of(observations: Sequence[Observation]) -> list[Observation]:
+        return [facts(exercise, seen, given, sizes) for seen, given in zip(observations, inputs, strict=True)]
+
+    right = facts_of(truth)
+
+    def known(name: str, message: str, cases: Sequence[Observation]) -> KnownMistake:
+        seen = facts_of(cases)
+        wrong = [
+            aspect.name
+            for aspect in exercise.aspects
+            if any(spot.wrong for spot in differences.spots(aspect, seen, right))
+        ]
+        return KnownMistake(name, message, [{aspect: case[aspect] for aspect in wrong} for case in seen])
+
+    return ReferenceOutputs(right, [known(*mistake) for mistake in mistakes], sizes)
+
+
+def compare(
+    exercise: Exercise,
+    marking: ReferenceOutputs,
+    observations: Sequence[Observation],
+    inputs: Sequence[Inputs],
+    unfinished: bool = False,
+) -> Verdict:
+    """The verdict on what an answer was observed to do, case by case, on `inputs`, those that the marking was made on.
+
+    unfinished: whether a line of its code is still `...`.
+    """
+    seen = [facts(exercise, case, given, marking.sizes) for case, given in zip(observations, inputs, strict=True)]
+    if _untouched(seen):
+        return not_attempted(exercise)
+    compared = {aspect.name: differences.spots(aspect, seen, marking.cases) for aspect in exercise.aspects}
+    aspects: list[AspectVerdict] = []
+    lost: set[str] = set()
+    for aspect in exercise.aspects:
+        found = ""
+        if any(spot.wrong for spot in compared[aspect.name]):
+            found = (
+                _worth_a_try(partial(differences.describe_differences, aspect, compared[aspect.name], inputs))
+                or "This is not right"
+            )
+        elif aspect.needs in lost:
+            found = f"This counts once “{aspect.needs}” is right."
+        if found:
+            lost.add(aspect.name)
+        aspects.append(aspect_verdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
+    if not lost:
+        return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
+    cause = _worth_a_try(
+        partial(recognition.find_cause, exercise, marking.mistakes, compared, seen, inputs, unfinished)
+    )
+    return Verdict(
+        exercise.name,
+        Outcome.NOT_EARNED,
+        tuple(aspects),
+        mistake=cause.name if cause else None,
+        cause=cause.message if cause else "",
+        where=exercise.where,
+    )
+
+
+def _worth_a_try(explanation: Callable[[], T]) -> T | None:
+    """An explanation, or none where that fails: it is made of what a submission sent, and the points, which are settled, must not hang on it."""
+    try:
+        return explanation()
+    except Exception:
+        return None
+
+
+def _untouched(seen: Sequence[Observation]) -> bool:
+    return all(differences.is_stub(value) for case in seen for value in case.values())

@@ -1,0 +1,193 @@
+"""Panels: a small block of HTML with a plain-text twin, readable without colour. Used by check, hint, progress and the feedback pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab.phrases import RAISED, sentence
+
+MARKS = {
+    Outcome.EARNED: ("✔", "earned"),
+    Outcome.NOT_EARNED: ("✘", "not yet"),
+    Outcome.NOT_ATTEMPTED: ("○", "not attempted"),
+    Outcome.NOT_GRADED: ("?", "not graded"),
+}
+COLOURS = {
+    Outcome.EARNED: ("#0b7a53", "#eef8f3"),
+    Outcome.NOT_EARNED: ("#b3470b", "#fdf4ec"),
+    Outcome.NOT_ATTEMPTED: ("#5b6472", "#f4f5f7"),
+    Outcome.NOT_GRADED: ("#5b6472", "#f4f5f7"),
+}
+
+NOT_ATTEMPTED = (
+    "Write your code in the cell above and run it, then run this cell again. "
+    "Your code is there already? Then a line `raise NotImplementedError` (or `...`) is still in it."
+)
+NOT_ANSWERED = 'Put the letter of your answer in place of `...`, in quotes as in `"A"`, and run this cell again.'
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What a cell displays: `html` where it can be shown, else `text`."""
+
+    html: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+
+def box(outcome: Outcome, title: str, body: str) -> str:
+    """A framed block: a heavy left edge, a title line, the body's HTML."""
+    ink, paper = COLOURS[outcome]
+    return (
+        f'<div class="ffnlab-panel" role="status" style="border-left:5px solid {ink};background:{paper};'
+        "color:#1c2430;padding:.6em .95em .65em;margin:.35em 0;border-radius:0 6px 6px 0;max-width:46em;"
+        'font-size:14px;line-height:1.5;font-family:system-ui,-apple-system,Segoe UI,sans-serif">'
+        f'<div style="color:{ink};font-weight:600">{title}</div>{body}</div>'
+    )
+
+
+def of_verdict(
+    verdict: Verdict,
+    understood: str = "",
+    printed: str = "",
+    more: str = "",
+    inputs: str = "",
+    warned: Sequence[str] = (),
+    note: str = "",
+) -> Panel:
+    """The panel of a verdict.
+
+    understood: shown where it is earned. printed: what the student's code printed. more: one more line, e.g. on hints.
+    inputs: on which inputs, where that must be said. warned: what Python and torch warned of meanwhile. note: what is to be read before all else.
+    """
+    mark, word = MARKS[verdict.outcome]
+    score = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
+    attempted = verdict.outcome is not Outcome.NOT_ATTEMPTED
+    head = f"{mark} {verdict.exercise}{f' on {inputs}' if inputs else ''}: {word}" + (
+        f", {score}" if attempted and score else ""
+    )
+    lines, parts = [head], []
+    if note:
+        lines.append(f"  {note}")
+        parts.append(f'<div style="margin-top:.2em"><b>{_text(note)}</b></div>')
+    if verdict.outcome is Outcome.EARNED:
+        if understood:
+            lines.append(f"  {understood}")
+            parts.append(f'<div style="margin-top:.2em">{_text(understood)}</div>')
+    elif verdict.outcome is Outcome.NOT_ATTEMPTED:
+        what_to_do = NOT_ANSWERED if _is_question(verdict) else NOT_ATTEMPTED
+        lines.append(f"  {what_to_do}")
+        parts.append(f"<div>{_text(what_to_do)}</div>")
+    else:
+        lines += _reasons_text(verdict)
+        parts.append(_reasons_html(verdict))
+        if more:
+            lines.append(f"  {more}")
+            parts.append(f'<div style="color:#5b6472;margin-top:.3em">{_text(more)}</div>')
+    for title, said in (("Your code printed", printed), ("Python warned", "\n".join(warned))):
+        if said:
+            lines += [f"  {title}:", *(f"  | {line}" for line in said.splitlines())]
+            parts.append(
+                f'<details style="margin-top:.3em"><summary>{title}</summary>'
+                f'<pre style="margin:.3em 0 0;white-space:pre-wrap;background:none;color:inherit">{escape(said)}</pre></details>'
+            )
+    return Panel(box(verdict.outcome, escape(head), "".join(parts)), "\n".join(lines))
+
+
+def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> Panel:
+    """A panel with a title and one paragraph."""
+    return Panel(box(outcome, escape(title), f'<div style="margin-top:.2em">{_text(body)}</div>'), f"{title}\n  {body}")
+
+
+def _reasons_text(verdict: Verdict) -> list[str]:
+    lines = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
+    if verdict.cause:
+        lines.append(f"  {_cause_title(verdict)}: {verdict.cause}")
+    if verdict.where:
+        lines.append(f"  Where to look: {_capital(verdict.where)}")
+    return lines
+
+
+def _reasons_html(verdict: Verdict) -> str:
+    rows = "".join(
+        f'<li style="margin:.1em 0">{"✘" if aspect.seen else "✔"} {_text(_aspect(aspect))}</li>'
+        for aspect in _shown(verdict)
+    )
+    html = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
+    if verdict.cause:
+        html += f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
+    if verdict.where:
+        html += f"<div><b>Where to look.</b> {_text(_capital(verdict.where))}</div>"
+    return html
+
+
+def _shown(verdict: Verdict) -> list[AspectVerdict]:
+    """One line an aspect; where the same thing is wrong everywhere, one line says it. A question's single aspect says nothing new."""
+    if _is_question(verdict) and verdict.cause:
+        return []
+    first = next((aspect.seen for aspect in verdict.aspects if aspect.seen), "")
+    if first and all(_again(aspect.seen, first) for aspect in verdict.aspects):
+        in_one_place = RAISED not in first or all(aspect.seen == first for aspect in verdict.aspects)
+        seen = first if in_one_place else first[first.index(RAISED) :]
+        return [AspectVerdict("", verdict.points, verdict.max_points, seen)]
+    shown, last = [], ""
+    for aspect in verdict.aspects:
+        again = _again(aspect.seen, last) if aspect.seen and last else ""
+        shown.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.seen))
+        last = aspect.seen or last
+    return shown
+
+
+def _again(seen: str, told: str) -> str:
+    """In few words, what an aspect has to tell after `told`, if that is the same, in whatever place; else nothing. Numbers in an exception may differ."""
+    place, raised, error = seen.partition(RAISED)
+    if raised and _without_numbers(error) == _without_numbers(told.partition(RAISED)[2]):
+        return "the same error" if seen == told else f"{place}the same error"
+    if seen == told or seen.endswith(f": {told}"):
+        return seen.removesuffix(told) + "the same as above"
+    return ""
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
+
+
+def _is_question(verdict: Verdict) -> bool:
+    return [aspect.name for aspect in verdict.aspects] == ["choice"]
+
+
+def _cause_title(verdict: Verdict) -> str:
+    return "Why not" if _is_question(verdict) else "Likely cause"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _aspect(aspect: AspectVerdict) -> str:
+    if not aspect.name:
+        return sentence(aspect.seen)
+    score = f"{aspect.points:g} of {_points(aspect.max_points)}"
+    return f"{aspect.name} ({score})" + (f": {sentence(aspect.seen)}" if aspect.seen else "")
+
+
+def _points(points: float) -> str:
+    return f"{points:g} point{'' if points == 1 else 's'}"
+
+
+def _text(text: str) -> str:
+    """Escaped text in which `code` is set as code."""
+    parts = escape(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    style = "background:rgba(0,0,0,.06);color:inherit;padding:0 .25em;border-radius:3px"
+    return "".join(f'<code style="{style}">{part}</code>' if index % 2 else part for index, part in enumerate(parts))

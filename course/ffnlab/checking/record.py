@@ -1,0 +1,247 @@
+"""What a student has earned and guessed so far: two small files beside the notebooks, never part of a submission, and the table `progress()` makes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from IPython.display import display
+
+from ffnlab.checking.panel import MARKS, Panel, box, message
+from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.course import exercises, predictions
+from ffnlab.observation.exercise import Exercise
+
+FILE = ".progress.json"
+GUESSES = ".predictions.json"
+GOALS = ".boards.json"
+
+
+TRIES, PAUSE = 10, 0.05  # seconds between two tries: other kernels and virus scanners hold a file for less than that
+
+NO_COURSE = "This is not saved, because the notebook is not in a folder with its name, such as 02_feed_forward: put it into one, and run its checks again."
+NOT_SAVED = (
+    "{}, in {}. What you have earned is kept until this kernel stops, and each check tries again to save it. "
+    "Save the notebook: if that fails as well, delete files that you no longer need."
+)
+
+_unsaved: dict[Path, dict[str, Any]] = {}  # by file, this session's entries that are not in it yet
+
+
+def folder() -> Path | None:
+    """The course's folder: the nearest one, from here upwards, that holds the folder of any notebook; None outside a course."""
+    here = _here()
+    for place in (here, *here.parents):
+        if any(os.path.isdir(place / name) for name in exercises.NOTEBOOKS):
+            return place
+    return None
+
+
+def _here() -> Path:
+    """The current folder; a relative path where it has been deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
+
+
+def save_verdict(verdict: Verdict) -> None:
+    """Keep a verdict: that of the last check, as it would be handed in now."""
+    _keep(FILE, verdict.exercise, {"outcome": verdict.outcome.value, "points": verdict.points})
+
+
+def read_verdicts() -> dict[str, Any]:
+    """The verdicts that are kept, by exercise."""
+    return _read(FILE)
+
+
+def read_guess(name: str) -> Any:
+    """What was guessed for the prediction called `name`; None where nothing is kept."""
+    return _read(GUESSES).get(name, {}).get("guess")
+
+
+def save_guess(name: str, guessed: str | float, right: bool) -> None:
+    """Keep the first guess of a prediction."""
+    if name not in _read(GUESSES):
+        _keep(GUESSES, name, {"guess": guessed, "right": right})
+
+
+def goals(board: str) -> dict[str, Any]:
+    """What was reached on a board: by goal, {"how", …} as its script keeps it."""
+    kept: dict[str, Any] = _read(GOALS).get(board, {})
+    return kept
+
+
+def save_goals(board: str, kept: dict[str, Any]) -> None:
+    """Keep what has been reached on a board, beside what was reached on it before."""
+    _keep(GOALS, board, {**goals(board), **kept})
+
+
+def count_right_guesses() -> tuple[int, int]:
+    """How many predictions of the course were right, and how many were made."""
+    known = predictions.every()
+    made = [entry for name, entry in _read(GUESSES).items() if name in known]
+    return sum(entry.get("right") is True for entry in made), len(made)
+
+
+def _file(name: str) -> Path:
+    return (folder() or _here()) / name
+
+
+def _read(name: str) -> dict[str, Any]:
+    """What a file and this session know."""
+    file = _file(name)
+    try:
+        saved = _entries(file)
+    except Exception:  # an answer can have changed what opening a file does
+        saved = {}
+    return saved | _unsaved.get(file, {})
+
+
+def _entries(file: Path) -> dict[str, Any]:
+    """What a file holds; nothing where it is missing or broken.
+
+    Raises:
+        OSError: it is there and can't be read.
+    """
+    try:
+        saved = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return {}
+    return {k: v for k, v in saved.items() if isinstance(v, dict)} if isinstance(saved, dict) else {}
+
+
+def _keep(name: str, key: str, entry: dict[str, Any]) -> None:
+    """Keep an entry in this session and in the file. When that can't be written, it is said once."""
+    file = _file(name)
+    is_first = file not in _unsaved
+    _unsaved.setdefault(file, {})[key] = entry
+    trouble = _save(file)
+    if trouble and trouble != NO_COURSE and is_first:
+        display(message("Your progress could not be saved", trouble))
+
+
+def _save(file: Path) -> str:
+    """Write what is not in the file yet; returns why that can't be done, or ""."""
+    if folder() is None:
+        return NO_COURSE
+    try:
+        _write(file, _unsaved.get(file, {}))
+    except Exception as error:  # likewise
+        reason = error.strerror if isinstance(error, OSError) else None
+        return NOT_SAVED.format(reason or type(error).__name__, file.parent)
+    _unsaved.pop(file, None)
+    return ""
+
+
+def _write(file: Path, entries: dict[str, Any]) -> None:
+    """Add entries to a file. The entries of other kernels stay, because only one kernel at a time can make the draft.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    for _ in range(TRIES):
+        with contextlib.suppress(FileExistsError, PermissionError):  # on Windows, another program has the file open
+            _write_alone(file, entries)
+            return
+        time.sleep(PAUSE)
+    _draft(file).unlink(missing_ok=True)  # of a kernel that was killed: writing takes milliseconds
+    _write_alone(file, entries)
+
+
+def _write_alone(file: Path, entries: dict[str, Any]) -> None:
+    saved = _entries(file)
+    if saved | entries == saved:
+        return
+    draft = _draft(file)
+    draft.touch(exist_ok=False)
+    try:
+        draft.write_text(json.dumps(_entries(file) | entries, indent=1), encoding="utf-8")
+        draft.replace(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _draft(file: Path) -> Path:
+    return file.with_name(f"{file.name}.draft")
+
+
+def progress(notebook: str | None = None) -> None:
+    """Show what is earned in every notebook, and what is earned, tried and open in one: the one this runs in, if no other is named.
+
+    Raises:
+        ValueError: there is no such notebook.
+    """
+    if notebook is not None and notebook not in exercises.NOTEBOOKS:
+        raise ValueError(f"there is no notebook called {notebook!r}; there are: {', '.join(exercises.NOTEBOOKS)}")
+    course = folder()
+    trouble = _save(_file(FILE))
+    kept = read_verdicts()
+    opened = notebook or _here().name
+    text, rows = [], []
+    earned_all = points_all = 0.0
+    there = [name for name in exercises.NOTEBOOKS if course is None or (course / name).is_dir()]
+    for name in there:
+        listed = exercises.of_notebook(name)
+        earned = sum(_points(kept, e) for e in listed)
+        points = sum(e.points for e in listed)
+        earned_all, points_all = earned_all + earned, points_all + points
+        text.append(f"{name:<18}{_bar(earned, points)}  {earned:g} of {points:g} points")
+        rows.append(
+            f'<tr style="background:transparent;color:inherit"><th colspan="3" style="text-align:left;padding:.2em 1em .1em 0">{escape(name)}</th>'
+            f'<td style="text-align:left;padding:.2em 0 .1em;white-space:nowrap">{_stripe(earned, points)} {earned:g} of {points:g}</td></tr>'
+        )
+        for exercise in listed if name == opened else ():
+            mark, word = MARKS[_outcome(kept, exercise.name)]
+            score = f"{_points(kept, exercise):g} of {exercise.points:g}"
+            text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")
+            rows.append(
+                "<tr style='background:transparent;color:inherit'>"
+                f"<td>{mark}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
+                f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
+            )
+    head = f"Your progress: {earned_all:g} of {points_all:g} points"
+    note = "Questions that you answer in your own words are read by a person and not counted here."
+    if trouble:
+        note += f" {trouble}"
+    right, made = count_right_guesses()
+    if made:
+        note += f" Your intuition was right in {right} of {made} prediction{'' if made == 1 else 's'}: no points, only for you."
+    body = (
+        f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
+        f'<div style="color:#5b6472;margin-top:.3em">{escape(note)}</div>'
+    )
+    outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED
+    display(Panel(box(outcome, head, body), "\n".join([head, *text, note])))
+
+
+def _bar(earned: float, points: float, width: int = 12) -> str:
+    full = round(width * earned / points) if points else 0
+    return "█" * full + "░" * (width - full)
+
+
+def _stripe(earned: float, points: float) -> str:
+    share = 100 * earned / points if points else 0
+    return (
+        '<span style="display:inline-block;width:8em;height:.6em;margin-right:.5em;background:#dfe5ec;border-radius:.3em;overflow:hidden">'
+        f'<span style="display:block;width:{share:.0f}%;height:100%;background:#1f4e8c"></span></span>'
+    )
+
+
+def _outcome(kept: dict[str, Any], name: str) -> Outcome:
+    try:
+        return Outcome(kept[name]["outcome"])
+    except (KeyError, ValueError, TypeError):
+        return Outcome.NOT_ATTEMPTED
+
+
+def _points(kept: dict[str, Any], exercise: Exercise) -> float:
+    points = kept.get(exercise.name, {}).get("points", 0.0)
+    fits = isinstance(points, (int, float)) and 0 <= points <= exercise.points
+    return float(points) if fits else 0.0

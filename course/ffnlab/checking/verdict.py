@@ -1,0 +1,137 @@
+"""A verdict: how an exercise ended, with what points, and what its student is told. Nothing here needs torch: who reads verdicts need not compute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from ffnlab.phrases import OPEN, sentence, without_marks
+
+
+class Outcome(StrEnum):
+    """How an exercise ended. `not graded` is the grader's fault, never the student's."""
+
+    EARNED = "earned"
+    NOT_EARNED = "not earned"
+    NOT_ATTEMPTED = "not attempted"
+    NOT_GRADED = "not graded"
+
+
+class AspectSummary(Protocol):
+    """An aspect of an exercise, as far as its points go."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def points(self) -> float: ...
+
+
+class ExerciseSummary(Protocol):
+    """An exercise, as far as a verdict without an answer needs it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def where(self) -> str: ...
+
+    @property
+    def aspects(self) -> Sequence[AspectSummary]: ...
+
+
+@dataclass(frozen=True)
+class AspectVerdict:
+    name: str
+    points: float
+    max_points: float
+    seen: str = ""  # what was wrong; empty where the aspect is right
+    told: str = ""  # the same as a student's page has it, where `seen` holds words of the student's; between marks until somebody has looked them up
+
+
+def aspect_verdict(name: str, points: float, max_points: float, seen: str = "") -> AspectVerdict:
+    """The verdict on one aspect. seen: may hold marks around the student's own words."""
+    return AspectVerdict(name, points, max_points, without_marks(seen), seen if OPEN in seen else "")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    exercise: str
+    outcome: Outcome
+    aspects: tuple[AspectVerdict, ...]
+    mistake: str | None = None  # the name of the known mistake, or of a general one
+    cause: str = ""  # its message
+    where: str = ""  # what to read again
+
+    @property
+    def points(self) -> float:
+        return round(math.fsum(aspect.points for aspect in self.aspects), 6)
+
+    @property
+    def max_points(self) -> float:
+        return round(math.fsum(aspect.max_points for aspect in self.aspects), 6)
+
+    @property
+    def seen(self) -> str:
+        """What was wrong first, in one sentence."""
+        return next((aspect.seen for aspect in self.aspects if aspect.seen), "")
+
+    @property
+    def message(self) -> str:
+        """All that a student is told, in one line: in what the answer is wrong first, what was seen, the cause, where to look."""
+        if self.outcome is Outcome.EARNED:
+            return f"Earned {self.points:g} of {self.max_points:g}."
+        if self.outcome is Outcome.NOT_ATTEMPTED:
+            return "Not attempted yet."
+        if self.outcome is Outcome.NOT_GRADED:
+            return self.seen
+        told = [self._place + self.seen if self.seen else "", self.cause, self.where and f"Where to look: {self.where}"]
+        return " ".join(sentence(part) for part in told if part)
+
+    @property
+    def _place(self) -> str:
+        """In which aspect `seen` is wrong; empty where it is the same in all, as where a cell did not run."""
+        wrong = [aspect for aspect in self.aspects if aspect.seen]
+        everywhere = all(aspect.seen == self.seen for aspect in self.aspects)
+        return "" if everywhere else f"In “{wrong[0].name}”: "
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as JSON data."""
+        return vars(self) | {
+            "aspects": [
+                {name: value for name, value in vars(a).items() if value or name != "told"} for a in self.aspects
+            ],
+            "outcome": self.outcome.value,
+            "points": self.points,
+            "max_points": self.max_points,
+            "message": self.message,
+        }
+
+
+def from_dict(data: dict[str, Any]) -> Verdict:
+    """The verdict that `as_dict` made into JSON data."""
+    aspects = tuple(AspectVerdict(**aspect) for aspect in data["aspects"])
+    return Verdict(data["exercise"], Outcome(data["outcome"]), aspects, data["mistake"], data["cause"], data["where"])
+
+
+def not_attempted(exercise: ExerciseSummary) -> Verdict:
+    return _without_points(exercise, Outcome.NOT_ATTEMPTED, "")
+
+
+def not_earned(exercise: ExerciseSummary, seen: str, cause: str = "") -> Verdict:
+    """No points, for a reason outside the answer's outputs: its cell did not run, or it took too long. seen: see `aspect_verdict`."""
+    return _without_points(exercise, Outcome.NOT_EARNED, seen, cause)
+
+
+def not_graded(exercise: ExerciseSummary, reason: str) -> Verdict:
+    """Our fault: costs no point until a person has looked."""
+    return _without_points(exercise, Outcome.NOT_GRADED, reason)
+
+
+def _without_points(exercise: ExerciseSummary, outcome: Outcome, seen: str, cause: str = "") -> Verdict:
+    aspects = tuple(aspect_verdict(aspect.name, 0.0, aspect.points, seen) for aspect in exercise.aspects)
+    where = exercise.where if outcome is Outcome.NOT_EARNED else ""
+    return Verdict(exercise.name, outcome, aspects, cause=cause, where=where)

@@ -1,0 +1,1 @@
+"""The content of this course: its exercises, shipped answers, predictions, figures and experiments, and what they draw on."""

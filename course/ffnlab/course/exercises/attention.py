@@ -1,0 +1,539 @@
+"""Notebook 01, What attention can and cannot do: how each exercise is called, and on what inputs. No answers.
+
+Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by accident.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    describe_result,
+    gradients,
+    question,
+    type_with_article,
+)
+
+Map = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
+    """Attention weights [T, S]: positive, every row sums to 1; the first one is small."""
+    scores = rng.normal(T, S, scale=1.5)
+    scores[0, 0] = scores[0].amax() - 8
+    return torch.softmax(scores, dim=1)
+
+
+def _with_extremes(rng: Draw, numbers: torch.Tensor) -> torch.Tensor:
+    """The matrix with a small and two large numbers in its last row."""
+    numbers[-1, :3] = torch.tensor([rng.uniform(2e-4, 8e-4), rng.uniform(60, 90), -rng.uniform(60, 90)])
+    return numbers
+
+
+def _kept(given: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
+    """What `call` makes of copies of the tensors, and whether it leaves them as they were."""
+    copies = {name: value.clone() for name, value in given.items()}
+    output = attempt(lambda: call(**copies))
+    return output, all(torch.equal(copies[name], given[name]) for name in given)
+
+
+# attention_output
+
+
+def _draw_mixed(rng: Draw, case: int) -> dict[str, Any]:
+    """A [T, S] and V [S, d]; in every second case as many queries as values, as in self-attention."""
+    T, S, d = rng.distinct(3, 3, 8)
+    S = T if case else S
+    return {"A": _stochastic(rng, T, S), "V": _with_extremes(rng, rng.normal(S, d))}
+
+
+attention_output = Exercise(
+    "attention_output",
+    draw=_draw_mixed,
+    where="the section “A blend”.",
+    understood="Mixing is one matrix product: each output is a weighted average of the values.",
+    hints=(
+        "Do one output first: which row of A belongs to token t, and what does each of its entries multiply?",
+        "Output t is a sum over s. A product of two matrices does such a sum for all t at once; which dimension do A and V share?",
+        "The shapes [T, S] and [S, d] give [T, d] in one way only. The rows of A sum to 1 already.",
+    ),
+)
+
+
+@attention_output.aspect("values", points=1)
+def attention_output_values(answer: Any, A: Any, V: Any) -> Any:
+    return answer(A, V)
+
+
+@attention_output.aspect("gradients", points=0.5)
+def attention_output_gradients(answer: Any, A: Any, V: Any) -> Any:
+    return gradients(answer, A=A, V=V)
+
+
+@attention_output.aspect("float32, sizes of 1, inputs kept", points=0.5)
+def attention_output_float32_sizes_of_1_inputs_kept(answer: Any, A: Any, V: Any) -> Any:
+    given = {
+        "one query, in float32": {"A": A[:1].float(), "V": V.float()},
+        "one feature": {"A": A, "V": V[:, :1]},
+        "one value": {"A": torch.ones_like(A[:, :1]), "V": V[:1]},
+        "non-contiguous V": {"A": A, "V": V.T.clone().T},
+    }
+    found = {label: _kept(tensors, answer) for label, tensors in given.items()}
+    outputs = {label: output for label, (output, _) in found.items()}
+    return outputs | {"A and V are left as they were": all(kept for _, kept in found.values())}
+
+
+# self_attention
+
+WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
+
+
+def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
+    """X [T, d], the weights of one head of width h, and two matrices A [T, T] to be handed in: attention weights, and any numbers.
+
+    In one case h = d.
+    """
+    T, d, h = rng.distinct(3, 3, 6)
+    h = d if case == 1 else h
+    scales = {"Wq": 0.7, "Wk": 0.7, "Wv": 0.6}
+    return {
+        "X": rng.normal(T, d),
+        **{name: rng.normal(d, h, scale=scale) for name, scale in scales.items()},
+        "Wo": rng.normal(h, d, scale=0.6),
+        "A": _stochastic(rng, T, T),
+        "numbers": rng.normal(T, T),
+    }
+
+
+self_attention = Exercise(
+    "self_attention",
+    draw=_draw_head,
+    where="the section “Where the weights come from”.",
+    understood="Five steps: two multiply what X gives by what X gives, the scores and the mix; softmax compares; the two others are matrix products.",
+    hints=(
+        "One line per step: queries, keys and values; scores; weights; mix; output. Write the shape at the end of each line.",
+        "The scores are all products of a query with a key: [T, h] and [T, h] become [T, T] when one of them is transposed. "
+        "By the root of which size are they divided?",
+        "Each token's weights sum to 1 over the tokens that it looks at: which dimension of A is that?",
+        "`if A is None:` is the question to ask. When A is handed in, steps 2 and 3 are skipped, and that A is returned.",
+    ),
+)
+
+
+def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a pair (out, A) was expected")
+    if len(result) != 2:
+        raise NotAsAsked(f"{type_with_article(result)} of {len(result)} came back; a pair (out, A) was expected")
+    for name, part in zip(("out", "A"), result, strict=True):
+        if not isinstance(part, torch.Tensor):
+            raise NotAsAsked(f"in the pair (out, A), {name} is {type_with_article(part)}; a tensor was expected")
+    return result[0], result[1]
+
+
+def _parts(result: Any) -> dict[str, torch.Tensor]:
+    return dict(zip(("out", "A"), _both(result), strict=True))
+
+
+@self_attention.aspect("A", points=1)
+def self_attention_a(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+    return _both(answer(**inputs))[1]
+
+
+@self_attention.aspect("out", points=1)
+def self_attention_out(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+    return _both(answer(**inputs))[0]
+
+
+@self_attention.aspect("A given", points=1)
+def self_attention_a_given(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+    out, returned = _both(answer(*inputs.values(), A))
+    return {
+        "out": out,
+        "the returned A": returned,
+        "rows of A that do not sum to 1": _both(answer(*inputs.values(), numbers))[0],
+    }
+
+
+@self_attention.aspect("gradients", points=0.5)
+def self_attention_gradients(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+    return gradients(lambda **leaves: torch.cat([part.flatten() for part in _both(answer(**leaves))]), **inputs)
+
+
+@self_attention.aspect("float32, one token, inputs kept", points=0.5)
+def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+    def thin(name: str, value: torch.Tensor) -> torch.Tensor:
+        """The head cut down to a width of 1."""
+        return value if name == "X" else value[:1] if name == "Wo" else value[:, :1]
+
+    given = {
+        "in float32": {name: value.float() for name, value in inputs.items()},
+        "one token": inputs | {"X": inputs["X"][:1]},
+        "h = 1": {name: thin(name, value) for name, value in inputs.items()},
+    }
+    found = {label: _kept(tensors, lambda **g: _parts(answer(**g))) for label, tensors in given.items()}
+    _, kept = _kept(inputs | {"A": A}, lambda **g: _parts(answer(*g.values())))
+    outputs = {label: output for label, (output, _) in found.items()}
+    kept = kept and all(same for _, same in found.values())
+    return outputs | {"what was handed in is left as it was": kept}
+
+
+# superposition_error
+
+
+LAYERS = ("a layer with ReLU", "a layer with tanh")  # with a bias, so that f(0) is not 0
+SQUARE = "a square"
+
+
+def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
+    """X, Y [B, T, d], and the numbers from which the functions to be measured are made. In one case f(0) is 0, in the others not."""
+    B, T = rng.distinct(2, 2, 4)
+    d, e = rng.distinct(2, 5, 9)
+    return {
+        "X": rng.normal(B, T, d) + 0.3,
+        "Y": rng.normal(B, T, d) - 0.5,
+        "W": rng.normal(d, e, scale=0.7),
+        "b": rng.normal(e),
+        "bend": SQUARE if case == 1 else rng.one_of(LAYERS),
+    }
+
+
+def _maps(W: torch.Tensor, b: torch.Tensor, bend: str) -> dict[str, Map]:
+    """Functions from [..., d] to [..., e]: one that is linear, one with a bias, one that bends."""
+    relu, tanh = LAYERS
+    bends: dict[str, Map] = {
+        relu: lambda x: torch.relu(x @ W + b),
+        tanh: lambda x: torch.tanh(x @ W + b),
+        SQUARE: lambda x: (x @ W) * (x @ W) + x @ W,
+    }
+    return {"x @ W": lambda x: x @ W, "x @ W + b": lambda x: x @ W + b, bend: bends[bend]}
+
+
+superposition_error = Exercise(
+    "superposition_error",
+    draw=_draw_pair,
+    where="the section “Linear in what?”.",
+    understood="A linear map gives 0 here, up to rounding, and nothing else does so for all X and Y: linearity can be measured.",
+    hints=(
+        "How often is f called, and on what? Three results are needed.",
+        "A norm squares every entry before it sums, so that a positive and a negative one can't cancel. `.norm()` of a tensor does this over all entries.",
+        "Take the norm of the difference, not the difference of norms. Then divide by the norm of what f makes of the sum.",
+        "`.item()` turns a tensor with one entry into a Python float, and cuts it off the graph.",
+    ),
+)
+
+
+@superposition_error.aspect("values", points=2, atol=1e-6, rtol=1e-6)
+def superposition_error_values(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+    return {
+        f"f(x) = {name}" if "@" in name else f"f is {name}": attempt(lambda f=f: answer(f, X[0].clone(), Y[0].clone()))  # type: ignore[misc]
+        for name, f in _maps(W, b, bend).items()
+    }
+
+
+@superposition_error.aspect("any shape, inputs kept", points=0.5, atol=1e-6, rtol=1e-6)
+def superposition_error_any_shape_inputs_kept(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+    f = _maps(W, b, bend)[bend]
+    outputs: dict[str, Any] = {}
+    kept = True
+    alive = tuple((f(X + Y).norm(dim=-1) > 0.1).nonzero()[0].tolist())  # a token of which a ReLU leaves something
+    for label, part in (("one token [d]", alive), ("[B, T, d]", ())):
+        outputs[label], same = _kept({"X": X[part], "Y": Y[part]}, lambda X, Y: answer(f, X, Y))
+        kept = kept and same
+    return outputs | {"X and Y are left as they were": kept}
+
+
+@superposition_error.aspect("a number, off the graph", points=0.5, atol=1e-6, rtol=1e-6)
+def superposition_error_a_number_off_the_graph(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
+    result = answer(_maps(W.requires_grad_(), b, bend)[bend], X[0], Y[0])
+    if isinstance(result, torch.Tensor) and result.requires_grad:
+        raise NotAsAsked("the result is a tensor that still hangs on the graph of f; a number was expected")
+    return result
+
+
+# xor_weights
+
+CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
+NEAR = 0.01  # of the distance from low to high
+SHAPES = {"W1": "[2, H]", "b1": "[H]", "W2": "[H, 1]", "b2": "[1]"}
+
+Heights = list[tuple[float, float]]
+
+
+def _draw_heights(rng: Draw, case: int) -> dict[str, Any]:
+    """Pairs (low, high) in random order: either may be the larger, and both, one or none of them below zero."""
+    heights: Heights = []
+    for upwards in (True, False):
+        for least in (-6.0, -1.5, 0.5):
+            pair = [round(least + rng.uniform(*ends), 2) for ends in ((0.0, 1.0), (2.0, 5.0))]
+            heights.append((pair[0], pair[1]) if upwards else (pair[1], pair[0]))
+    return {"heights": [heights[place] for place in rng.distinct(len(heights), 0, len(heights) - 1)]}
+
+
+xor_weights = Exercise(
+    "xor_weights",
+    draw=_draw_heights,
+    where="the section “What one token can't do”.",
+    understood="Each hidden neuron draws one line and is silent on one side of it. Together they do what no single line can.",
+    hints=(
+        "Look at a + b for the four inputs: 0, 1, 1, 2. You need a function of that one number which is low, high, low.",
+        "Up, then down again: one neuron starts to rise at 0. Another starts at 1, and has to pull twice as hard the other way. "
+        "The bias says where a neuron starts.",
+        "A column of W1 holds what one neuron multiplies a and b by; b1 its threshold, with a minus sign; its row of W2 what it adds to the output.",
+        "Another way: one neuron for “a, but not b”, and one for “b, but not a”. Then no b1 is needed.",
+        "When the four outputs are 0, 1, 1, 0, you are nearly done: multiplying W2 stretches them, and b2 moves them all.",
+    ),
+)
+
+
+def _four(result: Any) -> dict[str, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; four tensors W1, b1, W2, b2 were expected")
+    if len(result) != 4:
+        raise NotAsAsked(
+            f"{type_with_article(result)} of {len(result)} came back; four tensors W1, b1, W2, b2 were expected"
+        )
+    for name, value in zip(SHAPES, result, strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise NotAsAsked(f"{name} is {type_with_article(value)}; a tensor was expected")
+        if not value.is_floating_point():
+            raise NotAsAsked(f"{name} holds whole numbers ({value.dtype}); floating-point numbers were expected")
+    return dict(zip(SHAPES, result, strict=True))
+
+
+def _fits(weights: dict[str, Any]) -> dict[str, bool]:
+    shapes = {name: list(value.shape) for name, value in weights.items()}
+    dimensions = {name: words.count(",") + 1 for name, words in SHAPES.items()}
+    hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else (*shapes["W1"], 0)[1]  # a wrong b1 blames b1 alone
+    expected = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
+    return {
+        **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected[name] for name in SHAPES},
+        **{f"{name} has {n} dimension{'s' * (n > 1)}": len(shapes[name]) == n for name, n in dimensions.items()},
+        "H is 1 to 8": 1 <= hidden <= 8,
+    }
+
+
+def _every_fit(seen: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    """What holds of the shapes, whatever low and high are."""
+    found = [_fits(_four(weights)) for weights, _ in zip(seen, inputs["heights"], strict=True)]
+    return {words: all(fits[words] for fits in found) for words in found[0]}
+
+
+def _outputs(weights: dict[str, torch.Tensor]) -> list[float]:
+    """What the network gives for the four inputs, in float64."""
+    if not all(held for words, held in _fits(weights).items() if "shape" in words):
+        found = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
+        raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {found}")
+    W1, b1, W2, b2 = (value.detach().double() for value in weights.values())
+    corners = torch.tensor(CORNERS, dtype=torch.float64)
+    outputs: list[float] = (torch.relu(corners @ W1 + b1) @ W2 + b2)[:, 0].tolist()
+    return outputs
+
+
+def _shares(seen: list[Any], inputs: dict[str, Any]) -> list[list[float]]:
+    """For each pair (low, high), how much of the way from low to high each of the four outputs has gone: 0, 1, 1, 0 where all is right."""
+    pairs = zip(seen, inputs["heights"], strict=True)
+    return [[(out - low) / (high - low) for out in _outputs(_four(weights))] for weights, (low, high) in pairs]
+
+
+def _margin(shares: list[float]) -> float:
+    """How far the lower of the two outputs that should be high is above the higher of the two others."""
+    return min(shares[1], shares[2]) - max(shares[0], shares[3])
+
+
+def _out_of(shares: list[float]) -> str:
+    """Which inputs stand out; the same for every network that does XOR. Outputs on a plane are said to be so."""
+    if any(value != value or abs(value) == float("inf") for value in shares):
+        return "the outputs are not finite"
+    order = sorted(range(4), key=lambda i: -shares[i])
+    gaps = [shares[order[n]] - shares[order[n + 1]] for n in range(3)]
+    bend = shares[1] + shares[2] - shares[0] - shares[3]
+    if _margin(shares) > 1e-6:
+        cut = 2
+    elif max(gaps) <= 1e-6:
+        return "none: the four outputs are equal"
+    elif abs(bend) <= 1e-6 * max(1.0, *map(abs, shares)):
+        return "none: the four outputs lie on a plane"
+    else:
+        cut = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
+    return ", ".join(str(CORNERS[i]) for i in sorted(order[:cut]))
+
+
+def _standing(seen: list[Any], inputs: dict[str, Any]) -> dict[str, str]:
+    """For each pair, the inputs whose outputs stand out from the others, on the side of high."""
+    labels = [f"low = {low:g}, high = {high:g}; inputs on the side of high" for low, high in inputs["heights"]]
+    return dict(zip(labels, map(_out_of, _shares(seen, inputs)), strict=True))
+
+
+def _height(seen: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    found = _shares(seen, inputs)
+    return {
+        "the outputs for (0, 0) and (1, 1) are low": all(abs(u[i]) <= NEAR for u in found for i in (0, 3)),
+        "the outputs for (0, 1) and (1, 0) are high": all(abs(u[i] - 1) <= NEAR for u in found for i in (1, 2)),
+    }
+
+
+def _networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
+    return [tuple(_four(answer(low, high)).values()) for low, high in heights]
+
+
+@xor_weights.aspect("which inputs stand out", points=3, facts=_standing)
+def xor_weights_which_inputs_stand_out(answer: Any, heights: Any) -> Any:
+    return _networks(answer, heights)
+
+
+@xor_weights.aspect("shapes", points=1, facts=_every_fit, needs="which inputs stand out")
+def xor_weights_shapes(answer: Any, heights: Any) -> Any:
+    return _networks(answer, heights)
+
+
+@xor_weights.aspect("low and high", points=1, facts=_height)
+def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
+    return _networks(answer, heights)
+
+
+# rank1_residual
+
+
+def _draw_tokens(rng: Draw, case: int) -> dict[str, Any]:
+    """X [T, d] with a common part; wider than long in one case, longer than wide in the other.
+
+    The common part is as large as it takes for a quotient that lies between two numbers of four digits, so that every rounding shows.
+    """
+    small, large = rng.integer(3, 5), rng.integer(6, 9)
+    T, d = (small, large) if case else (large, small)
+    own, common = rng.normal(T, d), rng.normal(d)
+    own = own - own.mean(0)
+    quotient = rng.integer(3500, 8000) / 1e4 + rng.uniform(4e-5, 6e-5)  # |own| / √(|own|² + T·|common|²)
+    return {"X": own + common * own.norm() / common.norm() * math.sqrt((quotient**-2 - 1) / T)}
+
+
+rank1_residual = Exercise(
+    "rank1_residual",
+    draw=_draw_tokens,
+    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
+    understood="0 means that all tokens have become the same vector; near 1, that they have next to nothing in common.",
+    hints=(
+        "If all tokens were the same vector, which one would be nearest to them? Subtract it from each.",
+        "The mean runs over the tokens, the rows of X, and has d numbers. `X.mean(dim=...)` needs the dimension that disappears.",
+        "`.norm()` of a matrix is the Frobenius norm: the root of the sum of all squares. Divide the norm of what is left by the norm of X.",
+    ),
+)
+
+
+@rank1_residual.aspect("value", points=1)
+def rank1_residual_value(answer: Any, X: Any) -> Any:
+    return answer(X)
+
+
+@rank1_residual.aspect("tokens that agree", points=0.5, needs="value")
+def rank1_residual_tokens_that_agree(answer: Any, X: Any) -> Any:
+    alike = {
+        "all tokens equal": X[:1].expand(len(X), -1),
+        "one token alone": X[:1],
+        "two tokens, x and −x": torch.stack([X[0], -X[0]]),
+        "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
+        "one number per token": X[:, :1],
+    }
+    return {label: attempt(lambda Z=Z: answer(Z.clone())) for label, Z in alike.items()}  # type: ignore[misc]
+
+
+@rank1_residual.aspect("float32, X kept", points=0.5, atol=1e-5, rtol=1e-5)
+def rank1_residual_float32_x_kept(answer: Any, X: Any) -> Any:
+    single, kept = _kept({"X": X.float()}, lambda X: answer(X))
+    return {"in float32": single, "X is left as it was": kept}
+
+
+# attention_only_collapse
+
+
+def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
+    """X0 [T, d] and the weights of three to five layers of one head; in float32 in every second case."""
+    T, d, h = rng.distinct(3, 5, 9)
+    dtype = torch.float32 if case else torch.float64
+    shapes = {"Wq": (d, h), "Wk": (d, h), "Wv": (d, h), "Wo": (h, d)}
+    weights = [
+        tuple(rng.normal(*shape, scale=shape[0] ** -0.5, dtype=dtype) for shape in shapes.values())
+        for _ in range(rng.integer(3, 5))
+    ]
+    return {"X0": rng.normal(T, d, dtype=dtype), "weights": weights}
+
+
+attention_only_collapse = Exercise(
+    "attention_only_collapse",
+    draw=_draw_stack,
+    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
+    understood=(
+        "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
+        "With the skip each keeps a part of its own, and it takes dozens of layers instead."
+    ),
+    hints=(
+        "Before the loop, the list holds one number: the residual of X0. Each turn of the loop appends one more.",
+        "A layer is what you wrote in `self_attention`, with that layer's own four matrices. What you wrote may be called here.",
+        "With `skip`, the layer's output is added to that same layer's input, and the next layer gets the sum.",
+        "`.double()` on X0 and on each matrix makes everything float64. In float32 the numbers stop falling at about 1e-7.",
+    ),
+)
+
+
+def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
+    result = answer(X0, weights, skip)
+    if isinstance(result, torch.Tensor) and result.ndim == 1:
+        raise NotAsAsked(f"a tensor of {len(result)} numbers came back; a list of numbers was expected")
+    if not isinstance(result, (list, tuple)):
+        raise NotAsAsked(f"{describe_result(result)}; a list of numbers was expected")
+    return list(result)
+
+
+@attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
+def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any) -> Any:
+    return _residuals(answer, X0, weights, False)
+
+
+@attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
+def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any) -> Any:
+    return _residuals(answer, X0, weights, True)
+
+
+@attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
+def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any) -> Any:
+    given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
+    layers = list(weights)
+    outputs = {
+        "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
+        for skip in (False, True)
+    }
+    outputs["one layer"] = attempt(lambda: _residuals(answer, X0, weights[:1], True))
+    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
+    same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
+    return outputs | {"X0 and the weights are left as they were": kept and same}
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_hull = question(
+    "quiz_hull",
+    options="ABCD",
+    where="the section “A blend”.",
+    understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
+)
+
+quiz_linear = question(
+    "quiz_linear",
+    where="the section “Linear in what?”.",
+    understood="With A held fixed, only products with constant matrices are left, so the whole head is linear in X.",
+)
+
+quiz_xor = question(
+    "quiz_xor",
+    where="the section “Two surprises”.",
+    understood="A norm divides by a number that depends on the token: that is not linear, though it was not put there to compute.",
+)

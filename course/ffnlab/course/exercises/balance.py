@@ -1,0 +1,590 @@
+"""Notebook 09, Mixture of Experts II, balance and capacity: how each exercise is called, and on what inputs. No answers.
+
+T tokens, E experts, k slots a token; idx [T, k] names the experts of each token's slots, all different within a row.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    backpropagate,
+    describe_result,
+    gradients,
+    on_each,
+    question,
+)
+from ffnlab.observation.plain_data import Failure
+
+
+def _choices(rng: Draw, T: int, E: int, k: int, first: int = 0) -> torch.Tensor:
+    """idx [T, k]: random experts from `first` to E - 1, different within each row; low numbers are chosen more often."""
+    score = rng.normal(T, E - first) - 0.25 * torch.arange(E - first)
+    return first + score.topk(k, dim=1).indices
+
+
+# diagnose_load
+
+
+def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
+    """Counts of some experts: all busy, one of them with less than a hundredth; some without tokens; one with all of them; averages below 1."""
+    E = rng.integer(5, 9)
+    full = torch.tensor(rng.distinct(E, 1, 60))
+    fullest, emptiest = rng.distinct(2, 0, E - 1)
+    full[fullest], full[emptiest] = 150, 1
+    others = [e for e in range(E) if e not in (fullest, emptiest)]
+    some = full.clone()
+    some[[others[i] for i in rng.distinct(2, 0, E - 3)]] = 0
+    one = torch.zeros(E, dtype=torch.int64)
+    one[rng.integer(0, E - 1)] = rng.integer(10, 99)
+    below = 0.2 + 0.7 * rng.normal(E).sigmoid()  # averages over steps need not be whole
+    below[fullest], below[emptiest] = 0.0, 1e-4
+    return {"full": full, "some": some, "one": one, "even": torch.full((E,), rng.integer(2, 9)), "below": below}
+
+
+diagnose_load = Exercise(
+    "diagnose_load",
+    draw=_draw_counts,
+    where="the section “A planted collapse”.",
+    understood="Three numbers describe a load: how overfull the fullest expert is, how many get nothing, and how many seem to work.",
+    hints=(
+        "Make the counts floats and divide by their sum: that is the share p of each expert.",
+        "The entropy is −Σ p·ln p, with the natural logarithm. e to the power of it is 1 for a single expert and E for an even load.",
+        "0·ln 0 counts as 0, but a computer says NaN. Leave the zeros out, or ask `torch.special.entr`, which is −p·ln p and knows this.",
+        "`dead` counts the zeros: compare, sum, and make it an int. Return a dict with the three names as keys.",
+    ),
+)
+
+DIAGNOSES = ("max_over_mean", "dead", "effective")
+
+
+def _diagnosis(answer: Any, counts: torch.Tensor) -> Any:
+    found = answer(counts)
+    if not isinstance(found, dict):
+        raise NotAsAsked(f"{describe_result(found)} instead of a dict")
+    missing = [name for name in DIAGNOSES if name not in found]
+    if missing:
+        raise NotAsAsked(f"the dict has no “{missing[0]}”")
+    return {name: found[name] for name in DIAGNOSES}
+
+
+@diagnose_load.aspect("every expert has tokens", points=1, atol=1e-5, rtol=1e-5)
+def diagnose_load_every_expert_has_tokens(answer: Any, full: Any, even: Any, **_: Any) -> Any:
+    return {
+        "an uneven load": attempt(partial(_diagnosis, answer, full)),
+        "an even load": attempt(partial(_diagnosis, answer, even)),
+    }
+
+
+@diagnose_load.aspect("experts without tokens", points=1.5, atol=1e-5, rtol=1e-5)
+def diagnose_load_experts_without_tokens(answer: Any, some: Any, one: Any, **_: Any) -> Any:
+    return {
+        "two experts without tokens": attempt(partial(_diagnosis, answer, some)),
+        "one expert with all tokens": attempt(partial(_diagnosis, answer, one)),
+    }
+
+
+@diagnose_load.aspect("counts that are floats, and left as they were", points=0.5, atol=1e-5, rtol=1e-5)
+def diagnose_load_counts_that_are_floats_and_left_as_they_were(
+    answer: Any, full: Any, some: Any, below: Any, **_: Any
+) -> Any:
+    inputs = {
+        "counts in float32": some.float(),
+        "counts in float64": full.double(),
+        "whole numbers": full,
+        "fractions, all below 1": below,
+        "fractions in float32": below.float(),
+    }
+    return on_each(partial(_diagnosis, answer), inputs)
+
+
+# load_balance_loss
+
+
+def _each_chosen(idx: torch.Tensor, E: int) -> torch.Tensor:
+    """idx with every expert somewhere in it: row e gets expert e, where it has it not."""
+    for expert in range(E):
+        if expert not in idx[expert].tolist():
+            idx[expert, -1] = expert
+    return idx
+
+
+def _draw_routing(rng: Draw, case: int) -> dict[str, Any]:
+    """Logits and choices of T tokens. In `idx` every expert has tokens, in `gap` the last one has none; neither need be the top k.
+
+    In `least` all are at the expert that they want least, so that the loss is below 1.
+    """
+    k, E, T = 2 + case % 2, rng.integer(5, 8), rng.integer(13, 17)
+    logits = rng.normal(T, E, scale=1.5)
+    return {
+        "logits": logits,
+        "least": logits.softmax(-1).mean(0).argmin().expand(T, 1).clone(),
+        "idx": _each_chosen(_choices(rng, T, E, k), E),
+        "gap": _choices(rng, T, E - 1, k),
+        "single": _each_chosen(_choices(rng, T, E, 1), E),
+    }
+
+
+load_balance_loss = Exercise(
+    "load_balance_loss",
+    draw=_draw_routing,
+    where="the section “A loss for balance”.",
+    understood="Counting has no gradient. It comes through the probabilities: down for crowded experts, and so up for empty ones.",
+    hints=(
+        "Two vectors with E numbers each: f is counted from `idx`, P is an average of probabilities. Which dimension goes away in each?",
+        "`torch.bincount(idx.flatten(), minlength=E)` counts. All k·T slots are counted, so that f adds up to 1.",
+        "P is the mean over tokens of a softmax over experts: `dim=-1` is that of the experts.",
+        "Multiply f and P entry by entry, add up, times E. For an even load that gives 1.",
+    ),
+)
+
+
+@load_balance_loss.aspect("value", points=2, atol=1e-6, rtol=1e-6)  # counts / (k * T) is float32
+def load_balance_loss_value(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> Any:
+    return {
+        "all at the least wanted expert": attempt(lambda: answer(logits.clone(), least)),
+        "k slots a token": attempt(lambda: answer(logits.clone(), idx)),
+        "k = 1": attempt(lambda: answer(logits.clone(), single)),
+    }
+
+
+@load_balance_loss.aspect("gradient", points=1.5, atol=1e-6, rtol=1e-6)
+def load_balance_loss_gradient(answer: Any, logits: Any, idx: Any, least: Any, **_: Any) -> Any:
+    below_one = gradients(lambda logits: answer(logits, least), logits=logits.clone())
+    found: dict[str, Any] = dict(gradients(lambda logits: answer(logits, idx), logits=logits))
+    return found | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
+
+
+@load_balance_loss.aspect("other inputs", points=1.5, atol=1e-6, rtol=1e-6)
+def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any, least: Any, **_: Any) -> Any:
+    E = logits.shape[1]
+    everyone = torch.arange(E).expand(len(logits), E).clone()
+    found = {
+        "an expert without tokens": attempt(lambda: answer(logits.clone(), gap.clone())),
+        "one token": attempt(lambda: answer(logits[:1].clone(), idx[:1].clone())),
+        "k = E": attempt(lambda: answer(logits.clone(), everyone)),
+        "float32": attempt(lambda: answer(logits.float(), idx.clone())),
+        "float32, all at the least wanted expert": attempt(lambda: answer(logits.float(), least)),
+        "large logits": attempt(lambda: answer(1e4 * logits, idx.clone())),
+    }
+    given, chosen = logits.clone(), idx.clone()
+    attempt(lambda: answer(given, chosen))
+    return found | {"logits and idx are left as they were": torch.equal(given, logits) and torch.equal(chosen, idx)}
+
+
+# z_loss
+
+
+def _draw_logits(rng: Draw, case: int) -> dict[str, Any]:
+    E, T = rng.distinct(2, 4, 9)
+    return {"logits": rng.normal(T, E, scale=2.0) + rng.uniform(0.5, 1.5)}
+
+
+z_loss = Exercise(
+    "z_loss",
+    draw=_draw_logits,
+    where="the section “Logits that grow”.",
+    understood="The loss keeps logits from growing: it pulls each token's logsumexp, which is near its largest logit, towards 0.",
+    hints=(
+        "For each token one number: the logarithm of the sum of e to the power of its logits.",
+        "`exp` of 1e4 is infinite. `torch.logsumexp(logits, dim=-1)` computes the same without that.",
+        "First square each token's number, then take the mean over tokens. The other order is another loss.",
+    ),
+)
+
+
+@z_loss.aspect("value", points=1.5)
+def z_loss_value(answer: Any, logits: Any) -> Any:
+    return {
+        "T tokens": attempt(lambda: answer(logits.clone())),
+        "one token": attempt(lambda: answer(logits[:1].clone())),
+        "float32": attempt(lambda: answer(logits.float())),
+    }
+
+
+@z_loss.aspect("gradient", points=0.5)
+def z_loss_gradient(answer: Any, logits: Any) -> Any:
+    return gradients(lambda logits: answer(logits), logits=logits)
+
+
+@z_loss.aspect("large logits", points=1)
+def z_loss_large_logits(answer: Any, logits: Any) -> Any:
+    return on_each(answer, {"logits near 10,000": 1e4 + logits, "logits near −10,000": logits - 1e4})
+
+
+# drop_mask
+
+
+def _draw_slots(rng: Draw, case: int) -> dict[str, Any]:
+    """idx with two or three slots a token, and a capacity that some experts exceed, already in the first slot."""
+    k, E, T = 2 + case % 2, rng.integer(4, 5), rng.integer(11, 14)
+    idx = _choices(rng, T, E, k)
+    first = torch.bincount(idx[:, 0], minlength=E)
+    return {
+        "idx": idx,
+        "E": E,
+        "capacity": max(2, int(first.max()) - 1),
+        "low": 2,
+        "single": _choices(rng, T, E, 1),
+        "gap": _choices(rng, T, E, 2, first=1),
+    }
+
+
+drop_mask = Exercise(
+    "drop_mask",
+    draw=_draw_slots,
+    where="the section “Capacity”.",
+    understood="Who comes late is dropped: a token's second choice waits until all first choices are served, and late tokens lose out to early ones.",
+    hints=(
+        "Write it with two loops first: over the slots outside, over the tokens inside. Keep a list with the number of slots each expert has taken.",
+        "A slot is kept if its expert has taken fewer than `capacity` so far. Only then the expert's number grows by one.",
+        "Without loops: `idx.T.flatten()` puts the slots in the order of service. Turn them into one-hot rows [k·T, E].",
+        "A running sum over these rows says how many each expert was given up to here; pick the entry of the slot's own expert.",
+        "At the end, back from [k·T] to [T, k]: the order of service was slot by slot, so the reshape is to [k, T], and then transposed.",
+    ),
+)
+
+
+@drop_mask.aspect("one slot a token", points=1)
+def drop_mask_one_slot_a_token(answer: Any, single: Any, E: int, low: int, **_: Any) -> Any:
+    return {f"capacity {c}": attempt(lambda c=c: answer(single.clone(), E, c)) for c in (low, low + 1)}  # type: ignore[misc]
+
+
+@drop_mask.aspect("several slots a token", points=2.5)
+def drop_mask_several_slots_a_token(answer: Any, idx: Any, E: int, capacity: int, low: int, **_: Any) -> Any:
+    several = {f"capacity {c}": attempt(lambda c=c: answer(idx.clone(), E, c)) for c in (low, capacity)}  # type: ignore[misc]
+    return several | {f"capacity {capacity + 2}": attempt(lambda: answer(idx.clone(), E, capacity + 2))}
+
+
+@drop_mask.aspect("at the edges", points=1)
+def drop_mask_at_the_edges(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
+    everyone = torch.arange(E).expand(5, E).clone()
+    return {
+        "capacity 0": attempt(lambda: answer(idx.clone(), E, 0)),
+        "room for all": attempt(lambda: answer(idx.clone(), E, idx.numel())),
+        "experts without tokens": attempt(lambda: answer(gap.clone(), E, low)),
+        "one token": attempt(lambda: answer(idx[:1].clone(), E, 1)),
+        "k = E": attempt(lambda: answer(everyone, E, 3)),
+    }
+
+
+@drop_mask.aspect("idx is left as it was", points=0.5, needs="one slot a token")
+def drop_mask_idx_is_left_as_it_was(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
+    given = idx.clone()
+    first = answer(given, E, low)
+    if not isinstance(first, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(first)} instead of a tensor")
+    again = answer(given, E, low)
+    kept, same = torch.equal(given, idx), torch.equal(first, again)
+    return {"idx is left as it was": kept, "two calls give the same": same, "dtype": str(first.dtype)}
+
+
+# bias_update
+
+
+def _draw_bias(rng: Draw, case: int) -> dict[str, Any]:
+    """Counts whose mean is not whole (`uneven`; one of them is the mean rounded down), and whole, met by some (`exact`).
+
+    In `thousands` they differ by one, which is lost when they are rounded to half precision. In `unused` two experts have
+    no tokens, and another is above the mean of all, but below the mean of the rest.
+    """
+    E = rng.integer(6, 9)
+    low = rng.integer(8, 20)
+    uneven = torch.tensor([low, low - 5, low + 9, low + 2, *[low - 1] * (E - 4)])
+    uneven[-1] += low * E + rng.integer(1, E - 1) - int(uneven.sum())
+    exact = torch.tensor([low, low, low + 7, low - 3, low - 4, *[low] * (E - 5)])
+    unused = torch.tensor([0, 0, 6, 9, *[rng.integer(11, 13) for _ in range(E - 4)]])
+    turn = rng.distinct(E, 0, E - 1)
+    return {
+        "b": rng.normal(E, scale=0.3),
+        "uneven": uneven[turn],
+        "exact": exact[turn],
+        "thousands": 32 * rng.integer(130, 250) + (torch.tensor(turn) < rng.integer(1, E - 1)).long(),
+        "unused": unused[turn],
+        "u": rng.uniform(0.01, 0.1),
+    }
+
+
+bias_update = Exercise(
+    "bias_update",
+    draw=_draw_bias,
+    where="the section “Balance without a loss”.",
+    understood="All experts move by the same small step, up or down: the load is steered, not learned, and no gradient takes part.",
+    hints=(
+        "Which experts should become easier to choose: those with more tokens than the mean, or with fewer?",
+        "Only the sign of the difference counts, not its size. `torch.sign` is 0 at 0.",
+        "`counts` may be whole numbers: make them floats before taking the mean. Half precision can't tell 4,001 tokens from 4,002.",
+        "`b` may be an nn.Parameter. Work under `torch.no_grad()` or with `b.detach()`, and make a new tensor: nothing is changed in place.",
+    ),
+)
+
+
+@bias_update.aspect("values", points=2, atol=1e-6)
+def bias_update_values(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, **_: Any) -> Any:
+    return {
+        "an uneven load": attempt(lambda: answer(b.clone(), uneven.clone(), u)),
+        "another u": attempt(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
+        "thousands of tokens, nearly even": attempt(lambda: answer(b.clone(), thousands.clone(), u)),
+        "two experts without tokens": attempt(lambda: answer(b.clone(), unused.clone(), u)),
+    }
+
+
+@bias_update.aspect("experts exactly at the mean", points=1, atol=1e-6)
+def bias_update_experts_exactly_at_the_mean(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
+    even = torch.full_like(exact, 7)
+    return {
+        "some at the mean": attempt(lambda: answer(b.clone(), exact.clone(), u)),
+        "an even load": attempt(lambda: answer(b.clone(), even, u)),
+    }
+
+
+@bias_update.aspect("float32, and counts that are floats", points=0.5, atol=1e-6)
+def bias_update_float32_and_counts_that_are_floats(
+    answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **_: Any
+) -> Any:
+    return {
+        "b in float32": attempt(lambda: answer(b.float(), uneven.clone(), u)),
+        "b in float32, thousands of tokens": attempt(lambda: answer(b.float(), thousands.clone(), u)),
+        "b in float32, counts in float64": attempt(lambda: answer(b.float(), exact.double(), u)),
+        "counts in float32": attempt(lambda: answer(b.clone(), uneven.float(), u)),
+    }
+
+
+@bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
+def bias_update_a_new_tensor_without_a_graph(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
+    plain, counts, trained = b.clone(), uneven.clone(), nn.Parameter(b.clone())
+    attempt(lambda: answer(plain, counts, u))
+    found = answer(trained, counts, u)
+    if not isinstance(found, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(found)} instead of a tensor")
+    return {
+        "b and counts are left as they were": torch.equal(plain, b)
+        and torch.equal(counts, uneven)
+        and torch.equal(trained.detach(), b),
+        "with b an nn.Parameter, the result needs a gradient": found.requires_grad,
+    }
+
+
+# SharedExpertMoE
+
+
+def _draw_moe(rng: Draw, case: int) -> dict[str, Any]:
+    d_model, d_ff = rng.distinct(2, 6, 11)
+    return {
+        "x": rng.normal(2, 3, 4, d_model),
+        "sizes": [d_model, d_ff, 4 + case % 2, 2 + case % 2],
+        "shift": rng.uniform(0.0, 6.0),
+    }
+
+
+SharedExpertMoE = Exercise(
+    "SharedExpertMoE",
+    draw=_draw_moe,
+    where="the section “An expert for everyone”.",
+    understood="The shared expert is outside the routing: every token gets it in full, and the routed ones add what is special.",
+    hints=(
+        "In `__init__`: the router, an `nn.ModuleList` of n_experts new FFNs, and one more FFN that is not in the list.",
+        "Flatten the leading dimensions first, `x.reshape(-1, d_model)`, and restore the shape of x at the end.",
+        "Route as in notebook 08: softmax over experts, the top_k largest, their values divided by their sum.",
+        "Start with what the shared expert says, and add the routed experts, each with its weight. The shared one has no weight.",
+        "To stay short you may call every expert on all tokens and weigh with a [T, E] matrix that is zero for those not chosen.",
+    ),
+)
+
+
+def _filled(shape: Any, number: int, which: int, shift: float) -> torch.Tensor:
+    """Fixed numbers for parameter `which` of part `number`: the router is part 0, the shared expert 1, then the routed ones."""
+    place = torch.arange(math.prod(shape), dtype=torch.float64)
+    return 0.7 * torch.cos(2.3 * place + 1.7 * number + 5.1 * which + shift).reshape(shape)
+
+
+def _moe(answer: Any, sizes: list[int], shift: float) -> Any:
+    """A student's module in eval mode and float64, its parameters filled with fixed numbers."""
+    module = answer(*sizes)
+    if not isinstance(module, nn.Module):
+        raise NotAsAsked(f"{describe_result(module)} instead of an nn.Module")
+    found: Any = module.double().eval()
+    with torch.no_grad():
+        for number, part in enumerate([found.router, found.shared, *found.experts]):
+            for which, parameter in enumerate(part.parameters()):
+                parameter.copy_(_filled(parameter.shape, number, which, shift))
+    return found
+
+
+class _Filled:
+    """The drawn numbers as an FFN [..., d_model] -> [..., d_model] of part `number`."""
+
+    def __init__(self, number: int, d_model: int, d_ff: int, shift: float) -> None:
+        shapes = ((d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,))
+        self.parameters = [_filled(shape, number, which, shift).requires_grad_() for which, shape in enumerate(shapes)]
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        W1, b1, W2, b2 = self.parameters
+        return torch.relu(x @ W1.T + b1) @ W2.T + b2
+
+
+class _Layer:
+    """What is asked, from the drawn numbers alone; `divided` is one of the two weightings that are accepted."""
+
+    def __init__(self, sizes: list[int], shift: float, divided: bool) -> None:
+        d_model, d_ff, E, _ = sizes
+        self.router = _filled((E, d_model), 0, 0, shift).requires_grad_()
+        self.shared, *self.experts = (_Filled(number, d_model, d_ff, shift) for number in range(1, E + 2))
+        self.divided = divided
+
+    def __call__(self, x: torch.Tensor, top_k: int) -> torch.Tensor:
+        weights, chosen = (x @ self.router.T).softmax(-1).topk(top_k, dim=-1)
+        weights = F.normalize(weights, p=1.0, dim=-1) if self.divided else weights
+        outputs = torch.stack([expert(x) for expert in self.experts], dim=-2)  # [..., E, d_model]
+        picked = torch.take_along_dim(outputs, chosen.unsqueeze(-1), dim=-2)
+        return self.shared(x) + (weights.unsqueeze(-1) * picked).sum(-2)
+
+    def gradients(self, x: torch.Tensor, top_k: int) -> dict[str, torch.Tensor]:
+        leaf = x.clone().requires_grad_()
+        backpropagate(self(leaf, top_k))
+        routed = [parameter for expert in self.experts for parameter in expert.parameters]
+        return _by_part(leaf, self.router, self.shared.parameters, routed)
+
+
+def _by_part(x: Any, router: Any, shared: Any, routed: Any) -> dict[str, torch.Tensor]:
+    """Gradients in one row for each part; zeros where a parameter took no part."""
+
+    def row(leaves: Any) -> torch.Tensor:
+        return torch.cat([torch.zeros(0, dtype=torch.float64), *(_slope(leaf).flatten() for leaf in leaves)])
+
+    return {
+        "x": row([x]),
+        "the router": row([router]),
+        "the shared expert": row(shared),
+        "the routed experts": row(routed),
+    }
+
+
+def _slope(leaf: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+
+
+def _off(found: Any, accepted: list[torch.Tensor]) -> torch.Tensor:
+    """By how much a tensor is off the nearest of those that are accepted; what is right leaves 0, not 1e-17."""
+    if not isinstance(found, torch.Tensor) or found.shape != accepted[0].shape:
+        raise NotAsAsked(f"{plain_data.describe(found)} instead of a tensor of shape {list(accepted[0].shape)}")
+    rests = [found.double() - right.detach() for right in accepted]
+    return min(rests, key=lambda rest: float(rest.abs().sum())).round(decimals=9)
+
+
+@SharedExpertMoE.aspect("parts", points=0.5)
+def shared_expert_mo_e_parts(answer: Any, sizes: list[int], **_: Any) -> Any:
+    made = answer(*sizes)
+    if not isinstance(made, nn.Module):
+        raise NotAsAsked(f"{describe_result(made)} instead of an nn.Module")
+    module: Any = made
+    experts, inside = list(module.experts), {id(p) for p in module.parameters()}
+    owned = [{id(p) for p in part.parameters()} for part in [module.shared, *experts]]
+    return {
+        "shape of router.weight": list(module.router.weight.shape),
+        "router has a bias": getattr(module.router, "bias", None) is not None,
+        "number of experts": len(experts),
+        "no weights are used by two experts": len(set().union(*owned)) == sum(map(len, owned)),
+        "parameters() lists those of the experts": all(ids <= inside for ids in owned),
+        "parameters in all": sum(p.numel() for p in module.parameters()),
+    }
+
+
+def _moe_inputs(x: torch.Tensor, sizes: list[int]) -> dict[str, tuple[torch.Tensor, int]]:
+    """x [A, B, T, d_model] and parts of it, each with a top_k."""
+    E, k = sizes[2:]
+    return {
+        "x of shape [B, T, d_model]": (x[0].clone(), k),
+        "x of shape [T, d_model]": (x[0, 0].clone(), k),
+        "x of shape [A, B, T, d_model]": (x.clone(), k),
+        "non-contiguous x": (x[0].clone().transpose(0, 1), k),
+        "one token": (x[0, :1, :1].clone(), k),
+        "top_k = 1": (x[0].clone(), 1),
+        "top_k = n_experts": (x[0].clone(), E),
+    }
+
+
+def _moe_facts(seen: Any, inputs: dict[str, Any]) -> Any:
+    """By how much each output is off, computed from what was drawn, for the nearer of the two weightings that are accepted."""
+    layers = [_Layer(inputs["sizes"], inputs["shift"], divided) for divided in (True, False)]
+
+    def off(label: str, given: torch.Tensor, top_k: int) -> Any:
+        return _off(seen[label], [layer(given, top_k) for layer in layers])
+
+    return {
+        label: seen[label] if isinstance(seen[label], Failure) else off(label, *case)
+        for label, case in _moe_inputs(inputs["x"], inputs["sizes"]).items()
+    }
+
+
+@SharedExpertMoE.aspect("values", points=1.5, facts=_moe_facts)
+def shared_expert_mo_e_values(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
+    made: dict[int, Any] = {}  # one module for each top_k: making them is what takes the time
+
+    def case(given: torch.Tensor, top_k: int) -> Any:
+        if top_k not in made:
+            made[top_k] = _moe(answer, [*sizes[:3], top_k], shift)
+        module, kept = made[top_k], given.clone()
+        with torch.no_grad():
+            y = module(given)
+        if not isinstance(y, torch.Tensor):
+            raise NotAsAsked(f"{describe_result(y)} instead of a tensor")
+        if y.shape != given.shape:
+            raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(given.shape)}")
+        if not torch.equal(given, kept):
+            raise NotAsAsked("x itself was changed: make a new tensor")
+        scored, experts = len(module.router.weight), len(module.experts)
+        if scored != experts:
+            raise NotAsAsked(f"the router scores {scored} experts, and there are {experts}")
+        return y
+
+    return {label: attempt(partial(case, *given)) for label, given in _moe_inputs(x, sizes).items()}
+
+
+def _gradient_facts(seen: Any, inputs: dict[str, Any]) -> Any:
+    """Which parts a gradient reaches, and by how much it is off, for the nearer of the two weightings."""
+    layers = [_Layer(inputs["sizes"], inputs["shift"], divided) for divided in (True, False)]
+    right = [layer.gradients(inputs["x"], inputs["sizes"][3]) for layer in layers]
+    reached = {f"a gradient reaches {name}": bool(seen[name].abs().max() > 1e-6) for name in right[0]}
+    return reached | {f"gradient of {name}": _off(seen[name], [each[name] for each in right]) for name in right[0]}
+
+
+@SharedExpertMoE.aspect("gradients", points=1, facts=_gradient_facts)
+def shared_expert_mo_e_gradients(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
+    module = _moe(answer, sizes, shift)
+    given = x.clone().requires_grad_()
+    backpropagate(module(given))
+    routed = [parameter for expert in module.experts for parameter in expert.parameters()]
+    return _by_part(given, module.router.weight, module.shared.parameters(), routed)
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_below_one = question(
+    "quiz_below_one",
+    where="the section “A loss for balance”.",
+    understood="At balance the loss is 1, but 1 is no lower bound: chosen experts may be those with the smaller probabilities.",
+)
+
+quiz_dropped = question(
+    "quiz_dropped",
+    where="the section “Capacity”.",
+    understood="A dropped token's feed-forward output is 0; it leaves the block by the residual connection as it came.",
+)
+
+quiz_selection = question(
+    "quiz_selection",
+    where="the section “Balance without a loss”.",
+    understood="The selection bias moves the choice alone. The weights of the chosen experts are the router's own.",
+)

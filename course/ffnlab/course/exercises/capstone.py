@@ -1,0 +1,904 @@
+"""Notebook 10, the capstone: how `Block` is called, and what is looked at. No answers.
+
+A block is judged by what it does: its parts may have any name. To look inside without names, the probes turn the learned gains of
+its norms (the vectors of d_model numbers that start at one) down to zero, one after the other, and see what stops.
+
+What is right of a block is the same whatever is drawn, so a probe sends what the blocks made of their inputs, and in an order that is
+drawn: what it means can only be told by who knows the draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    Facts,
+    NotAsAsked,
+    attempt,
+    backpropagate,
+    describe_result,
+    expect_exception,
+    question,
+)
+from ffnlab.observation.plain_data import Failure
+
+T = TypeVar("T")
+Arguments = tuple[str | None, int]  # kind and n_heads
+
+KINDS = ("none", "relu", "swiglu", "moe")
+WITH_FFN = KINDS[1:]
+LARGE = 1000.0
+SCALES = (1.0, 10.0, 100.0, LARGE, 2 * LARGE)  # how many times x
+RAY = [1.0 + 0.2 * n for n in range(12)]  # how many times a norm's gain
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """x [B, T, d_model] with n_heads heads; no two sizes are equal, and d_model has a number that does not divide it.
+
+    The number of heads is odd: nn.MultiheadAttention computes an even one in another way in eval mode, and of the two ways one gives
+    NaN, the other 0, for a token that a wrong mask lets see nobody.
+    """
+    n_heads, head_dim = rng.one_of([(3, 4), (3, 6), (7, 2), (9, 2)])
+    d_model = n_heads * head_dim
+    B, T = rng.distinct(2, 5, 6)
+    feature = rng.integer(0, d_model - 1)
+    return {
+        "x": rng.normal(B, T, d_model, dtype=torch.float32),
+        "n_heads": n_heads,
+        "d_ff": rng.integer(20, 26),
+        "seed": rng.integer(1, 10_000),
+        "kinds": _shuffled(rng, KINDS),
+        "tokens": _shuffled(rng, range(T)),
+        "earlier": _moved(rng, T - 1),
+        "steps": _shuffled(rng, range(len(RAY))),
+        "calls": _shuffled(rng, ("x", "x", "x", "another x", "another x", "a single token")),
+        "made": _shuffled(rng, _arguments(rng, d_model, n_heads)),
+        "many": rng.normal(1, rng.integer(66, 80), d_model, dtype=torch.float32),
+        "weights": rng.normal(B, T, d_model, dtype=torch.float32),
+        "step": rng.normal(B, T, d_model, dtype=torch.float32),
+        "feature": feature,
+        "token": _with_entry(rng.normal(1, 1, d_model, dtype=torch.float32), feature, 1.5),
+    }
+
+
+def _shuffled(rng: Draw, items: Iterable[T]) -> list[T]:
+    items = list(items)
+    return [items[place] for place in rng.distinct(len(items), 0, len(items) - 1)]
+
+
+def _moved(rng: Draw, count: int) -> list[int]:
+    """The numbers from 0 in an order that is not their own."""
+    order = _shuffled(rng, range(count))
+    return _moved(rng, count) if order == sorted(order) else order
+
+
+def _with_entry(x: torch.Tensor, feature: int, value: float) -> torch.Tensor:
+    """x with another number in one feature."""
+    other = x.clone()
+    other[..., feature] = value
+    return other
+
+
+def _arguments(rng: Draw, d_model: int, n_heads: int) -> list[Arguments]:
+    """(kind, n_heads) of five blocks that can't be, and of four that can."""
+    does_not_divide = [n for n in range(2, d_model) if d_model % n]
+    wrong = [(kind, n_heads) for kind in ("gelu", "ReLU", None)]
+    wrong += [(rng.one_of(KINDS), n) for n in _shuffled(rng, does_not_divide)[:2]]
+    return wrong + [(kind, rng.one_of([1, n_heads, d_model])) for kind in KINDS]
+
+
+Block = Exercise(
+    "Block",
+    cases=1,  # each looks at four blocks from many sides
+    draw=_draw,
+    where="section 1, “One block”: its two formulas, and the exercise's points.",
+    understood=(
+        "One block, four kinds: both sub-layers read a norm of their own, both add to a path that nothing else touches, "
+        "and the mixture's second loss gets out with its gradient."
+    ),
+    hints=(
+        "Two lines carry the block: z = x + attention(norm1(x)), and out = z + ffn(norm2(z)). For 'none', stop after the first.",
+        "Heads: reshape to [B, T, n_heads, head_dim], swap the two in the middle, attend, swap back. "
+        "Or let `nn.MultiheadAttention(d_model, n_heads, batch_first=True)` do it.",
+        "Causal: `torch.ones(T, T, dtype=torch.bool).triu(1)` is True where a token would see a later one. T may differ from call to call, "
+        "so the mask is made in `forward`. `F.scaled_dot_product_attention(q, k, v, is_causal=True)` brings it along.",
+        "`MoE` returns two things. In `forward`, keep the second one as `self.aux_loss`, as it is, each time anew; only the first joins the sum.",
+        'Check the arguments first: `if kind not in ("none", "relu", "swiglu", "moe"): raise ValueError(...)`, and another for '
+        "`d_model % n_heads`. `nn.MultiheadAttention` by itself raises an AssertionError there.",
+    ),
+)
+
+
+# What the probes share.
+
+
+def _is_vector(parameter: torch.Tensor) -> bool:
+    """Whether all numbers lie along one dimension: [d], and [1, 1, d] as well."""
+    return parameter.numel() == parameter.shape[-1] if parameter.ndim else True
+
+
+def _made(
+    answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int, seed: int, shaken: str = "all"
+) -> nn.Module:
+    """A student's block in eval mode, its weights moved as training would: matrices only, or vectors as well.
+
+    Where weights start at zero, on purpose or not, nothing could be seen.
+    """
+    torch.default_generator.manual_seed(seed)  # the CPU's alone: torch.manual_seed looks for other devices
+    block = answer(kind, x.shape[-1], n_heads, d_ff)
+    if not isinstance(block, nn.Module):
+        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
+    if next(block.parameters(), None) is None:
+        raise NotAsAsked("the module has no parameters at all: parts in a plain list or dict are not registered")
+    block.eval()
+    noise = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in block.parameters():
+            if not _is_vector(parameter):
+                parameter.add_(0.7 * torch.randn(parameter.shape, generator=noise) / parameter.shape[-1] ** 0.5)
+            elif shaken == "all":
+                parameter.add_(0.2 * torch.randn(parameter.shape, generator=noise))
+    return block
+
+
+def _out(block: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """The output, of the shape of x."""
+    output = block(x)
+    if isinstance(output, tuple):
+        raise NotAsAsked("forward returns a tuple; the output alone is asked for, a tensor [B, T, d_model]")
+    if not isinstance(output, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(output)} instead of a tensor")
+    if output.shape != x.shape:
+        raise NotAsAsked(f"x of shape {list(x.shape)} came back with shape {list(output.shape)}")
+    return output
+
+
+def _gains(answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int) -> list[str]:
+    """The names of the vectors of d_model numbers that start at one: what norms multiply with."""
+    fresh = answer(kind, x.shape[-1], n_heads, d_ff)
+    if not isinstance(fresh, nn.Module):
+        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
+    named = fresh.named_parameters()
+    return [name for name, p in named if p.shape[-1:] == x.shape[-1:] and _is_vector(p) and bool((p == 1).all())]
+
+
+def _with(block: nn.Module, factors: dict[str, Any], call: Callable[[], T]) -> T:
+    """What `call` returns while parameters, by name, are multiplied by factors."""
+    changed = {name: block.get_parameter(name) for name in factors}
+    kept = {name: parameter.detach().clone() for name, parameter in changed.items()}
+    with torch.no_grad():
+        for name, parameter in changed.items():
+            parameter.mul_(factors[name])
+    try:
+        return call()
+    finally:
+        with torch.no_grad():
+            for name, parameter in changed.items():
+                parameter.copy_(kept[name])
+
+
+def _others_alike(x: torch.Tensor) -> torch.Tensor:
+    """x with one and the same token in place of all but the last of each sentence: a mixture sends them all to the same experts."""
+    other = x[:1, :1].flip(-1).repeat(x.shape[0], x.shape[1], 1)
+    other[:, -1] = x[:, -1]
+    return other
+
+
+def _both(block: nn.Module, x: torch.Tensor, out: torch.Tensor | None = None) -> list[torch.Tensor]:
+    """What comes out for x, which may be known, and for x with other tokens before the last."""
+    return [_out(block, x).clone() if out is None else out, _out(block, _others_alike(x)).clone()]
+
+
+def _mixing(outputs: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """How the last token's change, block(x) - x, answers to other tokens before it: [B, d_model]."""
+    return ((outputs[1] - _others_alike(x)) - (outputs[0] - x))[:, -1]
+
+
+def _noticed(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
+    """How large a change of the last token counts as an answer to other tokens: not what is small beside the usual one, nor rounding."""
+    return 1e-4 * max(_size(_mixing(outputs, x)), 0.1 * _size(outputs[0]))
+
+
+def _each(kinds: list[str], look: Callable[[str], Any]) -> list[Any]:
+    """What is seen of each kind, in the order in which they are asked for."""
+    with torch.no_grad():
+        return [attempt(partial(look, kind)) for kind in kinds]
+
+
+def _facts_of_each(facts: Callable[[str, Any, dict[str, Any]], dict[str, Any]]) -> Facts:
+    """Facts kind by kind; what raised stays an exception."""
+
+    def of(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        by_kind = dict(zip(inputs["kinds"], seen, strict=True))
+        return {
+            f"'{kind}'": by_kind[kind] if isinstance(by_kind[kind], Failure) else facts(kind, by_kind[kind], inputs)
+            for kind in KINDS
+        }
+
+    return of
+
+
+def _size(tensor: torch.Tensor) -> float:
+    return float(tensor.abs().max())
+
+
+# Which token sees which.
+
+
+def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x, out = inputs["x"], seen["out"]
+    size = max(_size(out), 1e-3)
+    T = x.shape[1]
+    changed = {s: (other - out).abs() for s, other in zip(inputs["tokens"], seen["changed"], strict=True)}
+    sees = torch.stack([changed[s][0].amax(-1) for s in range(T)], -1) > 1e-5 * size  # [T, T]: row t, column s
+    earlier = torch.ones(T, T, dtype=torch.bool).tril(-1)
+    found = {
+        "all numbers are finite": bool(out.isfinite().all()),
+        "no token sees a later one": not bool((sees & earlier.T).any()),
+        "every token sees all tokens before it": bool(sees[earlier].all()),
+        "no sentence sees another": max(_size(effect[1:]) for effect in changed.values()) <= 1e-5 * size,
+        "every token's own output changes with it": bool(sees.diagonal().all()),
+    }
+    if kind == "none":
+        first, second = (seen["heads"][n] - x[:, n : n + 1] for n in (0, 1))
+        found["a token alone attends to itself"] = _size(first - second) > 1e-3
+        moved = seen["moved"][:, -1] - out[:, -1]
+        found["the order of earlier tokens does not count"] = _size(moved) <= 1e-4 * size
+        found["with one head, all numbers of a token get the same weights"] = _spread(seen["one head"], x) < 1e-2
+        found["with several heads, the weights of each head are its own"] = _spread(seen["heads"], x) > 1e-2
+    return found
+
+
+def _pair(block: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
+    """What comes out for the first token of each sentence alone, for the second one alone, and for both."""
+    return [_out(block, tokens).clone() for tokens in (x[:, :1], x[:, 1:2], x[:, :2])]
+
+
+def _spread(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
+    """How far attention's answer for a pair of tokens lies off the line between its answers for each alone: 0 for one head."""
+    first, second = outputs[0] - x[:, :1], outputs[1] - x[:, 1:2]
+    both = (outputs[2] - x[:, :2])[:, 1:]
+    line, step = first - second, both - second
+    along = (step * line).sum(-1, keepdim=True) / (line * line).sum(-1, keepdim=True)
+    return float(((step - along * line).norm(dim=-1) / line.norm(dim=-1)).amax())
+
+
+@Block.aspect("causal attention", points=1.25, facts=_facts_of_each(_attention_facts))
+def block_causal_attention(
+    answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, tokens: list[int], earlier: list[int], **_: Any
+) -> Any:
+    sizes = (x, n_heads, d_ff, seed)
+
+    def look(kind: str) -> Any:
+        block = _made(answer, kind, *sizes)
+        changed = []
+        for s in tokens:
+            other = x.clone()
+            other[0, s] = -x[0, s].flip(-1)
+            changed.append(_out(block, other).clone())
+        found: dict[str, Any] = {"out": _out(block, x).clone(), "changed": torch.stack(changed)}
+        if kind == "none":
+            found["one head"] = _pair(_made(answer, kind, x, 1, d_ff, seed), x)
+            found["heads"] = _pair(block, x)
+            found["moved"] = _out(block, x[:, [*earlier, x.shape[1] - 1]]).clone()
+        return found
+
+    return _each(kinds, look)
+
+
+# Residuals and norms.
+
+
+SMOOTH = ("none", "swiglu")
+H = 0.01  # half the distance of two inputs from which a slope is estimated
+
+
+def _path_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x = inputs["x"]
+    out = dict(zip(SCALES, seen["out"], strict=True))
+    far, farther = out[LARGE] - LARGE * x, out[2 * LARGE] - 2 * LARGE * x
+    slope = float(((out[2 * LARGE] - out[LARGE]) * x).sum() / (LARGE * x * x).sum())
+    alike = torch.cosine_similarity(out[LARGE].flatten(), x.flatten(), 0)
+    near = (farther - far).abs().amax(-1) < 0.1 * (1 + _size(far))  # [B, T]
+    still = float(near.double().mean())  # a right mixture may choose another expert for some token
+    mixing, noticed = _mixing(seen["both"], x), _noticed(seen["both"], x)
+    found = {
+        "x itself can be seen in the output": float(alike) > 0.3,
+        "x itself arrives once": abs(slope - 1) < 0.02,
+        "a larger x gives another output": _size(out[100.0] - out[1.0]) > 1e-2 * _size(out[1.0]),
+        "what is added to a large x is not large": still > 0.9 if kind == "moe" else still == 1,
+        "attention is added to x beside the FFN": _size(_mixing(seen["far both"], LARGE * x)) > 0.02,
+    }
+    gains = seen["gains"]
+    without = [_mixing(gain["0 both"], x) for gain in gains]
+    stops = [_size(left) < noticed for left in without]
+    matters = [_size(gain["0 both"][0] - seen["both"][0]) > 1e-3 for gain in gains]
+    rest = [number for number in range(len(gains)) if matters[number] and not stops[number]]
+    found["a norm of its own, with a gain, comes before attention"] = any(stops)
+    if kind != "none":
+        found["another norm, with a gain of its own, belongs to the FFN"] = bool(rest)
+        found["the FFN reads what attention has written"] = any(_size(without[n] - mixing) > noticed for n in rest)
+        bends = [_size(gains[n]["2"] - 2 * seen["both"][0] + gains[n]["0 both"][0]) for n in rest]
+        found["its norm comes before the FFN"] = any(bend > 1e-3 for bend in bends)
+    written = [by_scale - scale * x for scale, by_scale in zip(SCALES, seen["attention alone"], strict=True)]
+    largest = max(map(_size, written))
+    found["attention reads the direction of x only, not its size"] = all(
+        _size(one - written[-2]) < 0.02 * (0.1 + largest) for one in written[:-1]
+    )
+    used = [number for number in range(len(gains)) if matters[number]]
+    moves = [_size(other - one - _step(inputs)) for one, other in seen["one feature"]]
+    found["what is read is normed once"] = all(moves[number] > 1e-3 for number in used)
+    found["every norm's gain gets a gradient"] = all(_size(gains[number]["gradient"]) > 1e-6 for number in used)
+    found["gradients are those of the output"] = _slopes_agree(seen, inputs)
+    return found
+
+
+def _step(inputs: dict[str, Any]) -> torch.Tensor:
+    """By how much the one feature of the one token is changed."""
+    token: torch.Tensor = inputs["token"]
+    return _other_token(token, inputs["feature"]) - token
+
+
+def _other_token(token: torch.Tensor, feature: int) -> torch.Tensor:
+    return _with_entry(token, feature, 4.0)
+
+
+def _slopes_agree(seen: Any, inputs: dict[str, Any]) -> bool:
+    """Whether the gradient of a weighted sum is the slope of that sum, along a drawn direction: in sentences, and in tokens alone.
+
+    The straight path's part, which is as large as the rest, is left out. Most have to agree, not all: between the two inputs a ReLU may
+    have its kink, or another expert be chosen. A sentence has too many of these places, so it is asked of the smooth kinds alone.
+    """
+    weights, step = inputs["weights"], inputs["step"]
+    shares = []
+    for name, each in (("sentences", slice(None)), ("tokens", None)):
+        if name not in seen:
+            continue
+        w, v = (part if each is not None else part.flatten(0, 1)[:, None] for part in (weights, step))
+        plus, minus, gradient = seen[name]
+        estimated = (w * ((plus - minus) / (2 * H) - v)).flatten(1).sum(1)
+        said = ((gradient - w) * v).flatten(1).sum(1)
+        allowed = 0.1 * estimated.abs() + 0.2 * estimated.abs().median()
+        shares.append(float(((said - estimated).abs() < allowed).double().mean()))
+    return all(share > 0.7 for share in shares)
+
+
+def _slope(block: nn.Module, x: torch.Tensor, weights: torch.Tensor, step: torch.Tensor) -> list[torch.Tensor]:
+    """What comes out a little further along a step, and a little behind; and the gradient of the weighted sum."""
+    with torch.enable_grad():
+        leaf = x.clone().requires_grad_()
+        block.zero_grad(set_to_none=True)
+        (_out(block, leaf) * weights).sum().backward()  # type: ignore[no-untyped-call]
+    gradient = torch.zeros_like(x) if leaf.grad is None else leaf.grad
+    return [_out(block, x + H * step).clone(), _out(block, x - H * step).clone(), gradient]
+
+
+@Block.aspect("residual paths and norms", points=1.5, facts=_facts_of_each(_path_facts))
+def block_residual_paths_and_norms(
+    answer: Any,
+    x: Any,
+    n_heads: int,
+    d_ff: int,
+    seed: int,
+    kinds: Any,
+    weights: Any,
+    step: Any,
+    token: Any,
+    feature: int,
+    **_: Any,
+) -> Any:
+    def look(kind: str) -> Any:
+        names = _gains(answer, kind, x, n_heads, d_ff)
+        block = _made(answer, kind, x, n_heads, d_ff, seed)
+        parameters = dict(block.named_parameters())
+        out = {scale: _out(block, scale * x).clone() for scale in SCALES}
+        found: dict[str, Any] = {
+            "out": list(out.values()),
+            "both": _both(block, x, out[1.0]),
+            "far both": _both(block, LARGE * x, out[LARGE]),
+        }
+        if kind in SMOOTH:
+            found["sentences"] = _slope(block, x, weights, step)
+        alone = (part.flatten(0, 1)[:, None] for part in (x, weights, step))  # every token a sentence
+        found["tokens"] = _slope(block, *alone)
+        slopes = {name: parameters[name].grad for name in names}
+        found["gains"] = [
+            {
+                "0 both": _with(block, {name: 0.0}, lambda: _both(block, x)),
+                "2": _with(block, {name: 2.0}, lambda: _out(block, x).clone()),
+                "gradient": torch.zeros(x.shape[-1]) if (slope := slopes[name]) is None else slope.clone(),
+            }
+            for name in names
+        ]
+        noticed = _noticed(found["both"], x)
+        before = [_size(_mixing(gain["0 both"], x)) < noticed for gain in found["gains"]]
+        second = {name: 0.0 for name, first in zip(names, before, strict=True) if not first}
+        found["attention alone"] = _with(block, second, lambda: [_out(block, scale * x).clone() for scale in SCALES])
+        found["one feature"] = _one_feature(
+            _made(answer, kind, x, n_heads, d_ff, seed, shaken="matrices"), names, before, token, feature
+        )
+        return found
+
+    return _each(kinds, look)
+
+
+def _one_feature(
+    block: nn.Module, names: list[str], before: list[bool], token: torch.Tensor, feature: int
+) -> list[list[torch.Tensor]]:
+    """For each norm what comes out for a token alone, and for another in one feature, while this norm lets that feature through
+    alone, and the norms of the other sub-layer nothing. Normed a second time, only its sign would be left of it.
+    """
+    pairs = []
+    only = _with_entry(torch.zeros(token.shape[-1]), feature, 1.0)
+    for name, first in zip(names, before, strict=True):
+        others = {other: 0.0 for other, theirs in zip(names, before, strict=True) if theirs != first}
+        pairs.append(
+            _with(
+                block,
+                others | {name: only},
+                lambda: [_out(block, token).clone(), _out(block, _other_token(token, feature)).clone()],
+            )
+        )
+    return pairs
+
+
+# The four kinds, told apart by what the FFN makes of a vector s·n, for a fixed n and growing s.
+
+
+class _CalledNames(TorchFunctionMode):
+    """The names of the functions that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.add(getattr(func, "__name__", "").strip("_"))
+        return func(*args, **(kwargs or {}))
+
+
+def _share_of_straight(values: torch.Tensor) -> float:
+    """In how many places three neighbours [n, ..., d] lie on a line."""
+    second = values[2:] - 2 * values[1:-1] + values[:-2]
+    straight = second.abs().amax(-1) < 2e-5 * (1 + values.abs().amax())
+    return float(straight.double().mean())
+
+
+BEHIND = "an FFN reads a norm of its own"
+FOUND = "an optimiser finds its weights"
+NO_MORE = "it holds no weights that it does not use"
+WHAT_IT_IS = {
+    "none": ("no FFN", "attention uses all its square matrices", FOUND, NO_MORE),
+    "relu": (
+        BEHIND,
+        FOUND,
+        "the FFN is not linear",
+        "it grows like its input",
+        "attention does not read what it has written",
+        "it is made of straight pieces",
+        "it can write numbers below zero",
+        NO_MORE,
+    ),
+    "swiglu": (
+        BEHIND,
+        FOUND,
+        "the FFN is not linear",
+        "it grows like the square of its input",
+        "the gate is not linear",
+        "the gate is smooth",
+        "it is not made of straight pieces",
+        "the gate is a SiLU",
+        NO_MORE,
+    ),
+    "moe": (BEHIND, FOUND, "the FFN is not linear", "a token leaves experts out"),
+}
+
+
+def _kind_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    d_model = inputs["x"].shape[-1]
+    unused = int(seen["unused numbers"]) <= 2 * d_model
+    if kind == "none":
+        registered = int(seen["numbers"]) > d_model * d_model  # more than what joins the heads
+        none = (int(seen["norms"]) == 0, int(seen["unused squares"]) == 0, registered, unused)
+        return dict(zip(WHAT_IT_IS[kind], none, strict=True))
+    if "positive" not in seen:
+        return {name: unused if name == NO_MORE else False for name in WHAT_IT_IS[kind]}
+    registered = int(seen["numbers"]) > int(seen["numbers without FFN"])
+    negative, positive = seen["negative"], seen["positive"]
+    bends = _size(negative + positive) > 1e-3 * _size(positive)
+    if kind == "moe":
+        mixture = (True, registered, bends, int(seen["left out"]) > 0 or bool(seen["jumps"]))
+        return dict(zip(WHAT_IT_IS[kind], mixture, strict=True))
+    growth = float((seen["farther"].norm() / seen["far"].norm().clamp(min=1e-9)).log2())
+    found: tuple[bool, ...]
+    if kind == "relu":
+        straight, alone = (
+            _share_of_straight(_in_order(seen[ray], inputs)) > 0.15 for ray in ("ray", "ray without attention")
+        )
+        below = float(seen["far"].min()) < -0.01 * _size(seen["far"])
+        last = straight or not alone  # a norm behind the FFN, before attention, would bend the pieces
+        found = (True, registered, bends, abs(growth - 1) < 0.1, last, straight, below, unused)
+    else:
+        gate = _size(negative - positive) > 1e-3 * _size(positive)
+        pieces = _share_of_straight(_in_order(seen["ray"], inputs)) > 0.15
+        silu = not {"gelu", "erf"} & set(seen["calls"])
+        cubic = seen["cubic"]
+        third = cubic[3:] - 3 * cubic[2:-1] + 3 * cubic[1:-2] - cubic[:-3]
+        curved = _size(third) > 1e-3 * max(_size(cubic), 1e-9)
+        found = (True, registered, bends, abs(growth - 2) < 0.1, gate, curved, not pieces, silu, unused)
+    return dict(zip(WHAT_IT_IS[kind], found, strict=True))
+
+
+def _in_order(ray: torch.Tensor, inputs: dict[str, Any]) -> torch.Tensor:
+    """What was seen along the ray, from the smallest factor to the largest."""
+    return ray[torch.tensor(inputs["steps"]).argsort()]
+
+
+def _pieces(block: nn.Module) -> list[torch.Tensor | None]:
+    """Gradients of matrices; of stacked ones, one by one."""
+    found: list[torch.Tensor | None] = []
+    for parameter in block.parameters():
+        if _is_vector(parameter):
+            continue
+        if parameter.ndim == 3:
+            found += [None] * len(parameter) if parameter.grad is None else list(parameter.grad)
+        elif parameter.ndim == 2:
+            found.append(parameter.grad)
+    return found
+
+
+def _reached(block: nn.Module, x: torch.Tensor) -> list[bool]:
+    block.zero_grad(set_to_none=True)
+    with torch.enable_grad():
+        backpropagate(_out(block, x))
+    return [piece is not None and bool(piece.any()) for piece in _pieces(block)]
+
+
+def _jumps(block: nn.Module, tokens: torch.Tensor) -> bool:
+    """Whether the output jumps somewhere on the straight ways from token to token [N, 1, d_model], as where another expert is chosen.
+
+    On each way the largest of 100 steps is made again in 100 steps: what is continuous then moves by little at a time.
+    """
+    start, end, sizes = tokens[:-1], tokens[1:], []
+    parts = torch.linspace(0, 1, 101)[:, None, None, None]
+    each = torch.arange(len(start))
+    for _ in range(2):
+        way = torch.lerp(start, end, parts)  # [101, N - 1, 1, d_model]
+        out = _out(block, way.flatten(0, 1)).reshape(way.shape)
+        steps = (out[1:] - out[:-1]).norm(dim=-1)[..., 0]  # [100, N - 1]
+        largest = steps.argmax(0)
+        sizes.append(steps[largest, each])
+        start, end = way[largest, each], way[largest + 1, each]
+    return bool((sizes[1] > 0.5 * sizes[0]).any())
+
+
+@Block.aspect("the four kinds", points=1, facts=_facts_of_each(_kind_facts))
+def block_the_four_kinds(
+    answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, steps: list[int], **_: Any
+) -> Any:
+    sizes = (x, n_heads, d_ff)
+
+    def look(kind: str) -> Any:
+        names = _gains(answer, kind, *sizes)
+        block = _made(answer, kind, *sizes, seed, shaken="matrices")
+        outputs = _both(block, x)
+        noticed = _noticed(outputs, x)
+        zeroed = {name: _with(block, {name: 0.0}, lambda: _both(block, x)) for name in names}
+        second = [name for name in names if _size(_mixing(zeroed[name], x)) > noticed]
+        second = [name for name in second if _size(zeroed[name][0] - outputs[0]) > 1e-4]
+        matrices = [p for p in block.parameters() if not _is_vector(p)]
+        found: dict[str, Any] = {"norms": len(second)}
+        found["numbers"] = sum(p.numel() for p in matrices)
+        _reached(block, x)
+        found["unused numbers"] = sum(p.numel() for p in block.parameters() if p.grad is None)
+        square = (x.shape[-1], x.shape[-1])
+        found["unused squares"] = sum(p.grad is None and p.shape == square for p in matrices)
+        if kind == "none" or not second:
+            return found
+        without = answer("none", x.shape[-1], n_heads, d_ff)
+        found["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not _is_vector(p))
+        name = second[-1]
+        first = [name for name in names if name not in second]
+        still = zeroed[name][0]
+
+        def ray(s: float) -> torch.Tensor:
+            return _with(block, {name: s}, lambda: _out(block, x).clone()) - still
+
+        def rays() -> torch.Tensor:
+            return torch.stack([ray(RAY[step]) for step in steps])
+
+        found |= {"positive": ray(1.5), "negative": ray(-1.5)}
+        if kind == "moe":
+            many = torch.cat([x.flatten(0, 1), x.flatten(0, 1).flip(-1)])[:, None]  # [N, 1, d_model]
+            one, all_of = _reached(block, many[:1]), _reached(block, many)
+            left_out = sum(later and not now for now, later in zip(one, all_of, strict=True))
+            return found | {"jumps": _jumps(block, many), "left out": left_out}
+        found |= {"ray": rays(), "far": ray(1000.0), "farther": ray(2000.0)}
+        if kind == "relu":
+            alone = _with(block, {first[0]: 0.0}, rays) if first else found["ray"]
+            return found | {"ray without attention": alone}
+        with _CalledNames() as calls:
+            _out(block, x)
+        return found | {
+            "cubic": torch.stack([ray(0.2 * n) for n in range(1, 9)]),
+            "calls": sorted(calls.names & {"gelu", "erf", "silu", "sigmoid", "relu", "tanh"}),
+        }
+
+    return _each(kinds, look)
+
+
+# The mixture's second loss.
+
+
+def _balance_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    calls, losses = inputs["calls"], seen["losses"]
+    single = [isinstance(loss, torch.Tensor) and loss.numel() == 1 for loss in losses]
+    numbers = [float(loss) if is_one else float("nan") for loss, is_one in zip(losses, single, strict=True)]
+    pairs = [(i, j) for i in range(len(calls)) for j in range(i)]
+    same = [(i, j) for i, j in pairs if calls[i] == calls[j]]
+    others = [(i, j) for i, j in pairs if calls[i] != calls[j] and "a single token" not in (calls[i], calls[j])]
+    outputs = seen["outputs"]
+    return {
+        "aux_loss is a tensor with a single number": all(single),
+        "aux_loss is finite": all(abs(number) < 1e6 for number in numbers),
+        "another x gives another aux_loss": all(abs(numbers[i] - numbers[j]) > 1e-6 for i, j in others),
+        "it belongs to the last call alone": all(abs(numbers[i] - numbers[j]) < 1e-4 for i, j in same),
+        "a gradient of aux_loss reaches the weights": seen["reached"] > 0,
+        "a gradient of aux_loss reaches x": bool(seen["gradient of x"].any()),
+        "no coefficient is in it: for a single token it is 1 or more": numbers[calls.index("a single token")]
+        > 1 - 1e-4,
+        "the output is that of a single mixture": all(
+            torch.allclose(outputs[i], outputs[j], atol=1e-5) for i, j in same
+        ),
+    }
+
+
+@Block.aspect("the balance loss", points=0.75, facts=_balance_facts)
+def block_the_balance_loss(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, calls: list[str], **_: Any) -> Any:
+    block = _made(answer, "moe", x, n_heads, d_ff, seed)
+    given = x.clone().requires_grad_()
+    inputs = {"x": given, "another x": 2 * x.flip(-1), "a single token": x[:1, :1]}
+    losses, outputs = [], []
+    reached = 0
+    for call in calls:
+        output = _out(block, inputs[call])
+        if not hasattr(block, "aux_loss"):
+            raise NotAsAsked("after a call, the block of kind 'moe' has no attribute aux_loss")
+        loss: Any = block.aux_loss
+        losses.append(loss)
+        outputs.append(output)
+        last = call == "x" and len(losses) > 1  # a loss of earlier calls is found by then
+        if last and not reached and isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
+            (loss.sum() + 0 * output.sum()).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+            reached = sum(p.grad is not None and bool(p.grad.abs().max() > 1e-9) for p in block.parameters())
+    return {
+        "losses": losses,
+        "outputs": outputs,
+        "reached": reached,
+        "gradient of x": torch.zeros_like(x) if given.grad is None else given.grad,
+    }
+
+
+# Other inputs, and arguments that are refused.
+
+
+def _shapes_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x = inputs["x"]
+    given = {"a single token": x[:1, :1], "many tokens": inputs["many"], "non-contiguous x": x}
+
+    def usual(output: Any, like: torch.Tensor) -> Any:
+        return output if isinstance(output, Failure) else output.shape == like.shape and bool(output.isfinite().all())
+
+    out = seen["x"]
+    scattered = seen["non-contiguous x"]
+    return {f"{label}: finite, of the same shape": usual(seen[label], like) for label, like in given.items()} | {
+        "non-contiguous x gives the same output": isinstance(scattered, torch.Tensor)
+        and torch.allclose(scattered, out, atol=1e-4),
+        "x is left as it was": torch.equal(seen["x afterwards"], x),
+        "training mode gives the same output": torch.allclose(seen["in training mode"], out, atol=1e-4),
+        "the gradient of x passes beside the sub-layers": _size(seen["gradient of x"] - inputs["weights"]) < 0.3,
+    }
+
+
+@Block.aspect("any number of tokens", points=0.25, facts=_facts_of_each(_shapes_facts))
+def block_any_number_of_tokens(
+    answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, many: Any, weights: Any, **_: Any
+) -> Any:
+    def look(kind: str) -> Any:
+        block = _made(answer, kind, x, n_heads, d_ff, seed)
+
+        def out(tokens: torch.Tensor) -> torch.Tensor:
+            return _out(block, tokens).clone()
+
+        scattered = x.transpose(0, 1).contiguous().transpose(0, 1)
+        found: dict[str, Any] = {
+            "a single token": attempt(partial(out, x[:1, :1].clone())),
+            "many tokens": attempt(partial(out, many)),
+            "non-contiguous x": attempt(partial(out, scattered)),
+        }
+        given = x.clone()
+        found["x"], found["x afterwards"] = out(given), given
+        block.train()
+        found["in training mode"] = out(x.clone())
+        with torch.enable_grad():
+            leaf = (10 * LARGE * x).requires_grad_()
+            backpropagate(_out(block, leaf) * weights)
+        found["gradient of x"] = torch.zeros_like(x) if leaf.grad is None else leaf.grad
+        return found
+
+    return _each(kinds, look)
+
+
+def _argument_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    d_model = inputs["x"].shape[-1]
+    asked = inputs["made"]
+    said = dict(zip(asked, seen, strict=True))
+    return {
+        f"making kind {kind!r} with d_model = {d_model} and n_heads = {n_heads}": said[kind, n_heads]
+        for kind, n_heads in sorted(asked, key=lambda pair: (str(pair[0]), pair[1]))
+    }
+
+
+MADE = "a block"
+
+
+@Block.aspect("wrong arguments", points=0.25, facts=_argument_facts)
+def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: list[Arguments], **_: Any) -> Any:
+    d_model = x.shape[-1]
+
+    def make(kind: str | None, heads: int) -> Any:
+        if kind in KINDS and d_model % heads == 0:
+            return attempt(lambda: MADE if answer(kind, d_model, heads, d_ff) is not None else None)
+        return expect_exception(lambda: answer(kind, d_model, heads, d_ff))
+
+    return [make(*arguments) for arguments in made]
+
+
+# generate
+
+
+class _Scores:
+    """A causal model of nothing: the scores for what comes after a token depend on it, on those before it, and on where it is in the window."""
+
+    def __init__(self, told: torch.Tensor, places: torch.Tensor) -> None:
+        self.told, self.places = told, places  # [V, V], [window, V]
+
+    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
+        if ids.ndim != 2 or len(ids) != 1:
+            raise ValueError(f"the model takes ids of shape [1, t], not {list(ids.shape)}")
+        if ids.shape[1] > len(self.places):
+            raise ValueError(f"{ids.shape[1]} tokens are more than the window of {len(self.places)}")
+        rows, kept = [], torch.zeros_like(self.told[0])
+        for place, token in enumerate(ids[0].tolist()):
+            kept = 0.6 * kept + self.told[token]
+            rows.append(kept + self.places[place])
+        return torch.stack(rows)[None]
+
+
+def _draw_generate(rng: Draw, case: int) -> dict[str, Any]:
+    """Scores for a small vocabulary, prompts of several lengths, temperatures on both sides of 1, and numbers to choose by."""
+    V, window = rng.integer(11, 13), rng.integer(4, 6)
+    return {
+        "told": rng.normal(V, V, scale=1.6),
+        "places": rng.normal(window, V),
+        "prompt": [rng.integer(0, V - 1) for _ in range(2)],
+        "long": [rng.integer(0, V - 1) for _ in range(window + rng.integer(3, 6))],
+        "numbers": [rng.uniform(0.02, 0.98) for _ in range(24)],
+        "warm": rng.uniform(1.6, 2.2),
+        "cool": rng.uniform(0.5, 0.7),
+    }
+
+
+generate = Exercise(
+    "generate",
+    draw=_draw_generate,
+    where="the section “What if we removed the FFN?”, where it says “Let it write”.",
+    understood="A model gives scores; a loop, a window and a temperature make a writer of it.",
+    hints=(
+        "A loop over `numbers`: cut the last `window` ids, ask the model, look at the last row of its scores, choose, append.",
+        "At temperature 0 there is nothing to divide by: take the `argmax`, before any softmax.",
+        "`torch.softmax(scores / temperature, dim=-1).cumsum(-1)` is how much probability lies at each id or before. How many of these are not larger than u?",
+    ),
+)
+
+
+def _new_ids(answer: Any, told: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
+    """The ids that a student's function writes, as a list of ints; a tensor of ids will do."""
+    written = answer(_Scores(told, places), list(prompt), list(numbers), len(places), temperature)
+    if not isinstance(written, (list, tuple, torch.Tensor)):
+        raise NotAsAsked(f"{describe_result(written)}; a list of ids was expected")
+    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in written):
+        raise NotAsAsked("a flat list of ids was expected, one number each")
+    return [int(each) for each in written]
+
+
+@generate.aspect("greedy", points=1)
+def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
+    few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
+    return {
+        "two tokens in the prompt": attempt(partial(_new_ids, answer, told, places, prompt, few, 0)),
+        "one token in the prompt": attempt(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
+    }
+
+
+@generate.aspect("sampling", points=1.5)
+def generate_sampling(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any
+) -> Any:
+    step = len(places) - len(prompt)
+    return {
+        f"temperature {words}, {part}": attempt(
+            partial(_new_ids, answer, told, places, prompt, numbers[step * part : step * (part + 1)], heat)
+        )
+        for words, heat in {"1": 1.0, "below 1": cool, "above 1": warm}.items()
+        for part in range(4)
+    }
+
+
+@generate.aspect("beyond the window", points=1)
+def generate_beyond_the_window(
+    answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
+) -> Any:
+    return {
+        words: attempt(partial(_new_ids, answer, told, places, given, numbers, heat))
+        for words, given, heat in (
+            ("a short prompt, greedy", prompt, 0),
+            ("a short prompt", prompt, warm),
+            ("a long prompt", long, warm),
+        )
+    }
+
+
+@generate.aspect("small temperatures, u = 0, nothing changed", points=0.5)
+def generate_small_temperatures_u_0_nothing_changed(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
+) -> Any:
+    given, chance = list(prompt), numbers[: len(places) - len(prompt)]
+    kept = list(chance)
+    apart = (
+        1e10 * told
+    )  # so far that all but one probability are exactly 0, whatever is done with a temperature of 0.01
+    cold = {
+        f"temperature 0.01, after token {token}": attempt(
+            partial(_new_ids, answer, apart, places, [token], numbers[:3], 0.01)
+        )
+        for token in range(len(told))
+    }
+    zero = attempt(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
+    none = attempt(partial(_new_ids, answer, told, places, prompt, [], 1.0))
+    answer(_Scores(told, places), given, kept, len(places), 1.0)
+    return cold | {
+        "u = 0": zero,
+        "no numbers": none,
+        "prompt is left as it was": given == prompt,
+        "numbers are left as they were": kept == chance,
+    }
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_removed = question(
+    "quiz_removed",
+    where="the section “What if we removed the FFN?”.",
+    understood="Attention and the residual path are still there; what is lost is capacity that each token can use by itself, cheaply.",
+)
+
+quiz_equal = question(
+    "quiz_equal",
+    where="the section “Equal what?”.",
+    understood="Total parameters fill the memory, active ones do the work: a mixture is the only kind in which the two differ.",
+)
+
+quiz_seeds = question(
+    "quiz_seeds",
+    where="the section “What the experiment can't show”.",
+    understood="A difference counts when it is large beside the spread over seeds, and it counts for what was measured, nothing else.",
+)

@@ -1,0 +1,770 @@
+"""Notebook 04, One network, every position: how each exercise is called, and on what inputs. No answers.
+
+Exercises that take a module or a function get one that is built here from the drawn numbers. Sizes differ pairwise.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from ffnlab.course.ffn_probes import Weights, copy_parameters, draw_weights, leading_shapes, make_ffn, unchanged
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    backpropagate,
+    describe_result,
+    gradients,
+    on_each,
+    question,
+    zeros_of_shape,
+)
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """x [A, B, T, d_model] and the weights of an FFN."""
+    A, B, T = rng.distinct(3, 2, 4)
+    d_model, d_ff = rng.distinct(2, 5, 9)
+    return {"x": rng.normal(A, B, T, d_model), "weights": draw_weights(rng, d_model, d_ff)}
+
+
+# ffn_loop
+
+ffn_loop = Exercise(
+    "ffn_loop",
+    draw=_draw,
+    where="the section “One network for all positions”.",
+    understood="One FFN, called for one token after the other, gives what a single call gives for all of them.",
+    hints=(
+        "`x[b, t]` is one token, a vector of d_model numbers. `ffn` turns it into another one.",
+        "Two loops, over the sentences and over their tokens, or one over the tokens of all sentences: `x[:, t]` is [B, d_model].",
+        "Collect the rows in a list, and put them together with `torch.stack`. Its argument `dim` says where the new dimension goes.",
+        "A list of T tensors [B, d_model], stacked with `dim=1`, is [B, T, d_model].",
+    ),
+)
+
+
+@ffn_loop.aspect("values", points=1)
+def ffn_loop_values(answer: Any, x: Any, weights: Any) -> Any:
+    return answer(x[0], make_ffn(weights))
+
+
+@ffn_loop.aspect("gradients", points=0.5)
+def ffn_loop_gradients(answer: Any, x: Any, weights: Any) -> Any:
+    def compute(x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
+        return answer(x, lambda tokens: torch.relu(tokens @ W1 + b1) @ W2 + b2)
+
+    return gradients(compute, x=x[0], **weights)
+
+
+@ffn_loop.aspect("other inputs", points=0.5)
+def ffn_loop_other_inputs(answer: Any, x: Any, weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        return answer(given, make_ffn(weights, given.dtype))
+
+    inputs = {
+        "x with T = 1": x[0, :, :1],
+        "x with B = 1": x[0, :1],
+        "non-contiguous x": x[0].transpose(0, 1),
+        "everything in float32": x[0].float(),
+    }
+    return on_each(call, inputs)
+
+
+# ffn_chunked
+
+
+class _Watched:
+    """An activation, ReLU, that counts what goes through it: rows and width of each call, and how many rows of earlier calls are still kept."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[int]] = []  # rows, width, rows kept by then
+        self._given: list[tuple[int, weakref.ref[torch.Tensor]]] = []
+
+    def __call__(self, input: torch.Tensor) -> torch.Tensor:
+        rows = input[..., 0].numel()
+        self.calls.append([rows, input.shape[-1], sum(n for n, given in self._given if given() is not None)])
+        hidden = torch.relu(input)
+        self._given.append((rows, weakref.ref(hidden)))
+        return hidden
+
+
+def _draw_chunked(rng: Draw, case: int) -> dict[str, Any]:
+    """x [2, B, T, d_model], an odd number B·T of tokens, and an even c that is less than its root: so c does not divide it, and c chunks are larger than c."""
+    B, T, c = rng.one_of((3, 5)), rng.one_of((7, 9, 11)), rng.one_of((2, 4))
+    d_model, d_ff = 2 * rng.integer(3, 4), 2 * rng.integer(5, 7)
+    return {"x": rng.normal(2, B, T, d_model), "weights": draw_weights(rng, d_model, d_ff), "c": c}
+
+
+ffn_chunked = Exercise(
+    "ffn_chunked",
+    draw=_draw_chunked,
+    where="the section “One network for all positions”, where it speaks of chunks.",
+    understood="An FFN may take its tokens in any portions: no token waits for another one, and nothing has to be kept.",
+    hints=(
+        "First make one long list of tokens, [N, d_model], whatever the shape of x. How many are in the last chunk?",
+        "`tensor.split(c)` cuts the first dimension into pieces of c, and the last piece may be shorter. (`chunk(c)` makes c pieces.)",
+        "Call `ffn` on each piece, put the results under each other with `torch.cat`, and give them the shape of x.",
+    ),
+)
+
+
+@ffn_chunked.aspect("values", points=1)
+def ffn_chunked_values(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    return answer(x[0], make_ffn(weights), c)
+
+
+def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
+    """What holds for the calls, [rows, width, rows kept] of each. A variable may still hold the last chunk's rows, and a last chunk be filled up."""
+    c, (_, B, T, _), d_ff = inputs["c"], inputs["x"].shape, len(inputs["weights"]["b1"])
+    rows, widths, kept = ([int(number) for number in column] for column in zip(*seen, strict=True))
+    return {
+        "at most c tokens go in at a time": max(rows) <= c,
+        "every token goes through the activation of ffn once": B * T <= sum(rows) < B * T + c,
+        "all of its d_ff neurons work at the same time": set(widths) == {d_ff},
+        "the hidden rows of earlier chunks are let go": max(kept) <= max(rows),
+        "how many more than c go in at a time": max(0, max(rows) - c),
+    }
+
+
+@ffn_chunked.aspect("at most c at a time", points=1, facts=_chunk_facts, needs="values")
+def ffn_chunked_at_most_c_at_a_time(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    ffn = make_ffn(weights)
+    ffn.activation = watched = _Watched()
+    with torch.no_grad():
+        answer(x[0], ffn, c)
+    if not watched.calls:
+        raise NotAsAsked("the activation of ffn was never called")
+    return watched.calls
+
+
+@ffn_chunked.aspect("gradients", points=0.5)
+def ffn_chunked_gradients(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    ffn, x = make_ffn(weights), x[0].requires_grad_()
+    backpropagate(answer(x, ffn, c))
+    return {f"gradient of {name}": leaf.grad for name, leaf in {"x": x, **dict(ffn.named_parameters())}.items()}
+
+
+@ffn_chunked.aspect("any x, any c", points=0.5)
+def ffn_chunked_any_x_any_c(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
+    found = on_each(lambda given: answer(given, make_ffn(weights, given.dtype), c), inputs)
+    for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
+        found[words] = attempt(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
+    return found
+
+
+# is_position_wise
+
+Numbers = dict[str, torch.Tensor]
+
+
+class Layer:
+    """A function from [..., T, d] to [..., T, d], one of those that `is_position_wise` is asked about.
+
+    All of them are made of the same parts, in the same code, and differ in their numbers alone: neither a function's name nor its
+    place in a list nor what the caller has written down tells which one it is.
+    """
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+        self.used = {name: bool(value.any()) for name, value in numbers.items()}
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        n, used = self.numbers, self.used
+        if x.dtype != n["bias"].dtype:
+            n = {name: value.to(x.dtype) for name, value in n.items()}
+        T, d = n["bias"].shape
+        if x.shape[-2:] != (T, d):
+            raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
+        read = n["before"] @ x + n["shift"]
+        told = self.hidden(torch.relu(read @ n["W1"] + n["b1"])) @ n["W2"] + n["b2"]
+        if used["running"]:  # the same by differences of sums, so it is rounded differently
+            told = torch.diff(F.pad(told.cumsum(-2), (0, 0, 1, 0)), dim=-2)
+        output = n["gain"] * told + n["skip"] * x + n["bias"]
+        if used["norm"]:
+            output = output + F.layer_norm(x, (d,))
+        if used["own"]:
+            output = output + (x.unsqueeze(-2) @ n["own"]).squeeze(-2)
+        if used["v"]:
+            scores = (x @ n["q"]) @ (x @ n["k"]).transpose(-1, -2) / d**0.5
+            output = output + torch.softmax(scores.masked_fill(n["seen"] == 0, -torch.inf), -1) @ (x @ n["v"])
+        if used["out"]:
+            output = output + n["after"] @ ((x @ n["into"]).abs() @ n["out"])
+        grain = n["grain"]  # rounds every position in another way, as a matrix product does on some machines
+        sized: torch.Tensor = n["size"] * output * grain * (1 / grain)
+        return sized
+
+    def hidden(self, h: torch.Tensor) -> torch.Tensor:
+        return h
+
+
+class ModuleLayer(nn.Module, Layer):
+    """The same as a module, with dropout on its hidden layer and a mode in which it was handed out."""
+
+    def __init__(self, numbers: Numbers, training: bool) -> None:
+        nn.Module.__init__(self)
+        Layer.__init__(self, numbers)
+        self.dropout = nn.Dropout(0.0 if training else 0.5)
+        for name, value in numbers.items():
+            self.register_parameter(name, nn.Parameter(value.clone()))
+        self.train(training)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.numbers = dict(self.named_parameters())
+        return Layer.__call__(self, x)
+
+    def hidden(self, h: torch.Tensor) -> torch.Tensor:
+        hidden: torch.Tensor = self.dropout(h)
+        return hidden
+
+
+# By aspect: what each function is, and whether it is position-wise. Every aspect asks about some of either kind, in an order that is drawn.
+SEE_EACH_OTHER = {
+    "a plain FFN": True,
+    "x + FFN(x)": True,
+    "attention": False,
+    "causal attention": False,
+    "attention to later tokens only": False,
+    "a convolution over three tokens": False,
+    "an FFN in which one token leaks into one far away": False,
+    "an FFN in which the first token leaks into the last": False,
+    "an FFN in which the last token leaks into the first": False,
+    "an FFN in which a token moves numbers of another, whose sum stays": False,
+    "an FFN in which every token hears one that is far away": False,
+}
+TREATED_DIFFERENTLY = {
+    "twice an FFN": True,
+    "an FFN, and a matrix for x beside it": True,
+    "other weights at every position": False,
+    "an FFN of x plus a position vector": False,
+    "an FFN that treats one position differently": False,
+    "an FFN that treats the first position differently": False,
+    "an FFN that treats the last position differently": False,
+    "an FFN that takes something off at one position": False,
+    "an FFN that treats both ends alike, and the middle differently": False,
+}
+ONLY_LOOKS = {
+    "a layer norm": True,
+    "a layer norm plus an FFN": True,
+    "an FFN of the mean of all tokens, for every token": False,
+    "an FFN plus a part of the mean of all tokens": False,
+    "attention whose outputs are very small": False,
+    "an FFN in which one token lowers an earlier one": False,
+    "an FFN in which one token raises a later one": False,
+}
+DOES_NOT_LOOK = {
+    "an FFN by differences of running sums": True,
+    "the same output whatever comes in": True,
+    "an FFN whose outputs are very large": True,
+    "an FFN in which tokens leak, by far less than 1/10,000": True,
+    "a module with dropout, in eval mode": True,
+    "a module in which tokens see each other": False,
+    "an FFN in which every token leaks a little into the next": False,
+}
+ASKED = {"seeing": SEE_EACH_OTHER, "treating": TREATED_DIFFERENTLY, "looking": ONLY_LOOKS, "not looking": DOES_NOT_LOOK}
+LEAK = 5e-6  # of an output, from each token to all others: differences are above 1/100,000 of some numbers, below 1/10,000 of the largest
+MODULES = {"a module with dropout, in eval mode": "eval", "a module in which tokens see each other": "train"}
+
+
+def _opposed(matrix: torch.Tensor) -> torch.Tensor:
+    """The same matrix, but feature 1 gets the opposite of feature 0: of two tokens that differ, one number rises and one falls."""
+    matrix[..., 1] = -matrix[..., 0]
+    return matrix
+
+
+def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
+    """The numbers of each function, in an order that is drawn for each aspect; `_labels` tells the judge what they are.
+
+    What all functions have alike is drawn once, as `shared`; of the rest, each part of all functions of an aspect is one tensor.
+    """
+    T, d, f = rng.integer(7, 8), rng.integer(5, 6), rng.integer(10, 14)
+    weights = draw_weights(rng, d, f)
+    weights["b1"][::2].abs_()  # some neurons fire for the mean of all tokens as well
+    for name in ("W2", "b2"):  # an FFN then gives one number clearly below 0 and one clearly above it, as is their sum
+        rows = weights[name]
+        rows[..., 0] = -rows[..., 0].abs() - 0.2
+        rows[..., 1] = -rows[..., 0]
+        rows[..., 2:] += 0.5 - rows[..., 2:].mean(-1, keepdim=True)
+    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), _opposed(rng.normal(d, d, scale=0.8))
+    everyone = torch.ones(T, T, dtype=torch.float64)
+    masks = (everyone, everyone.tril(), everyone.triu())
+    no_leak, one = torch.zeros(T, T, dtype=torch.float64), torch.ones((), dtype=torch.float64)
+
+    def layer(**parts: torch.Tensor) -> Numbers:
+        """An FFN; what has no part in it is there all the same, and has no effect."""
+        plain = {
+            "before": torch.eye(T, dtype=torch.float64),
+            "shift": torch.zeros(T, d, dtype=torch.float64),
+            "running": 0 * one,
+            "gain": torch.ones(T, 1, dtype=torch.float64),
+            "skip": 0 * one,
+            "norm": 0 * one,
+            "own": torch.zeros(T, d, d, dtype=torch.float64),
+            "v": 0 * v,
+            "seen": rng.one_of(masks),
+            "after": rng.normal(T, T),
+            "into": rng.normal(d, d),
+            "out": torch.zeros(d, d, dtype=torch.float64),
+            "bias": torch.zeros(T, d, dtype=torch.float64),
+            "size": one,
+            "grain": torch.tensor([[rng.uniform(1, 2)] for _ in range(T)], dtype=torch.float64),
+        }
+        return plain | parts
+
+    def without_ffn(**parts: torch.Tensor) -> Numbers:
+        return layer(gain=torch.zeros(T, 1, dtype=torch.float64), **parts)
+
+    def at(position: int, value: torch.Tensor, elsewhere: float = 0.0) -> torch.Tensor:
+        """One row of its own among T rows of the value `elsewhere`."""
+        rows = torch.full((T, *value.shape), elsewhere, dtype=torch.float64)
+        rows[position] = value
+        return rows
+
+    def up_and_down(signs: torch.Tensor) -> torch.Tensor:
+        """What a leak writes: into feature 0 as much as it takes from feature 1, and into the others by their signs."""
+        out = torch.diag(signs)
+        out[:, 0], out[:, 1] = 0.5, -0.5
+        return out
+
+    def leak(to: int, source: int, part: float = 1.0, only: float = 0.0, sum_stays: bool = False) -> Numbers:
+        """An FFN in which the token `source` adds to `to`, at every feature as much, up or down (`only`), or as drawn."""
+        after = no_leak.clone()
+        after[to, source] = part
+        out = only * torch.eye(d, dtype=torch.float64) if only else up_and_down(rng.normal(d).sign())
+        if sum_stays:
+            out = 2 * (torch.eye(d, dtype=torch.float64) - 1 / d)
+        return layer(after=after, into=rng.normal(d, d, scale=4 / d**0.5), out=out)
+
+    inner = [t for t in range(1, T - 1) if t != T // 2]  # the ends and the middle are tried first
+    pairs = [(to, source) for to in inner for source in inner if source != T - 2]
+    earlier, later = (rng.one_of([pair for pair in pairs if sign * (pair[0] - pair[1]) > 0]) for sign in (-1, 1))
+
+    far = rng.one_of([(to, s) for to in range(1, T - 1) for s in range(1, T - 1) if abs(to - s) > 1 and s != T // 2])
+    three = torch.eye(T, dtype=torch.float64)
+    three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), 1)
+    three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), -1)
+    little = torch.diag(torch.full((T - 1,), 0.5, dtype=torch.float64), -1)
+    usual = Layer(weights | {"q": q, "k": k} | layer())(rng.normal(50, T, d)).abs().amax((1, 2)).mean()
+    faint = layer(into=rng.normal(d, d, scale=1 / d**0.5), out=torch.eye(d, dtype=torch.float64))
+    made = {
+        "a plain FFN": layer(),
+        "x + FFN(x)": layer(skip=one),
+        "attention": without_ffn(v=v, seen=masks[0]),
+        "causal attention": without_ffn(v=v, seen=masks[1]),
+        "attention to later tokens only": without_ffn(v=v, seen=masks[2]),
+        "a convolution over three tokens": layer(before=three),
+        "an FFN in which one token leaks into one far away": leak(*far),
+        "an FFN in which the first token leaks into the last": leak(T - 1, 0),
+        "an FFN in which the last token leaks into the first": leak(0, T - 1),
+        "an FFN in which a token moves numbers of another, whose sum stays": leak(*far, sum_stays=True),
+        "an FFN in which every token hears one that is far away": layer(
+            after=torch.eye(T, dtype=torch.float64).roll(rng.integer(2, T - 2), 0),
+            into=rng.normal(d, d, scale=4 / d**0.5),
+            out=up_and_down(torch.ones(d, dtype=torch.float64)),
+        ),
+        "twice an FFN": layer(gain=2 * torch.ones(T, 1, dtype=torch.float64)),
+        "an FFN, and a matrix for x beside it": layer(own=v.expand(T, d, d)),
+        "other weights at every position": without_ffn(own=_opposed(rng.normal(T, d, d, scale=0.6))),
+        "an FFN of x plus a position vector": layer(shift=rng.normal(T, d)),
+        "an FFN that treats one position differently": layer(gain=at(rng.one_of(inner), 1.3 * torch.ones(1), 1.0)),
+        "an FFN that treats the first position differently": layer(gain=at(0, 1.3 * torch.ones(1), 1.0)),
+        "an FFN that treats the last position differently": layer(gain=at(T - 1, 1.3 * torch.ones(1), 1.0)),
+        "an FFN that takes something off at one position": layer(bias=at(rng.one_of(inner), torch.full((d,), -1.5))),
+        "an FFN that treats both ends alike, and the middle differently": layer(
+            gain=1 + 0.3 * (torch.arange(T, dtype=torch.float64)[:, None] - (T - 1) / 2).abs()
+        ),
+        "a layer norm": without_ffn(norm=one),
+        "a layer norm plus an FFN": layer(norm=one),
+        "an FFN of the mean of all tokens, for every token": layer(before=everyone / T),
+        "an FFN plus a part of the mean of all tokens": layer(
+            after=everyone / T,
+            into=torch.eye(d, dtype=torch.float64),
+            out=3 * up_and_down(torch.ones(d, dtype=torch.float64)),
+        ),
+        "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-6 * one),
+        "an FFN in which one token lowers an earlier one": leak(*earlier, only=-1.0),
+        "an FFN in which one token raises a later one": leak(*later, only=1.0),
+        "an FFN by differences of running sums": layer(running=one),
+        "the same output whatever comes in": without_ffn(bias=rng.normal(d).expand(T, d)),
+        "an FFN whose outputs are very large": layer(running=one, size=1e4 * one),
+        "an FFN in which tokens leak, by far less than 1/10,000": faint | {"after": LEAK * usual * everyone},
+        "a module with dropout, in eval mode": layer(),
+        "a module in which tokens see each other": layer(v=v, seen=masks[0]),
+        "an FFN in which every token leaks a little into the next": layer(
+            after=little,
+            into=rng.normal(d, d, scale=1.5 / d**0.5),
+            out=up_and_down(torch.ones(d, dtype=torch.float64)),
+        ),
+    }
+    drawn: dict[str, Any] = {"T": T, "d": d, "seed": rng.integer(1, 1000), "shared": weights | {"q": q, "k": k}}
+    order: dict[str, list[str]] = {}
+    for name, labels in ASKED.items():
+        order[name] = [list(labels)[i] for i in rng.distinct(len(labels), 0, len(labels) - 1)]
+        parts = [made[label] for label in order[name]]
+        drawn[name] = {
+            "modes": [MODULES.get(label, "") for label in order[name]],
+            "numbers": {part: torch.stack([numbers[part].double() for numbers in parts]) for part in parts[0]},
+        }
+    return drawn | {"_labels": order}
+
+
+is_position_wise = Exercise(
+    "is_position_wise",
+    draw=_draw_layers,
+    where="the section “A test for ‘position-wise’”.",
+    understood="Position-wise means two things at once: no token sees another, and every token meets the same map. You can test both without looking inside.",
+    hints=(
+        "There are two ways to fail: a token's output depends on another token, or the same vector is treated differently at another position.",
+        "Choose one vector v. Put it at position 0 of a random sequence, then at position 1 of another random sequence, and "
+        "so on. What must be true of the outputs at those positions?",
+        "If f is position-wise, all of them are g(v). If not, changing the other tokens or the position shows.",
+        "Compare with a tolerance that is a part of the output's size, such as a thousandth of its largest number: outputs may be very small, or very large.",
+        "`X = torch.randn(T, d, generator=...)`, then `X[t] = v`, then keep `f(X)[t]`; stack them, and compare each with the first.",
+    ),
+)
+
+
+def _asked_about(aspect: str, points: float, drawn: str, with_seed: bool = False) -> None:
+    def by_what_it_is(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        said = dict(zip(inputs["_labels"][drawn], seen, strict=True))
+        return {label: said[label] for label in ASKED[drawn]}
+
+    @is_position_wise.aspect(aspect, points, facts=by_what_it_is)
+    def probe(answer: Any, T: int, d: int, seed: int, shared: Numbers, **layers: Any) -> Any:
+        seeds = (seed,) if with_seed else ()
+        return [attempt(partial(_said, answer, f, T, d, *seeds)) for f in layers_of(layers[drawn], shared)]
+
+
+def layers_of(asked: Any, shared: Numbers) -> Iterator[Layer]:
+    """The functions that were drawn for one aspect: a module where it has a mode."""
+    for place, mode in enumerate(asked["modes"]):
+        numbers = shared | {part: values[place] for part, values in asked["numbers"].items()}
+        yield ModuleLayer(numbers, training=mode == "train") if mode else Layer(numbers)
+
+
+def _said(answer: Any, f: Layer, T: int, d: int, *seed: int) -> str:
+    mode = getattr(f, "training", None)
+    said = answer(f, T, d, *seed)
+    if isinstance(said, torch.Tensor) and said.ndim == 0 and said.dtype == torch.bool:
+        said = bool(said)
+    if not isinstance(said, (bool, np.bool_)):
+        raise NotAsAsked(f"{describe_result(said)} instead of True or False")
+    if isinstance(f, nn.Module) and f.training != mode:
+        return "in another mode than before"
+    return "position-wise" if said else "not position-wise"
+
+
+_asked_about("tokens that see each other", 2, "seeing")
+_asked_about("positions that are treated differently", 1.5, "treating")
+_asked_about("what only looks position-wise", 1, "looking", with_seed=True)
+_asked_about("what does not look position-wise", 0.5, "not looking")
+
+
+# ffn_as_conv1d
+
+
+def _draw_conv(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, and a second FFN with d_ff = d_model for a sequence that is as long."""
+    n = rng.integer(5, 7)
+    B = rng.integer(2, 4)
+    return _draw(rng, case) | {"square": {"x": rng.normal(B, n, n), "weights": draw_weights(rng, n, n)}}
+
+
+ffn_as_conv1d = Exercise(
+    "ffn_as_conv1d",
+    draw=_draw_conv,
+    where="the section “The same as a convolution”.",
+    understood="An FFN is two convolutions with kernel size 1: the same small network slides over the sequence and looks at one token at a time.",
+    hints=(
+        "`nn.Conv1d(channels_in, channels_out, kernel_size)` works on [B, channels, T]. What are the channels of an FFN, and what does it bend in between?",
+        "`x.transpose(1, 2)` turns [B, T, d] into [B, d, T]. `reshape` would not: it keeps the numbers in their order in memory.",
+        "A linear layer's weight is [out, in], that of a convolution [out, in, kernel]. `unsqueeze(-1)` adds the missing dimension.",
+        "Copy under `torch.no_grad()`: `conv.weight.copy_(...)`, four times, with the biases. Everything is float32.",
+        "`forward` is: transpose, first convolution, activation, second convolution, transpose.",
+    ),
+)
+
+
+def _converted(answer: Any, weights: Weights) -> nn.Module:
+    made = answer(make_ffn(weights, torch.float32))
+    if not isinstance(made, nn.Module):
+        raise NotAsAsked(f"{describe_result(made)} instead of an nn.Module")
+    return made.eval()
+
+
+@ffn_as_conv1d.aspect("values", points=2, atol=1e-4, rtol=1e-4)
+def ffn_as_conv1d_values(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+    x = x[0].float()
+    inputs = {"x of shape [B, T, d_model]": x, "x with T = 1": x[:, :1], "non-contiguous x": x.transpose(0, 1)}
+    same = attempt(lambda: _converted(answer, square["weights"])(square["x"].float()))
+    return on_each(lambda given: _converted(answer, weights)(given), inputs) | {"an FFN with d_ff = d_model = T": same}
+
+
+class _ConvolutionCount(TorchFunctionMode):
+    """Counts calls of a convolution, whoever makes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolutions = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.convolutions += getattr(func, "__name__", "") in ("conv1d", "conv2d", "convolution")
+        return func(*args, **(kwargs or {}))
+
+
+@ffn_as_conv1d.aspect("two convolutions, and no more parameters", points=1, needs="values")
+def ffn_as_conv1d_two_convolutions_and_no_more_parameters(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+    module = _converted(answer, weights)
+    with _ConvolutionCount() as calls:
+        module(x[0].float())
+    return {
+        "two convolutions are computed": calls.convolutions >= 2,
+        "trainable parameters": sum(p.numel() for p in module.parameters() if p.requires_grad),
+    }
+
+
+@ffn_as_conv1d.aspect("gradients", points=0.5, atol=1e-4, rtol=1e-4)
+def ffn_as_conv1d_gradients(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+    module = _converted(answer, weights)
+    given = x[0].float().requires_grad_()
+    backpropagate(module(given))
+    learns = [p.grad is not None and bool(p.grad.any()) for p in module.parameters()]
+    return {"gradient of x": given.grad, "a gradient reaches every parameter": bool(learns) and all(learns)}
+
+
+@ffn_as_conv1d.aspect("ffn stays as it was", points=0.5, needs="values")
+def ffn_as_conv1d_ffn_stays_as_it_was(answer: Any, x: Any, weights: Any, square: Any) -> Any:
+    ffn = make_ffn(weights, torch.float32)
+    before = copy_parameters(ffn)
+    made = answer(ffn)
+    if not isinstance(made, nn.Module):
+        raise NotAsAsked(f"{describe_result(made)} instead of an nn.Module")
+    made(x[0].float())
+    return unchanged(ffn, before) | {"they can still be trained": all(p.requires_grad for p in ffn.parameters())}
+
+
+# residual_sublayer
+
+
+def _draw_block(rng: Draw, case: int) -> dict[str, Any]:
+    drawn = _draw(rng, case)
+    d_model = drawn["x"].shape[-1]
+    drawn["x"] = 1.7 * drawn["x"] + rng.normal(d_model)
+    return drawn | {"gain": 1.5 + 0.4 * rng.normal(d_model), "shift": rng.normal(d_model)}
+
+
+residual_sublayer = Exercise(
+    "residual_sublayer",
+    draw=_draw_block,
+    where="the section “Around the FFN: residual and norm”.",
+    understood="Pre-norm keeps norms off the path of x; post-norm, the form of 2017, normalises the sum.",
+    hints=(
+        "Both modes add what the FFN says to x. They differ in what the norm is applied to.",
+        "'pre': the norm comes before the FFN, on the side path only. 'post': it comes after the addition.",
+        "In both modes the x that is added is the x that came in, not its normalised form.",
+    ),
+)
+
+
+def _norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.float64) -> nn.LayerNorm:
+    norm = nn.LayerNorm(len(gain)).to(dtype)
+    with torch.no_grad():
+        norm.weight.copy_(gain)
+        norm.bias.copy_(shift)
+    return norm
+
+
+def _mode(mode: str) -> None:
+    @residual_sublayer.aspect(f"mode “{mode}”", points=1.5)
+    def in_mode(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
+        return answer(x[0], make_ffn(weights), _norm(gain, shift), mode)
+
+
+for _name in ("pre", "post"):
+    _mode(_name)
+
+
+@residual_sublayer.aspect("gradients", points=0.5)
+def residual_sublayer_gradients(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
+    def of(mode: str) -> dict[str, Any]:
+        ffn, norm, given = make_ffn(weights), _norm(gain, shift), x[0].clone().requires_grad_()
+        backpropagate(answer(given, ffn, norm, mode))
+        leaves = {"x": given, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
+        return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+
+    return {f"mode “{mode}”": attempt(partial(of, mode)) for mode in ("pre", "post")}
+
+
+@residual_sublayer.aspect("other inputs", points=0.5, needs="mode “pre”")
+def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
+    inputs = {
+        "x of shape [T, d_model]": x[0, 0],
+        "x of shape [A, B, T, d_model]": x[:2, :2, :1],
+        "one token, x of shape [d_model]": x[0, 0, 0],
+        "non-contiguous x": x[0, :2, :2].transpose(0, 1),
+        "everything in float32": x[0, 1, :2].float(),
+    }
+
+    def of(mode: str) -> dict[str, Any]:
+        def call(given: Any) -> Any:
+            ffn, norm = make_ffn(weights, given.dtype), _norm(gain, shift, given.dtype)
+            return zeros_of_shape(answer(given, ffn, norm, mode))
+
+        return on_each(call, inputs)
+
+    return {f"mode “{mode}”": of(mode) for mode in ("pre", "post")}
+
+
+# bottleneck_rank
+
+
+FAINT, ROUNDING = 4e-6, 2.5e-7  # on either side of a millionth
+WEAKEST = 0.05  # of the strongest direction: no other one is weaker by chance, so that it shows with any tolerance near a millionth
+
+
+def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
+    """FFNs, each with its inputs: few and many hidden neurons, few inputs, inputs on a line, neurons that never fire, some that hardly write."""
+    d = rng.integer(7, 9)
+    f = rng.integer(4, d - 2)
+    N = rng.integer(40, 50)
+    X = rng.normal(N, d)
+    narrow = draw_weights(rng, d, f)
+    narrow["b1"] = -(X @ narrow["W1"]).quantile(
+        0.15, dim=0
+    )  # no neuron is silent by chance, and no input leaves all of them silent
+    wide = draw_weights(rng, d, d + rng.integer(6, 9))
+    line = rng.normal(N, 1, scale=2.0) * rng.normal(1, d)
+    few = X[: rng.integer(2, f - 1)]
+    return {
+        "narrow": (_clear(narrow, X), X),
+        "wide": (_clear(wide, X), X),
+        "few": (_clear(narrow, few), few),
+        "line": (_clear(_bends_along(wide, line), line), line),
+        "silent": (_clear(_silent(narrow, rng.integer(1, f - 2)), X), X),
+        "off": (_silent(narrow, f), X),
+        "faint": [(_faint(rng, X, narrow, strength), X) for strength in (FAINT, ROUNDING)],
+        "factors": [1e-5, 1e4],
+    }
+
+
+def _clear(weights: Weights, X: torch.Tensor) -> Weights:
+    """The same FFN, but in every direction that its neurons write for X they write clearly: weak ones are made stronger."""
+    written = torch.relu(X @ weights["W1"] + weights["b1"]) @ weights["W2"]
+    _, sizes, directions = torch.linalg.svd(written, full_matrices=False)
+    strength = torch.where(sizes > 1e-9 * sizes[0], (WEAKEST * sizes[0] / sizes).clamp(min=1), 1)
+    stretched = torch.eye(len(directions.T), dtype=torch.float64) + directions.T @ torch.diag(strength - 1) @ directions
+    return weights | {"W2": weights["W2"] @ stretched}
+
+
+def _bends_along(weights: Weights, line: torch.Tensor) -> Weights:
+    """The same FFN, its neurons beginning to fire at places that are spread evenly over the inputs of a line."""
+    read = line @ weights["W1"]
+    places = torch.linspace(0.1, 0.9, read.shape[1], dtype=torch.float64)
+    return weights | {"b1": -torch.stack([read[:, j].quantile(place) for j, place in enumerate(places)])}
+
+
+def _silent(weights: Weights, count: int) -> Weights:
+    """The same FFN, and its first neurons never fire."""
+    b1 = weights["b1"].clone()
+    b1[:count] = -100.0
+    return weights | {"b1": b1}
+
+
+def _faint(rng: Draw, X: torch.Tensor, weights: Weights, strength: float) -> Weights:
+    """Neurons that each fire for half of X, and write in f directions: in some as strongly as in the strongest, in the others `strength` as strongly."""
+    read = X @ weights["W1"]
+    b1 = -read.median(dim=0).values
+    hidden = torch.relu(read + b1)
+    f, d = weights["W2"].shape
+    _, triangle = torch.linalg.qr(hidden)  # hidden = Q R, so R⁻¹ S V writes the singular values S in the directions V
+    directions = torch.linalg.qr(rng.normal(d, f)).Q.T
+    values = torch.ones(f, dtype=torch.float64)
+    values[f - rng.integer(1, f - 1) :] = strength
+    return weights | {"b1": b1, "W2": torch.linalg.solve(triangle, 30 * values[:, None] * directions)}
+
+
+bottleneck_rank = Exercise(
+    "bottleneck_rank",
+    draw=_draw_rank,
+    where="the section “A bottleneck”.",
+    understood="Whatever comes in, what the neurons write lies in the span of at most d_ff vectors: the rank is the number of directions in use.",
+    hints=(
+        "b2 is added to every row, whatever the neurons do. What is left of the output without it?",
+        "`torch.linalg.matrix_rank` counts the singular values that are larger than a tolerance. Its argument `rtol` makes that a part of the largest one.",
+        "The FFN's output minus `ffn.linear2.bias`, its rank with the tolerance that is asked for, as an int.",
+    ),
+)
+
+
+def _rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
+    return attempt(lambda: answer(make_ffn(weights, X.dtype), X))
+
+
+@bottleneck_rank.aspect("rank", points=1.5)
+def bottleneck_rank_rank(answer: Any, narrow: Any, wide: Any, few: Any, line: Any, **_: Any) -> Any:
+    return {
+        "d_ff smaller than d_model": _rank(answer, *narrow),
+        "d_ff larger than d_model": _rank(answer, *wide),
+        f"{len(few[1])} inputs": _rank(answer, *few),
+        "inputs on one line": _rank(answer, *line),
+    }
+
+
+@bottleneck_rank.aspect("neurons that never fire", points=0.5, needs="rank")
+def bottleneck_rank_neurons_that_never_fire(answer: Any, silent: Any, off: Any, **_: Any) -> Any:
+    return {"some never fire": _rank(answer, *silent), "none ever fires": _rank(answer, *off)}
+
+
+@bottleneck_rank.aspect("float32, other scales, and what is nearly zero", points=0.5, needs="rank")
+def bottleneck_rank_float32_other_scales_and_what_is_nearly_zero(
+    answer: Any, silent: Any, faint: Any, factors: Any, **_: Any
+) -> Any:
+    weights, X = silent
+    found: dict[str, Any] = {}
+    for factor in factors:
+        scaled = weights | {"W2": factor * weights["W2"], "b2": factor * weights["b2"]}
+        found[f"W2 and b2 times {factor:g}, float32"] = _rank(answer, scaled, X.float())
+    for words, given in zip(("some directions above a millionth", "some below"), faint, strict=True):
+        found[words] = _rank(answer, *given)
+    return {"float32": _rank(answer, weights, X.float())} | found
+
+
+@bottleneck_rank.aspect("ffn and X stay as they were", points=0.5, needs="rank")
+def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: Any) -> Any:
+    weights, X = narrow
+    ffn, given = make_ffn(weights), X.clone()
+    before = copy_parameters(ffn)
+    answer(ffn, given)
+    return unchanged(ffn, before, X=(given, X))
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_equivariant = question(
+    "quiz_equivariant",
+    where="the section “A test for ‘position-wise’”.",
+    understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way.",
+)
+
+quiz_kernel = question(
+    "quiz_kernel",
+    where="the section “The same as a convolution”.",
+    understood="Kernel size 1: each output token is computed from exactly one input token.",
+)
+
+quiz_shared = question(
+    "quiz_shared",
+    where="the section “One network for all positions”.",
+    understood="An FFN's weights are shared by all positions of one layer. Each layer has an FFN of its own.",
+)

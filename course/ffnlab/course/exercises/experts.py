@@ -1,0 +1,534 @@
+"""Notebook 08, Mixture of Experts I: how each exercise is called, and on what inputs. No answers.
+
+Experts are built here from the drawn numbers. They have biases, so that a weight on the way in is not a weight on the way out.
+Sizes differ pairwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, describe_result, question
+
+NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
+
+
+class Expert(TwoLayerFFN):
+    """One expert, an FFN with ReLU, that remembers which rows it was given."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__(d_model, d_ff)
+        self.seen: list[torch.Tensor] = []
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.seen.append(x.detach().reshape(-1, x.shape[-1]).clone())
+        return super().forward(x)
+
+
+def _experts(drawn: list[Weights], dtype: torch.dtype = torch.float64) -> nn.ModuleList:
+    return nn.ModuleList(make_ffn(weights, dtype, Expert) for weights in drawn).eval()
+
+
+def _sizes(rng: Draw) -> tuple[int, int, int, int]:
+    """T, d_model, d_ff and E."""
+    T = rng.integer(9, 12)
+    d_model, d_ff = rng.distinct(2, 6, 8)
+    return T, d_model, d_ff, rng.integer(4, 5)
+
+
+def _choices(rng: Draw, T: int, E: int, k: int) -> torch.Tensor:
+    """k different experts for each of T tokens, [T, k]; every expert is someone's."""
+    rows: list[list[int]] = []
+    for t in range(T):
+        chosen = [(3 * t) % E]
+        while len(chosen) < k:
+            other = rng.integer(0, E - 1)
+            if other not in chosen:
+                chosen.append(other)
+        rows.append(chosen[::-1] if rng.integer(0, 1) else chosen)
+    return torch.tensor(rows)
+
+
+def _positive(rng: Draw, *shape: int) -> torch.Tensor:
+    """Weights from 0.2 up, none equal to another, that sum to nothing in particular."""
+    return 0.2 + rng.normal(*shape).abs()
+
+
+def _spread(idx: torch.Tensor, w: torch.Tensor, E: int) -> torch.Tensor:
+    """Weights [T, k] of the experts idx [T, k] as gates [T, E]."""
+    gates = torch.zeros(len(idx), E, dtype=w.dtype)
+    for t, row in enumerate(idx.tolist()):
+        for s, expert in enumerate(row):
+            gates[t, expert] = w[t, s]
+    return gates
+
+
+def _gradients(call: Callable[..., Any], experts: nn.ModuleList, **leaves: torch.Tensor) -> dict[str, Any]:
+    """Gradients of a weighted sum by each leaf, by every expert's first weight and by every expert's last bias."""
+    for leaf in leaves.values():
+        leaf.requires_grad_()
+    backpropagate(call(**leaves))
+    found: dict[str, Any] = {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+    for e, expert in enumerate(experts.children()):
+        assert isinstance(expert, Expert)
+        for name, parameter in (("W1", expert.linear1.weight), ("b2", expert.linear2.bias)):
+            found[f"gradient of expert {e}'s {name}"] = parameter.grad
+    return found
+
+
+def _tokens_seen(experts: nn.ModuleList, x: torch.Tensor) -> dict[str, Any]:
+    """For each expert the numbers of the rows of x [T, d_model] that it was given, in order; -1 for a row that is none of them."""
+    found: dict[str, Any] = {}
+    for e, expert in enumerate(experts.children()):
+        assert isinstance(expert, Expert)
+        rows = []
+        for row in torch.cat([x[:0], *expert.seen]):
+            near = (x - row).abs().amax(1)
+            rows.append(int(near.argmin()) if float(near.min()) < 1e-9 else -1)
+        found[f"the tokens that expert {e} was given"] = sorted(rows)
+    return found
+
+
+# route
+
+
+def _draw_logits(rng: Draw, case: int) -> dict[str, Any]:
+    """logits [T, E] and k."""
+    T, E = rng.distinct(2, 7, 10)
+    return {"logits": rng.normal(T, E, scale=1.5), "k": rng.integer(3, 4)}
+
+
+route = Exercise(
+    "route",
+    draw=_draw_logits,
+    where="the section “The router”.",
+    understood="A router is one linear map and a choice. The four normalisations differ in what a kept logit is turned into, and in what that is divided by.",
+    hints=(
+        "`values, idx = logits.topk(k, dim=-1)` gives, for each token, its k largest logits and whose they are: two tensors [T, k].",
+        "What is a weight in each of the four? First a number for each kept expert, [T, k]; only then the step to [T, E].",
+        "From [T, k] to [T, E]: start with zeros like `logits`, and write the weights into the places `idx`. `scatter` along the last dimension does that.",
+        "Softmax over all E and `gather` what idx names; the same, divided by its sum over the k; softmax of the k; sigmoid of the k, divided by their sum.",
+    ),
+)
+
+
+def _norm_aspect(norm: str) -> None:
+    @route.aspect(f"norm “{norm}”", points=1)
+    def of_kind(answer: Any, logits: Any, k: int) -> Any:
+        return answer(logits, k, norm)
+
+
+for _name in NORMS:
+    _norm_aspect(_name)
+
+
+@route.aspect("gradients", points=1)
+def route_gradients(answer: Any, logits: Any, k: int) -> Any:
+    def of(norm: str) -> Any:
+        leaf = logits.clone().requires_grad_()
+        gates = answer(leaf, k, norm)
+        backpropagate(gates)
+        return leaf.grad
+
+    return {f"gradient of the logits, {norm}": attempt(partial(of, norm)) for norm in NORMS}
+
+
+@route.aspect("other inputs", points=1)
+def route_other_inputs(answer: Any, logits: Any, k: int) -> Any:
+    E = logits.shape[1]
+    inputs = {
+        "T = 1": (logits[:1], k),
+        "k = 1": (logits, 1),
+        "k = E": (logits, E),
+        "non-contiguous logits": (logits.T.contiguous().T, k),
+        "float32": (logits.float(), k),
+        "logits that are all negative": (logits - 20, k),
+    }
+    found: dict[str, Any] = {}
+    kept = True
+    for label, (given, n) in inputs.items():
+        for norm in NORMS:
+            mine = given.clone()
+            found[f"{label}, {norm}"] = attempt(partial(answer, mine, n, norm))
+            kept = kept and torch.equal(mine, given)
+    return found | {"the logits are left as they were": kept}
+
+
+# moe_reference
+
+
+def _draw_dense(rng: Draw, case: int) -> dict[str, Any]:
+    """x [T, d_model], gates [T, E] with zeros among them, and E experts."""
+    T, d_model, d_ff, E = _sizes(rng)
+    idx = _choices(rng, T, E, E - 1)
+    return {
+        "x": rng.normal(T, d_model),
+        "gates": _spread(idx, _positive(rng, T, E - 1), E),
+        "experts": [draw_weights(rng, d_model, d_ff) for _ in range(E)],
+    }
+
+
+moe_reference = Exercise(
+    "moe_reference",
+    draw=_draw_dense,
+    where="the section “All experts, all tokens”.",
+    understood="A mixture of experts is a weighted sum of FFNs, token by token. All that follows computes the same with less work.",
+    hints=(
+        "Every expert gives one output for every token: E tensors [T, d_model].",
+        "The weight of expert e for each token is the column `gates[:, e]`, [T]. To multiply the rows of [T, d_model] it has to be [T, 1].",
+        "Start with zeros, loop over the experts, add the column times the output. Leave nothing out where a gate is zero: it has a gradient.",
+    ),
+)
+
+
+@moe_reference.aspect("values", points=1.5)
+def moe_reference_values(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
+    return answer(x, gates, _experts(experts))
+
+
+@moe_reference.aspect("gradients", points=1)
+def moe_reference_gradients(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
+    made = _experts(experts)
+    return _gradients(lambda x, gates: answer(x, gates, made), made, x=x, gates=gates)
+
+
+@moe_reference.aspect("other inputs", points=0.5)
+def moe_reference_other_inputs(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
+    given = (x.clone(), gates.clone())
+    functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
+    E = gates.shape[1]
+    found = {
+        "T = 1": attempt(lambda: answer(x[:1], gates[:1], _experts(experts))),
+        "T = E": attempt(lambda: answer(x[:E], gates[:E], _experts(experts))),
+        "one expert": attempt(lambda: answer(x, gates[:, :1], _experts(experts[:1]))),
+        "a list of functions": attempt(lambda: answer(*given, functions)),
+        "everything in float32": attempt(lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))),
+    }
+    return found | {"x and gates are left as they were": torch.equal(given[0], x) and torch.equal(given[1], gates)}
+
+
+# moe_loop
+
+
+def _draw_gates(rng: Draw, case: int) -> dict[str, Any]:
+    """x [T, d_model], gates [T, E] with two or three experts a token and one gate near zero, E experts, and more tokens in a batch."""
+    T, d_model, d_ff, E = _sizes(rng)
+    k = rng.integer(2, 3)
+    A, B, S = 2, 3, 5
+    gates = _spread(_choices(rng, T, E, 3), _positive(rng, T, 3), E)
+    for row in gates[:3]:  # these tokens have two experts, the others three
+        row[row.argmax()] = 0
+    gates[4, gates[4].argmax()] = 0.001
+    return {
+        "x": rng.normal(T, d_model),
+        "gates": gates,
+        "batch": rng.normal(A, B, S, d_model),
+        "batch_gates": _spread(_choices(rng, A * B * S, E, k), _positive(rng, A * B * S, k), E).reshape(A, B, S, E),
+        "experts": [draw_weights(rng, d_model, d_ff) for _ in range(E)],
+    }
+
+
+moe_loop = Exercise(
+    "moe_loop",
+    draw=_draw_gates,
+    where="the section “One loop over the experts”.",
+    understood="Each expert is called with its own tokens, and with no others: that is where a mixture of experts saves its work.",
+    hints=(
+        "Flatten first: `x.reshape(-1, d_model)` and the gates in the same way. The shape comes back at the end, with another `reshape`.",
+        "For expert e, `gates[:, e] != 0` says whose it is; `torch.where` of it gives the row numbers. Take those rows of x, and call the expert once.",
+        "Its outputs are [n, d_model], its weights `gates[rows, e]`, [n]. One of the two needs another dimension.",
+        "Add to the rows of a result that starts as zeros, in the dtype of x: a token has more than one expert. `index_add` or `y[rows] += …`.",
+    ),
+)
+
+
+@moe_loop.aspect("values", points=1.5)
+def moe_loop_values(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
+    return answer(x, gates, _experts(experts))
+
+
+@moe_loop.aspect("each expert sees its tokens only", points=1.5)
+def moe_loop_each_expert_sees_its_tokens_only(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
+    made = _experts(experts)
+    given = x.clone()
+    answer(given, gates, made)
+    return _tokens_seen(made, x)
+
+
+@moe_loop.aspect("gradients", points=1)
+def moe_loop_gradients(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
+    made = _experts(experts)
+    found = _gradients(lambda x, gates: answer(x, gates, made), made, x=x, gates=gates)
+    slope = found["gradient of gates"]
+    if slope is not None:  # at a gate of zero nothing is asked
+        found["gradient of gates"] = torch.where(gates != 0, slope, torch.zeros_like(slope))
+    return found
+
+
+@moe_loop.aspect("other inputs", points=1)
+def moe_loop_other_inputs(answer: Any, x: Any, gates: Any, batch: Any, batch_gates: Any, experts: Any) -> Any:
+    unused, single, nobody = gates.clone(), torch.zeros_like(gates), gates.clone()
+    unused[:, 1] = 0
+    unused[:, -1] = 0
+    single[:, 2] = gates.sum(1)
+    nobody[3] = 0
+    inputs = {
+        "x of shape [B, T, d_model]": (batch[0], batch_gates[0]),
+        "x of shape [A, B, T, d_model]": (batch, batch_gates),
+        "non-contiguous x": (batch[0].transpose(0, 1), batch_gates[0].transpose(0, 1)),
+        "two experts without tokens": (x, unused),
+        "all tokens at one expert": (x, single),
+        "a token without an expert": (x, nobody),
+        "T = 1": (x[:1], gates[:1]),
+    }
+    found: dict[str, Any] = {}
+    kept = True
+    for label, pair in inputs.items():
+        mine = [part.clone() for part in pair]
+        found[label] = attempt(partial(answer, *mine, _experts(experts)))
+        kept = kept and all(torch.equal(one, other) for one, other in zip(mine, pair, strict=True))
+    found["everything in float32"] = attempt(lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32)))
+    return found | {"x and gates are left as they were": kept}
+
+
+# moe_sorted
+
+
+def _draw_slots(rng: Draw, case: int) -> dict[str, Any]:
+    """x [T, d_model], idx [T, k], w [T, k] and E experts."""
+    T, d_model, d_ff, E = _sizes(rng)
+    k = 3
+    return {
+        "x": rng.normal(T, d_model),
+        "idx": _choices(rng, T, E, k),
+        "w": _positive(rng, T, k),
+        "few": _choices(rng, T, E - 2, 2) + torch.tensor([[1]]),  # neither expert 0 nor the last one
+        "each": _choices(rng, T, E, E),
+        "each_w": _positive(rng, T, E),
+        "experts": [draw_weights(rng, d_model, d_ff) for _ in range(E)],
+    }
+
+
+moe_sorted = Exercise(
+    "moe_sorted",
+    draw=_draw_slots,
+    where="the section “Sort and split”.",
+    understood="Sorted by expert, the slots of one expert lie side by side: one call for each, without asking every expert for a mask.",
+    hints=(
+        "`idx.reshape(-1)` is a list of T·k slots, token after token. Slot number n belongs to token n // k.",
+        "`order = flat.argsort(stable=True)` lists the slots expert by expert. Which rows of x do they need, in this order?",
+        "`torch.bincount` counts each expert's slots, if told how many experts there are. `rows.split([…])` cuts a tensor into parts of given lengths.",
+        "The outputs, put together with `torch.cat`, are still in sorted order. A tensor `back` with `back[order] = 0, 1, 2, …` undoes it.",
+        "Undone, they are [T·k, d_model]: view them as [T, k, d_model], weight them with w, sum over k.",
+    ),
+)
+
+
+@moe_sorted.aspect("values", points=2)
+def moe_sorted_values(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
+    return answer(x, idx, w, _experts(experts))
+
+
+@moe_sorted.aspect("one call for each expert, with its tokens", points=1.5)
+def moe_sorted_one_call_for_each_expert_with_its_tokens(
+    answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any
+) -> Any:
+    made = _experts(experts)
+    answer(x.clone(), idx, w, made)
+    calls = {
+        f"calls of expert {e}": sum(1 for rows in expert.seen if len(rows))
+        for e, expert in enumerate(made)
+        if isinstance(expert, Expert)
+    }
+    return calls | _tokens_seen(made, x)
+
+
+@moe_sorted.aspect("gradients", points=1)
+def moe_sorted_gradients(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
+    made = _experts(experts)
+    return _gradients(lambda x, w: answer(x, idx, w, made), made, x=x, w=w)
+
+
+@moe_sorted.aspect("other inputs", points=1.5)
+def moe_sorted_other_inputs(
+    answer: Any, x: Any, idx: Any, w: Any, few: Any, each: Any, each_w: Any, experts: Any
+) -> Any:
+    inputs = {
+        "T = 1": (x[:1], idx[:1], w[:1]),
+        "k = 1": (x, idx[:, :1], w[:, :1]),
+        "k = E": (x, each, each_w),
+        "all tokens at one expert": (x, torch.full_like(idx[:, :1], 2), w[:, :1]),
+        "experts without tokens": (x, few, w[:, :2]),
+        "only expert 0 is used": (x[:2], torch.zeros_like(idx[:2, :1]), w[:2, :1]),
+        "non-contiguous inputs": tuple(part.T.contiguous().T for part in (x, idx, w)),
+    }
+    found: dict[str, Any] = {}
+    kept = True
+    for label, given in inputs.items():
+        mine = [part.clone() for part in given]
+        found[label] = attempt(partial(answer, *mine, _experts(experts)))
+        kept = kept and all_equal(mine, given)
+    found["everything in float32"] = attempt(
+        lambda: answer(x.float(), idx, w.float(), _experts(experts, torch.float32))
+    )
+    return found | {"x, idx and w are left as they were": kept}
+
+
+def all_equal(some: Any, others: Any) -> bool:
+    """Whether two sequences hold equal tensors."""
+    return all(torch.equal(one, other) for one, other in zip(some, others, strict=True))
+
+
+# moe_counts
+
+
+def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
+    d, f = rng.distinct(2, 20, 60)
+    E = rng.integer(8, 16)
+    k = rng.integer(2, 4)
+    return {"d": d, "f": f, "E": E, "k": k, "L": rng.integer(5, 7), "shared": rng.integer(2, 3)}
+
+
+moe_counts = Exercise(
+    "moe_counts",
+    draw=_draw_counts,
+    where="the section “Total and active”.",
+    understood="All experts have to be stored, k of them compute: the total decides how much memory, the active parameters how much work.",
+    hints=(
+        "A gated expert without biases has three matrices of d · f numbers.",
+        "The router is one matrix, d · E. Every token runs through the whole of it.",
+        "A shared expert is as large as the others. Every token uses it, so it counts in both numbers.",
+        "All of it is there L times.",
+    ),
+)
+
+
+def _pair(found: Any) -> tuple[Any, Any]:
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise NotAsAsked(f"{describe_result(found)} instead of a pair (total, active)")
+    return found[0], found[1]
+
+
+@moe_counts.aspect("total", points=1.5)
+def moe_counts_total(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
+    return {
+        "one layer": _pair(answer(d, f, E, k))[0],
+        "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[0],
+    }
+
+
+@moe_counts.aspect("active", points=1.5)
+def moe_counts_active(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
+    return {
+        "one layer": _pair(answer(d, f, E, k))[1],
+        "k = E": _pair(answer(d, f, E, E))[1],
+        "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[1],
+    }
+
+
+@moe_counts.aspect("layers and shared experts", points=1)
+def moe_counts_layers_and_shared_experts(answer: Any, d: int, f: int, E: int, k: int, L: int, shared: int) -> Any:
+    return {
+        "L layers": list(_pair(answer(d, f, E, k, L))),
+        "shared experts": list(_pair(answer(d, f, E, k, shared=shared))),
+        "both": list(_pair(answer(d, f, E, k, L, shared))),
+    }
+
+
+# router_gradient
+
+
+def _draw_small_layer(rng: Draw, case: int) -> dict[str, Any]:
+    """x and target [T, d_model], a router [d_model, E], and E experts."""
+    T, d_model, d_ff, E = _sizes(rng)
+    return {
+        "x": rng.normal(T, d_model),
+        "router": rng.normal(d_model, E, scale=0.5),
+        "target": rng.normal(T, d_model),
+        "experts": [draw_weights(rng, d_model, d_ff) for _ in range(E)],
+    }
+
+
+router_gradient = Exercise(
+    "router_gradient",
+    draw=_draw_small_layer,
+    where="the section “Who gets a gradient?”.",
+    understood="The choice itself has no gradient. The router learns through the weight of what it chose; with k = 1, renormalised, that weight is always 1.",
+    hints=(
+        "Make a copy of the router that wants a gradient: `router.clone().requires_grad_()`. The logits are x times this copy.",
+        "The weights: softmax over all experts, the k largest; for 'softmax_topk_renorm' divided by their sum over the k. Your `route` does both.",
+        "The output is the weighted sum of the chosen experts' outputs, as in `moe_reference`. The loss is `F.mse_loss(output, target)`.",
+        "After `loss.backward()` the copy has its gradient in `.grad`, [d_model, E]. Return all of it.",
+    ),
+)
+
+MEASURED = ("softmax_topk", "softmax_topk_renorm")
+
+
+def _slopes(answer: Any, x: Any, router: Any, target: Any, experts: Any, *ks: int) -> dict[str, Any]:
+    return {
+        f"{norm}, k = {k}": attempt(partial(answer, x.clone(), router.clone(), _experts(experts), target, k, norm))
+        for norm in MEASURED
+        for k in ks
+    }
+
+
+@router_gradient.aspect("k = 1", points=1)
+def router_gradient_k_1(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+    return _slopes(answer, x, router, target, experts, 1)
+
+
+@router_gradient.aspect("k = 2 and k = 3", points=0.5)
+def router_gradient_k_2_and_k_3(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+    return _slopes(answer, x, router, target, experts, 2, 3)
+
+
+@router_gradient.aspect("other inputs", points=0.5)
+def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
+    given = [x.clone(), router.clone(), target.clone()]
+    made = _experts(experts)
+    functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
+
+    def again(norm: str) -> Any:
+        return answer(given[0], given[1], made, given[2], 2, norm)
+
+    found: dict[str, Any] = {}
+    for norm in MEASURED:
+        found |= {
+            f"T = 1, {norm}": attempt(lambda: answer(x[:1], router, _experts(experts), target[:1], 2, norm)),  # noqa: B023
+            f"k = E, {norm}": attempt(lambda: answer(x, router, _experts(experts), target, router.shape[1], norm)),  # noqa: B023
+            f"a list of functions, {norm}": attempt(lambda: answer(x, router, functions, target, 2, norm)),  # noqa: B023
+            f"everything in float32, {norm}": attempt(
+                lambda: answer(x.float(), router.float(), _experts(experts, torch.float32), target.float(), 2, norm)  # noqa: B023
+            ),
+            f"the first call with a router, {norm}": attempt(partial(again, norm)),
+            f"another call with the same router, {norm}": attempt(partial(again, norm)),
+        }
+    return found | {"x, router and target are left as they were": all_equal(given, (x, router, target))}
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_same = question(
+    "quiz_same",
+    where="the section “The router”.",
+    understood="Dividing by the sum over the kept cancels what the others had contributed: it is the softmax of the kept logits.",
+)
+
+quiz_zeros = question(
+    "quiz_zeros",
+    where="the section “The router”.",
+    understood="exp(0) is 1, not 0. What should get no weight needs the logit −∞.",
+)
+
+quiz_active = question(
+    "quiz_active",
+    where="the section “Total and active”.",
+    understood="The active parameters decide how much is computed for a token, the total how much has to be stored.",
+)

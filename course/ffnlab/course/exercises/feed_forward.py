@@ -1,0 +1,792 @@
+"""Notebook 02, The FFN, from formula to module: how each exercise is called, and on what inputs. No answers.
+
+Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by accident.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.course.ffn_probes import leading_shapes, require_module
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    backpropagate,
+    describe_result,
+    expect_exception,
+    gradients,
+    on_each,
+    question,
+    type_with_article,
+    weighted_sum,
+    zeros_of_shape,
+)
+
+SIGMAS = 7  # how far chance may lead us
+USUAL = 5.5  # what neurons add up for usual tokens is below that, and so below 6, where ReLU6 is cut off
+
+# Element-wise functions that a student is handed. None of them is one that an FFN usually has, so a hard-coded one shows.
+CALLABLES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "arc tangent": torch.atan,
+    "sine": torch.sin,
+    "softplus": F.softplus,
+    "tanh": torch.tanh,
+}
+UNBOUNDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"softplus": F.softplus, "square": torch.square}
+NAMES = ("relu", "gelu", "silu")
+
+
+def _sizes(rng: Draw) -> tuple[int, int, int, int, int]:
+    """A, B, T, d_model, d_ff: all different; d_ff may be the smaller of the last two."""
+    A, B, T = rng.distinct(3, 2, 4)
+    d_model, d_ff = rng.distinct(2, 5, 8)
+    return A, B, T, d_model, d_ff
+
+
+def _weak(rng: Draw) -> float:
+    """A number that is small, and not zero."""
+    return rng.one_of((-1, 1)) * rng.uniform(2e-4, 8e-4)
+
+
+def _weights(rng: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
+    """The four parameters, each with a small number in it; a token of zeros finds neurons just above zero, just below, and at zero."""
+    drawn = {
+        "W1": rng.normal(d_model, d_ff, scale=0.6),
+        "b1": rng.normal(d_ff),
+        "W2": rng.normal(d_ff, d_model, scale=0.6),
+        "b2": rng.normal(d_model),
+    }
+    for parameter in drawn.values():
+        parameter.view(-1)[-1] = _weak(rng)
+    drawn["b1"][:3] = torch.tensor([rng.uniform(2e-4, 8e-4), -rng.uniform(2e-4, 8e-4), 0.0])
+    return drawn
+
+
+def _draw_weights(rng: Draw, case: int) -> dict[str, Any]:
+    """x [A, B, T, d_model], its last token all zero; tokens so large that neurons of any kind are at their ends; the four parameters.
+
+    What a neuron adds up for a token of x stays within `USUAL`: an answer that is cut off further out shows it for the large tokens alone.
+    """
+    A, B, T, d_model, d_ff = _sizes(rng)
+    x, far = rng.normal(A, B, T, d_model), rng.normal(3, d_model, scale=20.0)
+    far[:2, 0] = torch.tensor([1, -1]) * rng.uniform(60, 90)
+    weights = _weights(rng, d_model, d_ff)
+    x[0, -1, -1] = 0
+    x[0, 0, 0, 0] = 0
+    room = USUAL - float(weights["b1"].abs().max())
+    x *= min(1.0, room / float((x @ weights["W1"]).abs().max()))
+    x[0, 0, 0, 0] = _weak(rng)
+    return {"x": x, "far": far} | weights
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw_weights`, with the name of a callable."""
+    return _draw_weights(rng, case) | {"act": rng.one_of(sorted(CALLABLES))}
+
+
+def _shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """x [A, B, T, d_model] and parts of it, with sizes of 1 in every leading place."""
+    return leading_shapes(x) | {"x of shape [1, 1, d_model]": x[0, :1, :1]}
+
+
+def _thin(
+    W1: torch.Tensor, b1: torch.Tensor, W2: torch.Tensor, b2: torch.Tensor
+) -> dict[str, tuple[torch.Tensor, ...]]:
+    """The same FFN cut down to one number per token, and to one neuron."""
+    return {"d_model = 1": (W1[:1], b1, W2[:, :1], b2[:1]), "d_ff = 1": (W1[:, :1], b1[:1], W2[:1], b2)}
+
+
+# ffn_forward
+
+ffn_forward = Exercise(
+    "ffn_forward",
+    draw=_draw,
+    where="the section “One token by hand”.",
+    understood="Expand, bend, contract: the same two products and one activation for every token, whatever shape the tokens come in.",
+    hints=(
+        "Read the formula from the inside outwards. There are three steps: into the hidden layer, the activation, and back out.",
+        "`x @ W1` turns the last dimension, d_model, into d_ff and leaves all the others alone. What is added before `act` sees it?",
+        "`act` is a function that you are handed: call it, exactly once, on the hidden layer. What it returns still has d_ff numbers per token.",
+        "Name the hidden layer: `hidden = act(... + b1)`. The output is one more product, with W2, and one more bias.",
+    ),
+)
+
+
+@ffn_forward.aspect("values", points=2)
+def ffn_forward_values(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+    found = {"x of shape [B, T, d_model]": answer(x[0], *weights.values(), CALLABLES[act])}
+    large = {
+        f"large numbers, act = {name}": partial(answer, far, *weights.values(), a) for name, a in UNBOUNDED.items()
+    }
+    thin = {
+        label: partial(answer, x[0, ..., : len(given[0])], *given, CALLABLES[act])
+        for label, given in _thin(**weights).items()
+    }
+    return found | {label: attempt(call) for label, call in (large | thin).items()}
+
+
+@ffn_forward.aspect("gradients", points=1)
+def ffn_forward_gradients(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+    return gradients(lambda **leaves: answer(*leaves.values(), CALLABLES[act]), x=x[0], **weights)
+
+
+@ffn_forward.aspect("any leading shape", points=1)
+def ffn_forward_any_leading_shape(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        return answer(given, *(w.to(given.dtype) for w in weights.values()), CALLABLES[act])
+
+    return on_each(call, _shapes(x) | {"everything in float32": x[0].float()})
+
+
+# ffn_trace
+
+TRACED = {"pre": ("x", "W1", "b1"), "act": ("x", "W1", "b1"), "out": ("x", "W1", "b1", "W2", "b2")}
+
+ffn_trace = Exercise(
+    "ffn_trace",
+    draw=_draw_weights,
+    where="the section “Trace one token”.",
+    understood="You can stop the FFN at each of its three stages and look: before the bend, after it, and at the output.",
+    hints=(
+        "It is `ffn_forward` with three named stages. Write one line per stage, each from the one before.",
+        "`F.gelu` has an argument that chooses the tanh approximation. What does `F.gelu` do without it?",
+        'Collect the three tensors at the end, as they are: `{"pre": pre, ...}`. Whatever changes or detaches one of them changes what the trace shows.',
+    ),
+)
+
+
+def _entry(trace: Any, key: str) -> Any:
+    if not isinstance(trace, dict):
+        raise NotAsAsked(f"{describe_result(trace)}; a dict with the keys pre, act and out was expected")
+    if key not in trace:
+        raise NotAsAsked(f"the key “{key}” is missing from the dict")
+    return trace[key]
+
+
+def _stage(key: str, points: float) -> None:
+    @ffn_trace.aspect(key, points)
+    def probe(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+        def stage(given: torch.Tensor, parameters: Iterable[torch.Tensor]) -> Any:
+            return _entry(answer(given, *parameters), key)
+
+        found = {"x of shape [B, T, d_model]": stage(x[0], weights.values())}
+        thin = {label: partial(stage, x[0, ..., : len(given[0])], given) for label, given in _thin(**weights).items()}
+        large = {"large numbers": partial(stage, far, weights.values())}
+        return found | {label: attempt(call) for label, call in (large | thin).items()}
+
+
+for _key in TRACED:
+    _stage(_key, 0.5)
+
+
+@ffn_trace.aspect("keys, any leading shape", points=0.5, needs="pre")
+def ffn_trace_keys_any_leading_shape(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        trace = answer(given, *weights.values())
+        found = {
+            "pre": _entry(trace, "pre")
+        }  # its values stand for all: what is made of them by themselves is seen above
+        return found | {key: zeros_of_shape(value) for key, value in trace.items() if key != "pre"}
+
+    return on_each(call, _shapes(x))
+
+
+@ffn_trace.aspect("attached to the graph", points=1)
+def ffn_trace_attached_to_the_graph(answer: Any, far: Any, **inputs: Any) -> Any:
+    inputs["x"] = inputs["x"][0].clone()
+    for leaf in inputs.values():
+        leaf.requires_grad_()
+    trace = answer(*inputs.values())
+
+    def arrived(key: str, names: tuple[str, ...]) -> dict[str, Any]:
+        total = weighted_sum(_entry(trace, key))
+        found: tuple[Any, ...] = (None,) * len(names)
+        if total.requires_grad:
+            leaves = [inputs[name] for name in names]
+            found = torch.autograd.grad(total, leaves, retain_graph=True, allow_unused=True)
+        return {f"gradient of {name}": gradient for name, gradient in zip(names, found, strict=True)}
+
+    return {key: arrived(key, names) for key, names in TRACED.items()}
+
+
+# ffn_backward
+
+STAGES_BACK = {"dW2, db2": ("dW2", "db2"), "dpre": ("dpre",), "dW1, db1": ("dW1", "db1"), "dx": ("dx",)}
+
+
+def _draw_backward(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw_weights`, with dy [A, B, T, d_model]: all zero for one token, at which no loss looks."""
+    drawn = _draw_weights(rng, case)
+    del drawn["far"]
+    dy = rng.normal(*drawn["x"].shape)
+    dy[0, -1, 0] = 0
+    return drawn | {"dy": dy}
+
+
+ffn_backward = Exercise(
+    "ffn_backward",
+    draw=_draw_backward,
+    where="the section “Trace one token”, where it goes back again.",
+    understood="A gradient walks back through the same three stages: the same two matrices, turned round, and the bend, which lets through only what fired.",
+    hints=(
+        "Begin at the output, with one token. W2[j, k] carries the hidden number j to the output k: which two numbers make its gradient? "
+        "Write them as a matrix [d_ff, d_model].",
+        "Many tokens: lay them under each other, `t.reshape(-1, t.shape[-1])`. With `hidden` [N, d_ff] and `dy` [N, d_model], one product of a transpose "
+        "sums over N. What does a bias sum over?",
+        "`dy @ W2.T` is what comes back to the hidden layer. A neuron that was silent passes none of it on: multiply by 1 where pre > 0, by 0 elsewhere.",
+        "With `dpre` in hand, W1 and b1 are to x and dpre what W2 and b2 were to the hidden layer and dy. And x hears back as that did, through W1.",
+    ),
+)
+
+
+def _backward(answer: Any, keys: Iterable[str], *arguments: torch.Tensor) -> dict[str, Any]:
+    """Some of the gradients that a student's function returns. Nothing records a graph meanwhile: this exercise is to be done by hand."""
+    with torch.inference_mode():
+        found = answer(*(each.clone() for each in arguments))
+    if not isinstance(found, dict):
+        raise NotAsAsked(f"{describe_result(found)}; a dict with the keys dW2, db2, dpre, dW1, db1 and dx was expected")
+    return {key: _entry(found, key) for key in keys}
+
+
+def _back(name: str, keys: tuple[str, ...], points: float) -> None:
+    @ffn_backward.aspect(name, points)
+    def probe(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
+        x, dy = x[0, -1], dy[0, -1]  # [T, d_model]; the last token is all zero, so there a neuron adds up to exactly 0
+        found = _backward(answer, keys, x, *weights.values(), dy)
+        for label, given in _thin(**weights).items():
+            width = len(given[0])
+            found[label] = attempt(partial(_backward, answer, keys, x[:, :width], *given, dy[:, :width]))
+        return found
+
+
+for _name, _keys in STAGES_BACK.items():
+    _back(_name, _keys, points=1)
+
+
+@ffn_backward.aspect("any leading shape", points=1)
+def ffn_backward_any_leading_shape(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
+    keys = [key for pair in STAGES_BACK.values() for key in pair]
+    back = _shapes(dy)
+    found: dict[str, Any] = {}
+    for label, given in _shapes(x).items():
+        found[label] = attempt(partial(_backward, answer, keys, given, *weights.values(), back[label]))
+    single = (each.float() for each in (x[0], *weights.values(), dy[0]))
+    found["everything in float32"] = attempt(lambda: _backward(answer, keys, *single))
+    handed = {"x": x[0, -1], **weights, "dy": dy[0, -1]}
+    now = {name: each.clone() for name, each in handed.items()}
+    answer(*now.values())
+    return found | {f"{name} is left as it was": torch.equal(now[name], each) for name, each in handed.items()}
+
+
+# What the exercises on modules share.
+
+LINEARS = {"linear1": "nn.Linear(d_model, d_ff)", "linear2": "nn.Linear(d_ff, d_model)"}
+
+
+def _linear(module: nn.Module, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight and bias of an attribute that is nn.Linear, or like it.
+
+    Raises:
+        NotAsAsked: it is missing, or is something else.
+    """
+    layer = getattr(module, name, None)
+    if layer is None:
+        empty = next(module.parameters(), None) is None
+        note = "; the module has no parameters at all" if empty else ""
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}{note}")
+    weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+    if not isinstance(weight, torch.Tensor):
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is {type_with_article(layer)}")
+    if not isinstance(bias, torch.Tensor):
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it has no bias")
+    return weight, bias
+
+
+def _fill(module: nn.Module, name: str, W: torch.Tensor, b: torch.Tensor) -> None:
+    """Copy W [in, out] and b [out] into a linear layer, whose weight is [out, in]."""
+    weight, bias = _linear(module, name)
+    if weight.shape != W.T.shape or bias.shape != b.shape:
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; its weight has shape {list(weight.shape)}")
+    with torch.no_grad():
+        weight.copy_(W.T)
+        bias.copy_(b)
+
+
+def _filled(answer: Any, weights: tuple[Any, ...], *arguments: Any, **options: Any) -> nn.Module:
+    """A module made by the student's class, with the given W1, b1, W2, b2, in eval mode."""
+    W1, b1, W2, b2 = weights
+    module = require_module(answer(*W1.shape, *arguments, **options)).to(W1.dtype)
+    _fill(module, "linear1", W1, b1)
+    _fill(module, "linear2", W2, b2)
+    return module.eval()
+
+
+def _same_shape(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    output = module(x)
+    if not isinstance(output, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(output)} instead of a tensor")
+    if output.shape != x.shape:
+        raise NotAsAsked(f"x of shape {list(x.shape)} came back with shape {list(output.shape)}")
+    return output
+
+
+def _named(module: nn.Module) -> dict[str, torch.Tensor]:
+    """The four parameters of a module with linear1 and linear2."""
+    return {
+        f"{name}.{part}": tensor
+        for name in LINEARS
+        for part, tensor in zip(("weight", "bias"), _linear(module, name), strict=True)
+    }
+
+
+def _gradients(module: nn.Module, x: torch.Tensor, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
+    """The gradient of a weighted sum of the module's output, with respect to x and to each leaf."""
+    x = x.clone().requires_grad_()
+    backpropagate(module(x))
+    return {f"gradient of {name}": leaf.grad for name, leaf in ({"x": x} | leaves).items()}
+
+
+# PositionwiseFeedForward
+
+
+def _draw_module(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, with a dropout probability far from 0.1 and 0.5, a wide hidden layer of positive numbers, and widths of two digits."""
+    p = rng.uniform(0.25, 0.38)
+    hidden, spare = rng.integer(44, 52), 5
+    wide = {
+        "x": rng.normal(80, hidden + spare).abs() + 0.5,
+        "b1": rng.normal(hidden).abs() + 0.5,
+        "b2": rng.normal(hidden + spare).abs() + 1,
+    }
+    return _draw(rng, case) | {
+        "p": p if rng.integer(0, 1) else 1 - p,
+        "wide": wide,
+        "widths": rng.distinct(2, 20, 90),
+    }
+
+
+PositionwiseFeedForward = Exercise(
+    "PositionwiseFeedForward",
+    draw=_draw_module,
+    where="the section “From formula to module”.",
+    understood="Your class is an FFN that can be trained, copied, saved, and put into a Transformer.",
+    hints=(
+        "Make the layers in `__init__`, after `super().__init__()`; use them in `forward`. "
+        "`print(PositionwiseFeedForward(6, 10))` shows what PyTorch has registered.",
+        "Settle the activation once, when the object is made: a callable is kept as it is, a name is looked up, and anything else raises "
+        "ValueError. A dict from name to function does the looking up.",
+        "Dropout acts on the hidden layer: after the activation, before `linear2`. "
+        "`nn.Dropout(dropout)` made in `__init__` follows `train()` and `eval()` by itself.",
+        "`forward` is one line with four calls inside each other; the innermost is `self.linear1(x)`. "
+        "`extra_repr` returns a text: an f-string with both widths.",
+    ),
+)
+
+
+@PositionwiseFeedForward.aspect("values, any leading shape", points=1)
+def positionwise_feed_forward_values_any_leading_shape(
+    answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any
+) -> Any:
+    weights = (W1, b1, W2, b2)
+    double, single = (
+        _filled(answer, tuple(w.to(dtype) for w in weights), activation="relu") for dtype in (W1.dtype, torch.float32)
+    )
+
+    def call(given: Any) -> Any:
+        return (double if given.dtype == W1.dtype else single)(given)
+
+    return on_each(call, _shapes(x) | {"everything in float32": x[1].float()})
+
+
+@PositionwiseFeedForward.aspect("two linears with the right widths", points=1, needs="values, any leading shape")
+def positionwise_feed_forward_two_linears_with_the_right_widths(answer: Any, W1: Any, **_: Any) -> Any:
+    module = require_module(answer(*W1.shape))
+    found = {name: zeros_of_shape(tensor) for name, tensor in _named(module).items()}
+    return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
+
+
+@PositionwiseFeedForward.aspect("activation between", points=1)
+def positionwise_feed_forward_activation_between(
+    answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: str, far: Any, **_: Any
+) -> Any:
+    tokens = torch.cat([x[0, -1], far])
+
+    def output(**options: Any) -> Any:
+        return attempt(lambda: _filled(answer, (W1, b1, W2, b2), dropout=0.0, **options)(tokens))
+
+    by_name = {f"activation='{name}'": output(activation=name) for name in NAMES}
+    return {"without the argument": output()} | by_name | {f"a callable ({act})": output(activation=CALLABLES[act])}
+
+
+def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | None]:
+    """What holds for dropout on the hidden layer, whatever numbers chance picks.
+
+    Hidden unit j is output j, and what it is without dropout is computed here; the last outputs are b2 alone. None: it can't be
+    told, because something above it does not hold.
+    """
+    p, b1, b2 = inputs["p"], inputs["wide"]["b1"], inputs["wide"]["b2"]
+    evals, trains, without = seen["eval"], seen["train"], seen["p = 0"]
+    units = len(b1)
+    whole = F.silu(inputs["wide"]["x"][:, :units] + b1)
+    right = torch.cat([whole, torch.zeros(len(whole), len(b2) - units, dtype=whole.dtype)], dim=1) + b2
+
+    def hidden(output: torch.Tensor, bias: torch.Tensor = b2) -> torch.Tensor:
+        return (output - bias)[:, :units]
+
+    def dropped(found: torch.Tensor) -> torch.Tensor:
+        return found.abs() < 1e-9
+
+    def share(found: torch.Tensor, expected: float) -> bool | None:
+        gone = dropped(found)
+        if not _one_by_one(gone):
+            return None
+        return abs(float(gone.double().mean()) - expected) <= SIGMAS * math.sqrt(
+            expected * (1 - expected) / gone.numel()
+        )
+
+    gone = dropped(hidden(trains[0]))
+    factors = (hidden(trains[0]) / whole)[~gone]
+    same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
+    nothing = torch.zeros_like(b2)
+    return {
+        "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
+        "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
+        "with dropout=0 training mode gives what eval mode gives": torch.allclose(*without),
+        "eval mode gives the same for every p": all(torch.allclose(found, right) for found in (*evals, without[0])),
+        "b2 is never dropped": all(torch.allclose(t[:, units:], b2[units:].expand(len(t), -1)) for t in trains),
+        "every hidden value is dropped by a chance of its own": _one_by_one(gone),
+        "the share of hidden values that training sets to zero is p": share(hidden(trains[0]), p),
+        "with b2 = 0 the share of outputs at zero is p": share(hidden(seen["b2 = 0"], nothing), p),
+        "all hidden values that remain grow by the same factor": same,
+        "hidden values that remain are multiplied by 1/(1 − p)": same
+        and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
+        "without the argument, p is 0.1": share(hidden(seen["default"], nothing), 0.1),
+    }
+
+
+def _one_by_one(gone: torch.Tensor) -> bool:
+    """Whether neither all rows nor all columns were dropped alike."""
+    return bool((gone != gone[:1]).any()) and bool((gone != gone[:, :1]).any())
+
+
+@PositionwiseFeedForward.aspect("dropout on the hidden layer", points=1, facts=_dropout_facts)
+def positionwise_feed_forward_dropout_on_the_hidden_layer(answer: Any, p: float, wide: Any, **_: Any) -> Any:
+    x, b1, b2 = wide["x"], wide["b1"], wide["b2"]
+    W1, W2 = torch.eye(len(b2), len(b1)).double(), torch.eye(len(b1), len(b2)).double()
+
+    def make(bias: torch.Tensor = b2, **options: Any) -> nn.Module:
+        return _filled(answer, (W1, b1, W2, bias), activation="silu", **options)
+
+    def twice(module: nn.Module) -> list[torch.Tensor]:
+        return [_same_shape(module, x) for _ in range(2)]
+
+    module, without = make(dropout=p), make(dropout=0.0)
+    found = {
+        "eval": twice(module),
+        "train": twice(module.train()),
+        "p = 0": [_same_shape(without.eval(), x), _same_shape(without.train(), x)],
+        "default": _same_shape(make(torch.zeros_like(b2)).train(), x),
+    }
+    _fill(module, "linear2", W2, torch.zeros_like(b2))
+    return found | {"b2 = 0": _same_shape(module, x)}
+
+
+@PositionwiseFeedForward.aspect("gradients", points=1)
+def positionwise_feed_forward_gradients(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    module = _filled(answer, (W1, b1, W2, b2), dropout=0.0, activation="relu")
+    return _gradients(module, x[1], _named(module))
+
+
+@PositionwiseFeedForward.aspect("unknown activation", points=0.5, needs="values, any leading shape")
+def positionwise_feed_forward_unknown_activation(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
+    made: list[Any] = []
+    found = {
+        "making it with activation='sulu' raises": expect_exception(
+            lambda: made.append(answer(*W1.shape, activation="sulu"))
+        )
+    }
+    later = expect_exception(lambda: require_module(made[0])(x[0].float())) if made else "it is never called"
+    return found | {
+        "calling it afterwards raises": later,
+        "making it with activation=3 raises": expect_exception(lambda: answer(*W1.shape, activation=3)),
+        "making it with activation='dropout' raises": expect_exception(lambda: answer(*W1.shape, activation="dropout")),
+        "making it with activation=None raises": expect_exception(lambda: answer(*W1.shape, activation=None)),
+    }
+
+
+def _repr_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    if not isinstance(seen, str):
+        raise NotAsAsked("extra_repr() should return a text")
+    return (
+        {"extra_repr() is not empty": bool(seen.strip()), "extra_repr() is short": len(seen) <= 120}
+        | {
+            f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", seen) is not None
+            for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
+        }
+        | {
+            f"extra_repr() gives {name} its own number": all(
+                int(said) == number for said in re.findall(rf"{name}\W{{1,4}}(\d+)", seen)
+            )
+            for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
+        }
+    )
+
+
+@PositionwiseFeedForward.aspect("extra_repr", points=0.5, facts=_repr_facts)
+def positionwise_feed_forward_extra_repr(answer: Any, widths: list[int], **_: Any) -> Any:
+    return require_module(answer(*widths)).extra_repr()
+
+
+# collapse_linear
+
+collapse_linear = Exercise(
+    "collapse_linear",
+    draw=_draw_weights,
+    where="the section “Take the bend away”.",
+    understood="Without the bend, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
+    hints=(
+        "Write (x @ W1 + b1) @ W2 + b2 without brackets. Which terms contain x, and which do not?",
+        "What multiplies x is W; everything that remains when x is zero is b.",
+        "b1 is inside the brackets, so it goes through W2 as well. Check the shapes: W [d_model, d_model], b [d_model].",
+    ),
+)
+
+
+def _pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a pair (W, b) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (W, b) of tensors was expected, not {type_with_article(result)} of {len(result)}")
+    return result[0], result[1]
+
+
+@collapse_linear.aspect("W", points=1)
+def collapse_linear_w(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    return _pair(answer(W1, b1, W2, b2))[0]
+
+
+@collapse_linear.aspect("b", points=1)
+def collapse_linear_b(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    return _pair(answer(W1, b1, W2, b2))[1]
+
+
+@collapse_linear.aspect("float32 and gradients", points=1)
+def collapse_linear_float32_and_gradients(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+    def both(**weights: Any) -> torch.Tensor:
+        return torch.cat([part.flatten() for part in _pair(answer(*weights.values()))])
+
+    single = _pair(answer(*(w.float() for w in weights.values())))
+    return {"W in float32": single[0], "b in float32": single[1]} | gradients(both, **weights)
+
+
+# DeepFFN
+
+
+def _draw_deep(rng: Draw, case: int) -> dict[str, Any]:
+    """Weights for any depth: every layer from d_ff to d_ff gets the same, so that their order does not matter."""
+    drawn = _draw(rng, case)
+    d_ff = len(drawn["b1"])
+    return drawn | {"W_mid": rng.normal(d_ff, d_ff, scale=0.5), "n_hidden": rng.integer(3, 5)}
+
+
+DeepFFN = Exercise(
+    "DeepFFN",
+    draw=_draw_deep,
+    where="the section “Deeper, and normalised”.",
+    understood="Depth is a list of layers that PyTorch knows about, with a bend after each hidden layer and none at the end.",
+    hints=(
+        "Count on paper for n_hidden = 1, 2 and 3: how many layers go from d_model to d_ff, from d_ff to d_ff, from d_ff to d_model?",
+        "A Python list hides its layers from `parameters()`. Which container does not?",
+        "Each hidden layer needs a Linear of its own: make it anew in every turn of the loop. A product such as `[layer] * 3` holds one layer three times.",
+        "In `forward`, loop over the hidden layers: `x` becomes the activation of the layer's output. After the loop the last layer is called, alone.",
+    ),
+)
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return f"parameters of shape {list(tensor.shape)}"
+
+
+def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -> nn.Module:
+    """A student's DeepFFN in eval mode, its parameters filled by their shapes."""
+    W1, W2 = inputs["W1"], inputs["W2"]
+    by_shape = {_shape(t): t for t in (W1.T, inputs["W_mid"].T, W2.T, inputs["b1"], inputs["b2"])}
+    module = require_module(answer(*W1.shape, n_hidden, activation)).double()
+    for parameter in module.parameters():
+        if _shape(parameter) not in by_shape:
+            raise NotAsAsked(f"{_shape(parameter)} were not expected for d_model = {len(W1)}, d_ff = {len(W2)}")
+        with torch.no_grad():
+            parameter.copy_(by_shape[_shape(parameter)])
+    return module.eval()
+
+
+@DeepFFN.aspect("values", points=1.5)
+def deep_ffn_values(answer: Any, **inputs: Any) -> Any:
+    act, deep = CALLABLES[inputs["act"]], inputs["n_hidden"]
+    deepest = _deep(answer, inputs, deep, act)
+
+    def output(n: int) -> Any:
+        return attempt(lambda: _deep(answer, inputs, n, act)(inputs["x"][0]))
+
+    by_depth = {f"n_hidden = {n}": output(n) for n in (1, 2)}
+    by_shape = {
+        f"n_hidden = {deep}, {label}": attempt(lambda x=x: deepest(x))  # type: ignore[misc]
+        for label, x in _shapes(inputs["x"]).items()
+    }
+    return by_depth | by_shape | {"in training mode": attempt(lambda: deepest.train()(inputs["x"][0]))}
+
+
+@DeepFFN.aspect("layers and their widths", points=1, needs="values")
+def deep_ffn_layers_and_their_widths(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
+    def layers(n: int) -> Any:
+        found: dict[str, int] = {}
+        for parameter in require_module(answer(*W1.shape, n, torch.tanh)).parameters():
+            found[_shape(parameter)] = found.get(_shape(parameter), 0) + 1
+        return found
+
+    return {f"n_hidden = {n}": attempt(lambda n=n: layers(n)) for n in (1, 2, n_hidden)}  # type: ignore[misc]
+
+
+@DeepFFN.aspect("activation by name", points=0.5)
+def deep_ffn_activation_by_name(answer: Any, **inputs: Any) -> Any:
+    tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
+    return {
+        f"activation='{name}'": attempt(lambda name=name: _deep(answer, inputs, 2, name)(tokens))  # type: ignore[misc]
+        for name in NAMES
+    }
+
+
+@DeepFFN.aspect("gradients", points=0.5)
+def deep_ffn_gradients(answer: Any, **inputs: Any) -> Any:
+    module = _deep(answer, inputs, inputs["n_hidden"], torch.tanh)
+    x = inputs["x"][1].clone().requires_grad_()
+    backpropagate(module(x))
+    sums: dict[str, Any] = {}
+    for parameter in module.parameters():  # all of one shape together: nobody knows their order
+        if parameter.grad is None:
+            raise NotAsAsked(f"no gradient reaches some of the {_shape(parameter)}")
+        sums[_shape(parameter)] = sums.get(_shape(parameter), 0) + parameter.grad
+    return {"gradient of x": x.grad} | {f"gradient of the {shape}": total for shape, total in sums.items()}
+
+
+@DeepFFN.aspect("n_hidden below 1", points=0.5, needs="values")
+def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
+    return {
+        f"making it with n_hidden={n} raises": expect_exception(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
+        for n in (0, -2)
+    }
+
+
+# NormFFN
+
+
+def _draw_norm(rng: Draw, case: int) -> dict[str, Any]:
+    drawn = _draw(rng, case)
+    d_ff = len(drawn["b1"])
+    return drawn | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "bias": rng.normal(d_ff)}
+
+
+NormFFN = Exercise(
+    "NormFFN",
+    draw=_draw_norm,
+    where="the section “Deeper, and normalised”.",
+    understood="The norm comes after the bend, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
+    hints=(
+        "Which tensor has d_ff numbers per token: x, the hidden layer, or the output? That is the one to be normalised.",
+        "The order is linear1, activation, norm, linear2. The norm needs to know the width of what it normalises.",
+        "`nn.LayerNorm` brings gain, bias and eps along. Give it the width of the hidden layer, and make it in `__init__`.",
+    ),
+)
+
+
+def _others(module: nn.Module) -> Iterator[torch.Tensor]:
+    """The parameters besides those of linear1 and linear2."""
+    linear = {id(tensor) for name in LINEARS for tensor in _linear(module, name)}
+    return (parameter for parameter in module.parameters() if id(parameter) not in linear)
+
+
+def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    """A student's NormFFN in eval mode, filled, and its gain and bias: of size d_ff, told apart by starting at one and at zero."""
+    module = _filled(answer, tuple(inputs[name] for name in ("W1", "b1", "W2", "b2")), *arguments)
+    found: dict[str, torch.Tensor] = {}
+    for parameter in _others(module):
+        if parameter.shape == inputs["gain"].shape:
+            found["gain" if bool((parameter == 1).all()) else "bias"] = parameter
+    with torch.no_grad():
+        for name, parameter in found.items():
+            parameter.copy_(inputs[name])
+    return module, found
+
+
+@NormFFN.aspect("any leading shape", points=0.5)
+def norm_ffn_any_leading_shape(answer: Any, **inputs: Any) -> Any:
+    module, _ = _normed(answer, inputs, "relu")
+    by_shape = on_each(module, _shapes(inputs["x"]))
+    return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
+
+
+@NormFFN.aspect("gain and bias", points=1, needs="any leading shape")
+def norm_ffn_gain_and_bias(answer: Any, W1: Any, **_: Any) -> Any:
+    module = require_module(answer(*W1.shape))
+    starts = {"elsewhere": 0, "at one": 0, "at zero": 0}
+    shapes: dict[str, int] = {}
+    for parameter in _others(module):
+        shapes[_shape(parameter)] = shapes.get(_shape(parameter), 0) + 1
+        all_of = {"at zero": not bool(parameter.any()), "at one": bool((parameter == 1).all())}
+        starts[next((start for start, so in all_of.items() if so), "elsewhere")] += 1
+    return {
+        "besides linear1 and linear2": shapes,
+        **{f"how many of these start {where}": count for where, count in starts.items()},
+    }
+
+
+@NormFFN.aspect("values", points=2)
+def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
+    tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
+
+    def output(*arguments: Any) -> Any:
+        return attempt(lambda: _normed(answer, inputs, *arguments)[0](tokens))
+
+    by_name = {f"activation='{name}'": output(name) for name in NAMES}
+    return (
+        {"without the argument": output()}
+        | by_name
+        | {f"a callable ({inputs['act']})": output(CALLABLES[inputs["act"]])}
+    )
+
+
+@NormFFN.aspect("gradients", points=0.5)
+def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
+    module, found = _normed(answer, inputs, "relu")
+    return _gradients(module, inputs["x"][1], _named(module) | found)
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_rank = question(
+    "quiz_rank",
+    where="the section “Take the bend away”.",
+    understood="A product W1 @ W2 has no more rank than its thinnest part, d_ff here; ranks of a sum at most add up.",
+)
+
+quiz_bias = question(
+    "quiz_bias",
+    where="the section “One token by hand”.",
+    understood="Each neuron writes its own vector into the output; b2 is there before any of them has written.",
+)
+
+quiz_dropout = question(
+    "quiz_dropout",
+    where="the section “From formula to module”.",
+    understood="Dropout is off in eval mode only if it is told the mode: nn.Dropout as a sub-module, or `training=self.training`.",
+)

@@ -1,0 +1,592 @@
+"""Notebook 07, Gated FFNs: how each exercise is called, and on what inputs. No answers.
+
+Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by accident.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ffnlab.course.ffn_probes import leading_shapes, require_module
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    attempt,
+    backpropagate,
+    describe_result,
+    expect_exception,
+    gradients,
+    on_each,
+    question,
+    type_with_article,
+    zeros_of_shape,
+)
+
+SIGMAS = 7  # how far chance may lead us
+KINDS = ("glu", "bilinear", "reglu", "geglu", "swiglu")
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """x [A, B, T, d_model] and the three matrices, as `x @ W` wants them. d_ff may be the smaller or the larger."""
+    A, B, T = rng.distinct(3, 2, 5)
+    d_model, d_ff = rng.distinct(2, 6, 10)
+    return {
+        "x": rng.normal(A, B, T, d_model),
+        "Wg": rng.normal(d_model, d_ff, scale=0.7),
+        "Wu": rng.normal(d_model, d_ff, scale=0.6),
+        "Wd": rng.normal(d_ff, d_model, scale=0.6),
+    }
+
+
+# bilinear_square
+
+
+def _draw_numbers(rng: Draw, case: int) -> dict[str, Any]:
+    """Numbers of both signs, small and large, and zero."""
+    small, large = rng.normal(4), rng.normal(3, scale=20.0)
+    return {"x": torch.cat([torch.zeros(1, dtype=torch.float64), small, -small.flip(0) * 2, large])}
+
+
+bilinear_square = Exercise(
+    "bilinear_square",
+    draw=_draw_numbers,
+    where="the section “x², exactly”.",
+    understood="Two lines multiplied are a parabola: one gated unit, no activation, no bias, and no interval outside of which it fails.",
+    hints=(
+        "With d_model = 1 and one hidden unit each matrix is a single number. What does the unit compute? Write it down with three letters.",
+        "The output is x·g times x·u, times d. Which three numbers leave x·x?",
+        "A matrix of one row and one column is written `torch.tensor([[number]])`; the number needs a decimal point to be a float.",
+    ),
+)
+
+
+def _matrices(result: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Wg, Wu, Wd as they came back.
+
+    Raises:
+        NotAsAsked: they are not three matrices [1, f], [1, f], [f, 1] of floats.
+    """
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; three matrices (Wg, Wu, Wd) were expected")
+    if len(result) != 3:
+        raise NotAsAsked(f"{len(result)} values came back; three matrices (Wg, Wu, Wd) were expected")
+    for name, part in zip(("Wg", "Wu", "Wd"), result, strict=True):
+        if not isinstance(part, torch.Tensor):
+            raise NotAsAsked(f"for {name} {describe_result(part)} instead of a tensor")
+        if not part.is_floating_point():
+            raise NotAsAsked(f"{name} holds {str(part.dtype).removeprefix('torch.')}, not floats")
+    Wg, Wu, Wd = result
+    for name, part in (("Wg", Wg), ("Wu", Wu), ("Wd", Wd)):
+        if part.ndim != 2:
+            few = "fewer" if part.ndim < 2 else "more"
+            raise NotAsAsked(f"{name} is not a matrix: its shape {list(part.shape)} has {few} than two dimensions")
+    f = Wg.shape[1]
+    if Wg.shape == Wu.shape and len(Wg) > 1 and f > 1:
+        raise NotAsAsked(f"Wg and Wu have the shape {list(Wg.shape)} instead of [1, f]: d_model is 1")
+    for name, part, shape, words in (
+        ("Wg", Wg, (1, f), "1, f"),
+        ("Wu", Wu, (1, f), "1, f"),
+        ("Wd", Wd, (f, 1), "f, 1"),
+    ):
+        if part.shape != shape or f < 1:
+            raise NotAsAsked(f"{name} has the shape {list(part.shape)} instead of [{words}]")
+    return Wg, Wu, Wd
+
+
+@bilinear_square.aspect("x² for every x", points=2, atol=1e-5, rtol=1e-5)
+def bilinear_square_x_for_every_x(answer: Any, x: Any) -> Any:
+    Wg, Wu, Wd = (part.detach().double() for part in _matrices(answer()))
+    column = x[:, None]  # [N, d_model] with d_model = 1
+    return ((column @ Wg) * (column @ Wu)) @ Wd
+
+
+# glu_variant
+
+glu_variant = Exercise(
+    "glu_variant",
+    draw=_draw,
+    where="the section “The family”.",
+    understood="Five published FFNs are one formula: the gate is bent, the other branch stays straight, and the two are multiplied number by number.",
+    hints=(
+        "Both branches read the same x. One is `x @ Wg`, the other `x @ Wu`: each has d_ff numbers per token.",
+        "Only the gate goes through the activation. Then the two are multiplied, entry by entry, and Wd leads back to d_model.",
+        "A dict from name to function chooses the activation: torch.sigmoid, torch.relu, F.gelu, F.silu, and for 'bilinear' a function that "
+        "returns what it is given. Ask whether `kind` is in the dict before you look it up.",
+    ),
+)
+
+
+def _kind(kind: str) -> None:
+    @glu_variant.aspect(kind, points=0.5)
+    def probe(answer: Any, x: Any, **weights: Any) -> Any:
+        return answer(x[0], *weights.values(), kind)
+
+
+for _name in KINDS:
+    _kind(_name)
+
+
+@glu_variant.aspect("gradients", points=1)
+def glu_variant_gradients(answer: Any, x: Any, Wg: Any, Wu: Any, Wd: Any) -> Any:
+    def compute(**leaves: Any) -> Any:
+        return answer(*leaves.values(), "swiglu")
+
+    return gradients(compute, x=x[0], Wg=Wg, Wu=Wu, Wd=Wd)
+
+
+@glu_variant.aspect("any leading shape", points=1)
+def glu_variant_any_leading_shape(answer: Any, x: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        return answer(given, *(w.to(given.dtype) for w in weights.values()), "reglu")
+
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
+
+
+@glu_variant.aspect("unknown kind", points=0.5, needs="swiglu")
+def glu_variant_unknown_kind(answer: Any, x: Any, **weights: Any) -> Any:
+    return {
+        f"kind='{kind}' raises": expect_exception(lambda kind=kind: answer(x[0], *weights.values(), kind))  # type: ignore[misc]
+        for kind in ("sulu", "glue")
+    }
+
+
+# GatedFFN
+
+LINEARS = {
+    "gate_proj": "nn.Linear(d_model, d_ff, bias=False)",
+    "up_proj": "nn.Linear(d_model, d_ff, bias=False)",
+    "down_proj": "nn.Linear(d_ff, d_model, bias=False)",
+}
+
+
+def _draw_module(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, with a dropout probability far from 0.1 and 0.5, and a wide hidden layer of positive numbers."""
+    p = rng.uniform(0.25, 0.38)
+    return _draw(rng, case) | {
+        "p": p if rng.integer(0, 1) else 1 - p,
+        "wide": rng.normal(80, rng.integer(44, 52)).abs() + 0.5,
+    }
+
+
+GatedFFN = Exercise(
+    "GatedFFN",
+    draw=_draw_module,
+    where="the section “As LLaMA does it”.",
+    understood="Your class is the FFN of LLaMA: three matrices without biases, and it is always clear which branch is bent.",
+    hints=(
+        "Make three layers in `__init__`, after `super().__init__()`. Which of them lead from d_model to d_ff, and which leads back?",
+        "`nn.Linear(a, b, bias=False)` has no bias. Choose the activation in `__init__`: two names are known, and every other is a ValueError.",
+        "`forward`: bend what gate_proj gives, multiply it with what up_proj gives, drop out, and send it through down_proj.",
+    ),
+)
+
+
+def _weight(module: nn.Module, name: str) -> torch.Tensor:
+    """The weight of an attribute that is nn.Linear without a bias, or like it.
+
+    Raises:
+        NotAsAsked: it is missing, or is something else.
+    """
+    layer = getattr(module, name, None)
+    if layer is None:
+        empty = next(module.parameters(), None) is None
+        note = "; the module has no parameters at all" if empty else ""
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}{note}")
+    weight = getattr(layer, "weight", None)
+    if not isinstance(weight, torch.Tensor):
+        raise NotAsAsked(f"expected attribute {name}: {LINEARS[name]}; it is {type_with_article(layer)}")
+    return weight
+
+
+def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn.Module:
+    """A module made by the student's class, with the given matrices, and zeros in what else it has, in eval mode."""
+    Wg, Wu, Wd = weights["Wg"], weights["Wu"], weights["Wd"]
+    module = require_module(answer(*Wg.shape, **options)).to(Wg.dtype)
+    with torch.no_grad():
+        for name, W in zip(LINEARS, (Wg, Wu, Wd), strict=True):
+            weight = _weight(module, name)
+            if weight.shape != W.T.shape:
+                raise NotAsAsked(
+                    f"expected attribute {name}: {LINEARS[name]}; its weight has shape {list(weight.shape)}"
+                )
+            weight.copy_(W.T)
+        for name, parameter in module.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+    return module.eval()
+
+
+@GatedFFN.aspect("three linears without biases", points=1)
+def gated_ffn_three_linears_without_biases(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+    """What each layer makes of x: of its own weights, that is, which are copied in, and of a bias if it has one."""
+    module = require_module(answer(*weights["Wg"].shape)).to(x.dtype)
+    found: dict[str, Any] = {}
+    for name, W in zip(LINEARS, weights.values(), strict=True):
+        given = torch.full(W.shape[:1], 1.0, dtype=W.dtype) if name == "down_proj" else x[0, 0]
+
+        def output(name: str = name, W: torch.Tensor = W, given: torch.Tensor = given) -> Any:
+            weight = _weight(module, name)
+            if weight.shape != W.T.shape:
+                return zeros_of_shape(weight)
+            with torch.no_grad():
+                weight.copy_(W.T)
+            return getattr(module, name)(given)
+
+        found[f"{name}(x)"] = attempt(output)
+        bias = getattr(getattr(module, name, None), "bias", None)
+        found[f"{name} has a bias"] = isinstance(bias, torch.Tensor)
+    return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
+
+
+@GatedFFN.aspect("activation on the gate", points=1)
+def gated_ffn_activation_on_the_gate(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+    def output(**options: Any) -> Any:
+        return attempt(lambda: _filled(answer, weights, **options)(x[0]))
+
+    by_name = {f"activation='{name}'": output(activation=name) for name in ("silu", "gelu")}
+    return {"without the argument": output()} | by_name
+
+
+COPIES = 8  # of each hidden value in the sums, so that no sum loses all of them by chance, even where each vanishes twice as easily
+OPEN = 100.0  # times numbers above 0.5: so far on the open side SiLU and GELU change nothing
+
+
+def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up hidden units.
+
+    `open`: with gates so large that no activation shows, the hidden layer is known from what was drawn.
+    """
+    p, hidden, evals, trains = inputs["p"], (OPEN * inputs["wide"]).square(), seen["eval"], seen["train"]
+    if any(found.shape != hidden.shape for found in (*evals, *trains, *seen["open"])):
+        raise NotAsAsked("in training mode and in eval mode the output should have the shape of x")
+
+    def zeros(found: torch.Tensor) -> float:
+        return float((found.abs() < 1e-9).double().mean())
+
+    def about(share: float, expected: float, count: int) -> bool:
+        return abs(share - expected) <= SIGMAS * math.sqrt(expected * (1 - expected) / count)
+
+    kept = trains[0].abs() >= 1e-9
+    factors = (trains[0] / evals[0])[kept]
+    same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
+    survivors = seen["open"][1]
+    scaled = torch.isclose(survivors, hidden / (1 - p), rtol=1e-6) | (survivors.abs() < 1e-9)
+    return {
+        "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
+        "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
+        "without the argument training mode gives what eval mode gives": torch.allclose(*seen["default"]),
+        "the share of hidden values that training sets to zero is p": about(zeros(trains[0]), p, trains[0].numel()),
+        "no output is dropped, only hidden values are": zeros(seen["sums"]) < 1e-3,
+        "all hidden values that remain grow by the same factor": same,
+        "that factor is 1/(1 − p)": same and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
+        "nothing is dropped twice": not (same and abs(float(factors.mean()) - 1 / (1 - p) ** 2) < 1e-6),
+        "nothing that remains grows by more than 1/(1 − p)²": not bool((factors > (1 + 1e-6) / (1 - p) ** 2).any()),
+        "in eval mode hidden values are what they are without dropout": torch.allclose(
+            seen["open"][0], hidden, rtol=1e-6
+        ),
+        "in training mode those that remain are that, times 1/(1 − p)": bool(scaled.all()),
+    }
+
+
+@GatedFFN.aspect("dropout on the hidden layer", points=0.75, facts=_dropout_facts)
+def gated_ffn_dropout_on_the_hidden_layer(answer: Any, p: float, wide: Any, **_: Any) -> Any:
+    n = wide.shape[1]
+    identity = torch.eye(n, dtype=torch.float64)
+
+    def make(Win: torch.Tensor = identity, Wd: torch.Tensor = identity, **options: Any) -> nn.Module:
+        return _filled(answer, {"Wg": Win, "Wu": Win, "Wd": Wd}, **options)
+
+    def twice(module: nn.Module) -> list[torch.Tensor]:
+        outputs = [module(wide) for _ in range(2)]
+        for output in outputs:
+            if not isinstance(output, torch.Tensor):
+                raise NotAsAsked(f"{describe_result(output)} instead of a tensor")
+            if output.shape != wide.shape:
+                raise NotAsAsked(f"x of shape {list(wide.shape)} came back with shape {list(output.shape)}")
+        return outputs
+
+    default = make()
+    sums = make(identity.repeat(1, COPIES), torch.ones(COPIES * n, n, dtype=torch.float64), dropout=p)
+    return {
+        "eval": twice(make(dropout=p)),
+        "train": twice(make(dropout=p).train()),
+        "default": [twice(default)[0], twice(default.train())[0]],
+        "sums": twice(sums.train())[0],
+        "open": [twice(make(OPEN * identity, dropout=p))[0], twice(make(OPEN * identity, dropout=p).train())[0]],
+    }
+
+
+@GatedFFN.aspect("any leading shape, and gradients", points=0.75)
+def gated_ffn_any_leading_shape_and_gradients(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
+    def call(given: Any) -> Any:
+        return _filled(answer, {name: W.to(given.dtype) for name, W in weights.items()})(given)
+
+    module = _filled(answer, weights)
+    leaf = x[0].clone().requires_grad_()
+    backpropagate(module(leaf))
+    leaves = {"x": leaf} | {f"{name}.weight": _weight(module, name) for name in LINEARS}
+    arrived = {f"gradient of {name}": tensor.grad for name, tensor in leaves.items()}
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
+
+
+@GatedFFN.aspect("unknown activation", points=0.5, needs="activation on the gate")
+def gated_ffn_unknown_activation(answer: Any, Wg: Any, **_: Any) -> Any:
+    made: list[Any] = []
+    found = {
+        f"making it with activation='{name}' raises": expect_exception(
+            lambda name=name: made.append(answer(*Wg.shape, activation=name))  # type: ignore[misc]
+        )
+        for name in ("sulu", "dropout", "relu")
+    }
+    x = torch.ones(2, Wg.shape[0])
+    later = expect_exception(lambda: require_module(made[0])(x)) if made else "it is never called"
+    return found | {"calling it afterwards raises": later}
+
+
+# swiglu_width
+
+
+def _llamas(rng: Draw, case: int) -> dict[str, Any]:
+    """Widths of models. `exact`: 8/3 of it is a multiple of 256; `fine`: multiples so small that every rounding shows."""
+    odd = [n for n in range(130, 2600) if (8 * n // 3) % 256 not in (0, 255) and n % 3]
+    up = [n for n in odd if (8 * n // 3) % 256 > 140]  # the nearest multiple is above
+    down = [n for n in odd if (8 * n // 3) % 256 < 115]  # the nearest multiple is below
+    shown = [n for n in range(1001, 3000) if n % 3]  # 8/3 of it is not a whole number
+    cut = [n for n in shown if int(1.3 * (8 * n // 3)) != int(1.3 * 8 * n / 3)]  # cutting twice is not cutting once
+    same = [n for n in shown if n not in cut]
+    low = [n for n in cut if round(1.3 * (8 * n // 3)) == int(1.3 * (8 * n // 3))]  # but rounding is cutting
+    multiple, mult = rng.one_of((1024, 4096)), rng.one_of((1.2, 1.3, 1.4))
+
+    def coarse(n: int) -> bool:
+        """Whether rounding up before `mult` shows, with and without a second time, and rounding to the nearest multiple at the end."""
+        if not 0 < int(mult * (8 * n // 3)) % multiple < multiple / 2:
+            return False
+        early = int(mult * (math.ceil(8 * n // 3 / multiple) * multiple))
+        return math.ceil(early / multiple) > math.ceil(int(mult * (8 * n // 3)) / multiple) and early % multiple > 0
+
+    small = rng.one_of((3, 5, 7))  # odd, so that 8/3 of a width may leave every rest
+    rests = [rng.one_of([n for n in shown if 8 * n // 3 % small == rest]) for rest in (0, 1, small - 1)]
+    edges = [rng.one_of([n for n in range(130, 2600) if 8 * n // 3 % 256 == rest]) for rest in (2, 253)]
+    thirds = [rng.one_of([n for n in shown if n % 3 == rest]) for rest in (1, 2)] + [3 * rng.integer(50, 900)]
+    return {
+        "up": rng.one_of(up),
+        "down": rng.one_of(down),
+        "exact": 96 * rng.integer(3, 60),
+        "edges": edges,
+        "thirds": thirds,
+        "small": small,
+        "rests": rests,
+        "fine": [rng.one_of(numbers) for numbers in (cut, low, same) for _ in range(4)],
+        "coarse": rng.one_of([4 * n for n in down if coarse(4 * n)]),
+        "multiple": multiple,
+        "mult": mult,
+    }
+
+
+swiglu_width = Exercise(
+    "swiglu_width",
+    draw=_llamas,
+    where="the section “Two thirds of four”.",
+    understood="A gated FFN of width 8/3·d_model is as large as a plain one of width 4·d_model; the rest of the rule makes the number convenient.",
+    hints=(
+        "Three steps, in this order: 8/3 of d cut to a whole number, times mult and cut again, then up to a multiple.",
+        "`int(...)` cuts off what comes after the point; for the last step think of how many boxes of size `multiple_of` hold so many things.",
+        "The number of boxes is `math.ceil(width / multiple_of)`, or with whole numbers `(width + multiple_of - 1) // multiple_of`. "
+        "Then multiply it by the size of a box.",
+    ),
+)
+
+
+@swiglu_width.aspect("8/3, rounded up", points=1.5)
+def swiglu_width_8_3_rounded_up(answer: Any, up: int, down: int, exact: int, edges: list[int], **_: Any) -> Any:
+    widths = {
+        "a width between two multiples of 256": up,
+        "another one": down,
+        "a width whose 8/3 is a multiple": exact,
+        "a width just above a multiple": edges[0],
+        "a width just below a multiple": edges[1],
+    }
+    return {f"{words}, d = {d:,}": attempt(lambda d=d: answer(d)) for words, d in widths.items()}  # type: ignore[misc]
+
+
+@swiglu_width.aspect("multiple_of", points=1)
+def swiglu_width_multiple_of(
+    answer: Any, up: int, multiple: int, thirds: list[int], small: int, rests: list[int], **_: Any
+) -> Any:
+    asked = [(up, multiple), *((d, 1) for d in thirds), *((d, small) for d in rests)]
+    return {
+        f"d = {d:,}, multiple_of = {boxes}": attempt(partial(answer, d, multiple_of=boxes)) for d, boxes in asked
+    } | {f"d = {up:,}, {multiple} as the second argument": attempt(partial(answer, up, multiple))}
+
+
+@swiglu_width.aspect("mult", points=1.5)
+def swiglu_width_mult(answer: Any, coarse: int, fine: list[int], multiple: int, mult: float, **_: Any) -> Any:
+    return {
+        f"d = {coarse:,}, multiple_of = {multiple}, mult = {mult}": attempt(lambda: answer(coarse, multiple, mult)),
+    } | {
+        f"d = {d:,}, multiple_of = 1, mult = 1.3": attempt(lambda d=d: answer(d, multiple_of=1, mult=1.3))  # type: ignore[misc]
+        for d in fine
+    }
+
+
+# fuse_gate_up
+
+
+def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
+    """Two weights as nn.Linear stores them, [d_ff, d_model], and x [B, T, d_model]."""
+    B, T = rng.distinct(2, 2, 4)
+    d_model, d_ff = rng.distinct(2, 5, 9)
+    return {
+        "x": rng.normal(B, T, d_model),
+        "gate_weight": rng.normal(d_ff, d_model, scale=0.7),
+        "up_weight": rng.normal(d_ff, d_model, scale=0.7),
+    }
+
+
+fuse_gate_up = Exercise(
+    "fuse_gate_up",
+    draw=_draw_pair,
+    where="the section “One product instead of two”.",
+    understood="Both branches read the same x, so their matrices can lie in one: one product, and the result is cut in half.",
+    hints=(
+        "nn.Linear stores one row per number that it puts out. Two layers with d_ff outputs each: how many rows has the layer that does both?",
+        "The rows of the gate come first, those of up below them. Which dimension grows, and which stays d_model?",
+        "`torch.cat([...], dim=...)` lays tensors behind one another along one dimension and lets gradients through.",
+    ),
+)
+
+
+@fuse_gate_up.aspect("the fused weight", points=1)
+def fuse_gate_up_the_fused_weight(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
+    kept = [gate_weight.clone(), up_weight.clone()]
+    fused = attempt(lambda: answer(gate_weight, up_weight))
+    same = torch.equal(kept[0], gate_weight) and torch.equal(kept[1], up_weight)
+    return {"fused": fused, "both weights are left as they were": same}
+
+
+@fuse_gate_up.aspect("gate and up by chunk", points=1)
+def fuse_gate_up_gate_and_up_by_chunk(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
+    fused = answer(gate_weight, up_weight)
+    if not isinstance(fused, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(fused)} instead of a tensor")
+    if fused.ndim != 2 or fused.shape[1] != x.shape[-1]:
+        raise NotAsAsked(
+            f"a weight of shape {list(fused.shape)} can't be used on x with d_model = {x.shape[-1]}: it needs d_model columns"
+        )
+    parts = F.linear(x, fused.to(x.dtype)).chunk(2, dim=-1)
+    return {"the first half": parts[0], "the second half": parts[-1]}
+
+
+@fuse_gate_up.aspect("gradients and dtype", points=1)
+def fuse_gate_up_gradients_and_dtype(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
+    single = attempt(lambda: zeros_of_shape(answer(gate_weight.float(), up_weight.float())))
+
+    def compute(**leaves: Any) -> Any:
+        fused = answer(*leaves.values())
+        fits = isinstance(fused, torch.Tensor) and fused.ndim == 2 and fused.shape[1] == x.shape[-1]
+        return F.linear(x, fused) if fits else fused
+
+    def arrived() -> Any:
+        return gradients(compute, gate_weight=gate_weight, up_weight=up_weight)
+
+    return {"in float32": single, "gradients": attempt(arrived)}
+
+
+# find_the_gate
+
+LAYOUTS = ("gate above up", "up above gate", "in turn, gate first", "in turn, up first")
+
+
+def _checkpoint(rng: Draw, layout: str, d_model: int, d_ff: int) -> dict[str, torch.Tensor]:
+    """A fused SwiGLU layer and what it gives for three inputs: zero, one that tells, and one so small that the digits of y tell nothing."""
+    gate, up, down = (rng.normal(*shape) for shape in ((d_ff, d_model), (d_ff, d_model), (d_model, d_ff)))
+    x = rng.normal(3, d_model)
+    x[0], x[2] = 0, x[2] * 1e-4
+    y = F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
+    pair = [up, gate] if layout in ("up above gate", "in turn, up first") else [gate, up]
+    fused = torch.stack(pair, 1).reshape(2 * d_ff, d_model) if "turn" in layout else torch.cat(pair)
+    return {"fused": fused, "down": down, "x": x, "y": y * (1 + 1e-3 * torch.sign(rng.normal(3, d_model)))}
+
+
+def _draw_checkpoints(rng: Draw, case: int) -> dict[str, Any]:
+    """A checkpoint in each layout; one with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single unit."""
+    d_model, d_ff = rng.distinct(2, 5, 9)
+    found = {layout: _checkpoint(rng, layout, d_model, d_ff) for layout in LAYOUTS}
+    square = {f"{layout}, d_model = 2·d_ff": _checkpoint(rng, layout, 8, 4) for layout in LAYOUTS[1:3]}
+    return {"found": found, "others": square | {"d_ff = 1, up first": _checkpoint(rng, LAYOUTS[1], d_model, 1)}}
+
+
+find_the_gate = Exercise(
+    "find_the_gate",
+    draw=_draw_checkpoints,
+    where="the section “One product instead of two”.",
+    understood="Which half is the gate is not written in the numbers: only what the layer computes can tell, and only where the bend shows.",
+    hints=(
+        "Write down the four candidates first, each as a pair (gate, up). `chunk(2)` gives the halves; `fused[0::2]` gives every second row.",
+        "For each candidate, compute the layer's output for all three inputs: silu of the gate's part, times up's part, through `down`.",
+        "y is rounded, so none fits exactly. Take the candidate with the smallest error over all three inputs together.",
+    ),
+)
+
+
+def _gate_and_up(answer: Any, given: dict[str, torch.Tensor], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+    result = answer(*(given[name].to(dtype) for name in ("fused", "down", "x", "y")))
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a pair (gate, up) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (gate, up) of tensors was expected, not {type_with_article(result)} of {len(result)}")
+    return dict(zip(("gate", "up"), result, strict=True))
+
+
+@find_the_gate.aspect("halves", points=1.5)
+def find_the_gate_halves(answer: Any, found: Any, others: Any) -> Any:
+    return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
+
+
+@find_the_gate.aspect("rows in turn", points=1)
+def find_the_gate_rows_in_turn(answer: Any, found: Any, others: Any) -> Any:
+    return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
+
+
+@find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5)
+def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, others: Any) -> Any:
+    seen = {words: attempt(partial(_gate_and_up, answer, given)) for words, given in others.items()}
+    given = found[LAYOUTS[1]]
+    kept = {name: value.clone() for name, value in given.items()}
+    seen["everything in float32"] = attempt(partial(_gate_and_up, answer, given, torch.float32))
+    answer(*kept.values())
+    return seen | {f"{name} is left as it was": torch.equal(kept[name], value) for name, value in given.items()}
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_branch = question(
+    "quiz_branch",
+    where="the section “The family”.",
+    understood="The gate is bent and the other branch stays straight. Libraries disagree on names, so look at which branch the activation touches.",
+)
+
+quiz_matched = question(
+    "quiz_matched",
+    where="the section “Two thirds of four”.",
+    understood="Three matrices instead of two: at equal parameters each is two thirds as wide.",
+)
+
+quiz_f_glu = question(
+    "quiz_f_glu",
+    where="the section “One product instead of two”.",
+    understood="F.glu cuts its input in half and puts the sigmoid on the second half: the order of the halves is part of a model's format.",
+)
+
+quiz_table = question(
+    "quiz_table",
+    where="the section “Shazeer's table”.",
+    understood="A difference means something when it is large beside its standard error. Bilinear against GELU is, GEGLU against SwiGLU is not.",
+)

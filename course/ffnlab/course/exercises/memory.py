@@ -1,0 +1,794 @@
+"""Notebook 06, What the FFN stores: how each exercise is called, and on what inputs. No answers.
+
+The FFNs that students are handed are built here from the drawn numbers. Sizes differ pairwise, except where a square FFN is the point.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, copy_parameters, draw_weights, make_ffn, unchanged
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, describe_result, question
+from ffnlab.observation.plain_data import Failure, describe
+from ffnlab.phrases import counted
+
+ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
+
+
+def _draw(rng: Draw, case: int) -> dict[str, Any]:
+    """X [N, d_model], and the weights of three FFNs: wide, narrow, and square."""
+    d_model, narrow, N, wide, square = rng.integer(5, 7), rng.integer(3, 4), rng.integer(8, 9), *rng.distinct(2, 10, 14)
+    return {
+        "X": rng.normal(N, d_model),
+        "weights": draw_weights(rng, d_model, wide),
+        "narrow": draw_weights(rng, d_model, narrow),
+        "square": {"X": rng.normal(N, square), "weights": draw_weights(rng, square, square)},
+    }
+
+
+def _just(weights: Weights, x: torch.Tensor, neurons: dict[int, float]) -> Weights:
+    """The same weights, but for the token x each of the given neurons adds up to the given number: a firing neuron may fire weakly."""
+    changed = {name: value.clone() for name, value in weights.items()}
+    for j, total in neurons.items():
+        changed["b1"][j] = total - x @ weights["W1"][:, j]
+    return changed
+
+
+# memory_view
+
+memory_view = Exercise(
+    "memory_view",
+    draw=_draw,
+    where="the section “Key, coefficient, value”.",
+    understood="A neuron is a pair of vectors of length d_model: the key that it compares a token with, and the value that it writes.",
+    hints=(
+        "Neuron j has one number in the hidden layer. Which weights lead to that number, and which lead away from it?",
+        "`nn.Linear(d_model, d_ff)` stores its weight as [d_ff, d_model]: one row for each number that comes out.",
+        "The second layer is stored as [d_model, d_ff]. What neuron j writes into the output is a column of it.",
+        "Both results have the shape [d_ff, d_model]. One of the two weights has it already; the other needs a `.T`.",
+    ),
+)
+
+
+def _two(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a pair (keys, values) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in result))
+        raise NotAsAsked(
+            f"a pair (keys, values) of two tensors was expected, not {counted(len(result))} of type {kinds}"
+        )
+    return result[0], result[1]
+
+
+@memory_view.aspect("keys", points=1.5)
+def memory_view_keys(answer: Any, weights: Any, **_: Any) -> Any:
+    return _two(answer(make_ffn(weights)))[0]
+
+
+@memory_view.aspect("values", points=1.5)
+def memory_view_values(answer: Any, weights: Any, **_: Any) -> Any:
+    return _two(answer(make_ffn(weights)))[1]
+
+
+@memory_view.aspect("other widths, and float32", points=0.5)
+def memory_view_other_widths_and_float32(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
+    made = {
+        "d_ff smaller than d_model": make_ffn(narrow),
+        "d_ff = d_model": make_ffn(square["weights"]),
+        "everything in float32": make_ffn(weights, torch.float32),
+    }
+    seen: dict[str, Any] = {}
+    for label, ffn in made.items():
+        found = attempt(lambda ffn=ffn: _two(answer(ffn)))  # type: ignore[misc]
+        both = found if isinstance(found, tuple) else (found, found)
+        seen |= {f"{label}, {name}": part for name, part in zip(("keys", "values"), both, strict=True)}
+    return seen
+
+
+@memory_view.aspect("ffn stays as it was", points=0.5, needs="keys")
+def memory_view_ffn_stays_as_it_was(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    ffn = make_ffn(weights)
+    before, output = copy_parameters(ffn), ffn(X).detach()
+    _two(answer(ffn))
+    same = attempt(lambda: torch.allclose(ffn(X), output))
+    return unchanged(ffn, before) | {"ffn computes what it did": same}
+
+
+# decompose_output
+
+decompose_output = Exercise(
+    "decompose_output",
+    draw=_draw,
+    where="the section “A sum of what the neurons write”.",
+    understood="The output is a sum: every neuron adds its value, times its coefficient, and b2 is added besides.",
+    hints=(
+        "You need two things: the d_ff coefficients of this token, and the d_ff values.",
+        "The coefficient of a neuron is its number in the hidden layer, after the activation.",
+        "Row j is a number times a vector. `h[:, None]` is [d_ff, 1], which multiplies the rows of a matrix [d_ff, d_model].",
+        "Check it yourself: the rows must add up to `ffn(x) - ffn.linear2.bias`.",
+    ),
+)
+
+
+@decompose_output.aspect("rows", points=2)
+def decompose_output_rows(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    stores = [weights, weights, _just(weights, X[2], {0: 1e-4, 1: 0.005})]  # for the last token two neurons fire weakly
+    return {f"token {n}": attempt(partial(answer, make_ffn(store), X[n].clone())) for n, store in enumerate(stores)}
+
+
+@decompose_output.aspect("other widths, and float32", points=1)
+def decompose_output_other_widths_and_float32(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
+    weak = _just(narrow, X[0], {0: 0.005})
+    return {
+        "d_ff smaller than d_model": attempt(lambda: answer(make_ffn(weak), X[0].clone())),
+        "d_ff = d_model": attempt(lambda: answer(make_ffn(square["weights"]), square["X"][0].clone())),
+        "everything in float32": attempt(lambda: answer(make_ffn(weights, torch.float32), X[0].float())),
+    }
+
+
+@decompose_output.aspect("silent and weak neurons", points=0.5)
+def decompose_output_silent_and_weak_neurons(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    silent = weights | {"b1": torch.full_like(weights["b1"], -100.0)}
+    last = len(weights["b1"]) - 1
+    made = {
+        "no neuron fires": silent,
+        "only the last neuron fires": _just(silent, X[0], {last: 1.5}),
+        "two neurons fire weakly, one gets exactly 0": _just(weights, X[0], {0: 1e-4, 1: 0.005, 2: 0.0}),
+    }
+    return {label: attempt(partial(answer, make_ffn(each), X[0].clone())) for label, each in made.items()}
+
+
+@decompose_output.aspect("ffn and x stay as they were", points=0.5, needs="rows")
+def decompose_output_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    ffn, x = make_ffn(weights), X[1].clone()
+    before = copy_parameters(ffn)
+    answer(ffn, x)
+    return unchanged(ffn, before, x=(x, X[1]))
+
+
+# top_neurons
+
+
+def _draw_directions(rng: Draw, case: int) -> dict[str, Any]:
+    """Six tokens, a direction for each, and how many neurons are asked for.
+
+    Of the fifth and sixth token one neuron is brought to the cut, one just above it and one just below. It fires weakly and has a long
+    value, so that whatever counts firing or length otherwise takes another one. `against`: weights with which all neurons fire, and
+    all push the other way along the first direction.
+    """
+    d_model, d_ff = rng.integer(5, 8), rng.integer(36, 44)
+    weights = draw_weights(rng, d_model, d_ff)
+    weights["b1"] = weights["b1"] + 0.5
+    X, directions = rng.normal(6, d_model), rng.normal(6, d_model, scale=1.5)
+    k = [rng.integer(2, 4) for _ in range(6)]
+    close = [_at_the_cut(weights, X[n], directions[n], k[n], factor) for n, factor in ((4, 1.003), (5, 0.997))]
+    push = weights["W2"] @ directions[0]
+    against = weights | {"b1": weights["b1"] + 20, "W2": weights["W2"] * -push.sign()[:, None]}
+    return {"weights": weights, "X": X, "directions": directions, "k": k, "close": close, "against": against}
+
+
+def _at_the_cut(weights: Weights, x: torch.Tensor, direction: torch.Tensor, k: int, factor: float) -> Weights:
+    """The same weights, but a neuron that fires weakly contributes `factor` times what the k-th largest does."""
+    contributions = torch.relu(x @ weights["W1"] + weights["b1"]) * (weights["W2"] @ direction)
+    order = contributions.argsort(descending=True)
+    weak = int(order[k])  # the first that is left out
+    changed = _just(weights, x, {weak: 0.2})
+    along = changed["W2"][weak] @ direction
+    changed["W2"][weak] *= factor * contributions[order[k - 1]] / (0.2 * along)
+    return changed
+
+
+top_neurons = Exercise(
+    "top_neurons",
+    draw=_draw_directions,
+    where="the section “Which neurons know it?”.",
+    understood="A neuron matters for an answer if it fires and its value points that way. Firing alone is a fair guide; the product decides.",
+    hints=(
+        "Each neuron adds h_j · value_j to the output. How much of that goes along `direction`? One number for each neuron.",
+        "The part of a vector along a direction is their dot product. With `decompose_output` it is one matrix product.",
+        "Keep the sign: a neuron that pushes the other way is not among the largest.",
+        "`torch.topk(contributions, k)` returns values and indices. Here the indices are asked for.",
+    ),
+)
+
+
+def _ordered(seen: Any, inputs: dict[str, Any]) -> Any:
+    """Indices in rising order, whatever order and kind of whole numbers they came in; of anything else, what it is."""
+
+    def one(value: Any) -> Any:
+        if isinstance(value, Failure):
+            return value
+        if isinstance(value, torch.Tensor) and value.ndim == 1 and value.dtype != torch.bool:
+            value = value.tolist()
+        if isinstance(value, (list, tuple)) and all(type(index) is int for index in value):
+            return {"what came back": "whole numbers", "in rising order": sorted(value)}
+        return {"what came back": _other_than_indices(value), "in rising order": value}
+
+    return {label: one(value) for label, value in seen.items()}
+
+
+def _other_than_indices(value: Any) -> str:
+    if isinstance(value, list) and any(type(number) is float for number in value):
+        return "numbers with decimals"
+    if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+        return "True and False"
+    return describe(value)
+
+
+@top_neurons.aspect("which neurons", points=2, facts=_ordered)
+def top_neurons_which_neurons(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **_: Any) -> Any:
+    stores = [weights] * (len(X) - len(close)) + close
+    return {
+        f"token {n}, k = {k[n]}": attempt(partial(answer, make_ffn(store), X[n].clone(), directions[n].clone(), k[n]))
+        for n, store in enumerate(stores)
+    }
+
+
+@top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_ordered)
+def top_neurons_k_1_float32_the_opposite_direction(
+    answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, against: Any
+) -> Any:
+    single = make_ffn(weights, torch.float32)
+    return {
+        "a close call": attempt(lambda: answer(make_ffn(close[0]), X[4].clone(), directions[4].clone(), k[4])),
+        "all neurons push the other way": attempt(
+            lambda: answer(make_ffn(against), X[0].clone(), directions[0].clone(), k[0])
+        ),
+        "k = 1": attempt(lambda: answer(make_ffn(weights), X[0].clone(), directions[0].clone(), 1)),
+        "everything in float32": attempt(lambda: answer(single, X[1].float(), directions[1].float(), k[1])),
+        "the opposite direction": attempt(lambda: answer(make_ffn(weights), X[2].clone(), -directions[2], k[2])),
+    }
+
+
+@top_neurons.aspect("ffn, x and direction stay as they were", points=0.5, needs="which neurons")
+def top_neurons_ffn_x_and_direction_stay_as_they_were(
+    answer: Any, weights: Any, X: Any, directions: Any, k: Any, **_: Any
+) -> Any:
+    ffn, x, direction = make_ffn(weights), X[0].clone(), directions[0].clone()
+    before = copy_parameters(ffn)
+    answer(ffn, x, direction, k[0])
+    return unchanged(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
+
+
+# knockout
+
+
+def _draw_knocked(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, with larger b1, so that most neurons fire, and neurons to be silenced."""
+    drawn = _draw(rng, case)
+    for weights in (drawn["weights"], drawn["square"]["weights"]):
+        weights["b1"] = weights["b1"].abs() + 0.5
+    d_model, d_ff = drawn["weights"]["W1"].shape
+    idx = sorted(rng.distinct(3, 1, d_model - 1))
+    return drawn | {"idx": [*idx, d_ff - 1], "other": rng.integer(d_model, d_ff - 2)}
+
+
+knockout = Exercise(
+    "knockout",
+    draw=_draw_knocked,
+    where="the section “Knock them out”.",
+    understood="A knock-out sets the coefficient of a neuron to zero, and nothing else, and puts everything back afterwards.",
+    hints=(
+        "What must be zero is h_j, after the activation. Zero weights in the first layer leave relu(b1[j]) behind.",
+        "Whether a neuron's coefficient is zero or its value is zero, the output is the same: it writes h_j · value_j.",
+        "Neuron j's value is column j of `linear2.weight`: `weight[:, idx]`.",
+        "`copy.deepcopy(ffn)` is a module of its own: what you change there leaves the original alone. Change weights under `torch.no_grad()`.",
+        "Copy the module, set the columns `idx` of the copy's `linear2.weight` to zero, return the copy.",
+    ),
+)
+
+
+@contextlib.contextmanager
+def _knocked(answer: Any, ffn: TwoLayerFFN, idx: Any) -> Iterator[nn.Module]:
+    """What computes while the neurons are silent: the module that came back, or `ffn` inside the context."""
+    made = answer(ffn, idx)
+    if isinstance(made, nn.Module):
+        yield made
+    elif hasattr(type(made), "__enter__") and hasattr(type(made), "__exit__") and not isinstance(made, torch.Tensor):
+        with made as given:
+            yield given if isinstance(given, nn.Module) else ffn
+    elif isinstance(made, types.GeneratorType):
+        raise NotAsAsked(
+            "a generator came back; with @contextlib.contextmanager over the function it is a context manager"
+        )
+    else:
+        raise NotAsAsked(f"{describe_result(made)}; a module or a context manager was expected")
+
+
+def _without(answer: Any, ffn: TwoLayerFFN, idx: Any, X: torch.Tensor) -> Any:
+    with _knocked(answer, ffn, idx) as module:
+        return module(X)
+
+
+@knockout.aspect("the output without them", points=2)
+def knockout_the_output_without_them(answer: Any, X: Any, weights: Any, idx: Any, **_: Any) -> Any:
+    return _without(answer, make_ffn(weights), torch.tensor(idx), X)
+
+
+@knockout.aspect("other inputs", points=1)
+def knockout_other_inputs(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
+    everyone = torch.arange(len(weights["b1"]))
+    return {
+        "idx is a list": attempt(lambda: _without(answer, make_ffn(weights), idx, X)),
+        "idx has one neuron": attempt(lambda: _without(answer, make_ffn(weights), torch.tensor([other]), X)),
+        "idx is an empty list": attempt(lambda: _without(answer, make_ffn(weights), [], X)),
+        "idx is not in order": attempt(lambda: _without(answer, make_ffn(weights), idx[::-1], X)),
+        "idx has all neurons": attempt(lambda: _without(answer, make_ffn(weights), everyone, X)),
+        "x is one token": attempt(lambda: _without(answer, make_ffn(weights), torch.tensor(idx), X[0])),
+        "d_ff = d_model": attempt(
+            lambda: _without(answer, make_ffn(square["weights"]), torch.tensor(idx[:3]), square["X"])
+        ),
+        "everything in float32": attempt(
+            lambda: _without(answer, make_ffn(weights, torch.float32), torch.tensor(idx), X.float())
+        ),
+    }
+
+
+@knockout.aspect("afterwards", points=2, needs="the output without them")
+def knockout_afterwards(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
+    ffn, given = make_ffn(weights), X.clone()
+    before, output = copy_parameters(ffn), ffn(X).detach()
+    first = _without(answer, ffn, torch.tensor(idx), given)
+    kept = unchanged(ffn, before, X=(given, X))
+    computes = {"ffn computes what it did": torch.allclose(ffn(X), output)}
+    second = _without(answer, ffn, torch.tensor([other]), given)
+    alone = _without(answer, make_ffn(weights), torch.tensor([other]), X)
+    shapes = {"the knock-out computes a tensor like x": getattr(first, "shape", None) == X.shape}
+    again = {"a second knock-out knows nothing of the first": torch.allclose(second, alone)}
+    return kept | computes | shapes | again
+
+
+# train_fact_ffn
+
+
+def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
+    """256 facts to be learned, a few more for a look at `steps` and `d_ff`, and inputs beside the questions, to see how the module behaves there."""
+
+    def facts(N: int, d: int, C: int) -> dict[str, torch.Tensor]:
+        return {
+            "E": rng.normal(N, d, dtype=torch.float32),
+            "U": rng.normal(C, d, dtype=torch.float32),
+            "y": torch.tensor([rng.integer(0, C - 1) for _ in range(N)]),
+        }
+
+    return {
+        "facts": facts(256, 32, 64),
+        "few": facts(200, 9, 12),
+        "aside": rng.normal(256, 32, scale=0.01, dtype=torch.float32),
+        "others": rng.normal(80, 9, dtype=torch.float32),
+        "narrow": rng.integer(4, 6),
+    }
+
+
+train_fact_ffn = Exercise(
+    "train_fact_ffn",
+    draw=_draw_facts,
+    cases=1,
+    seconds=60,
+    where="the section “Store facts”.",
+    understood="A few hundred facts fit into two small matrices, put there by nothing but gradient steps on a cross-entropy.",
+    hints=(
+        "The training loop has four lines: clear the gradients, compute the loss, go backwards, take a step.",
+        "The logits are `(E + ffn(E)) @ U.T`, [N, C]. `F.cross_entropy` takes them as they are, and `y`, and applies the softmax itself.",
+        "Only the FFN's own parameters go into the optimiser. Adam with learning rate 0.01 learns all facts in 300 steps.",
+        "Make the module first: `nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))`, with d the length of a row of E. Return it after the loop.",
+    ),
+)
+
+STEPS = 300
+
+
+class _Watch:
+    """What optimisers do while an answer trains: how many steps they take, which parameters they have, whether there are gradients."""
+
+    def __init__(self) -> None:
+        self.steps, self.gradients = 0, False
+        self.had: set[int] = set()
+
+    def __call__(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
+        parameters = [p for group in optimiser.param_groups for p in group["params"]]
+        self.steps += 1
+        self.gradients = self.gradients or any(p.grad is not None and bool(p.grad.any()) for p in parameters)
+        self.had = {id(p) for p in parameters}
+
+    def found(self, module: nn.Module, steps: int) -> str:
+        """What was wrong with the training of `module` in `steps` steps, in words; empty if all of it was trained."""
+        if self.steps == 0:
+            return "no optimiser took a step"
+        if not self.gradients:
+            return "no step of the optimiser had a gradient to follow"
+        if self.steps < steps // 2:
+            return f"of {steps} steps it took {self.steps}"
+        having = sum(id(p) in self.had for p in module.parameters())
+        if having == 0:
+            return "the optimiser had other parameters than those of this module"
+        if having < len(list(module.parameters())):
+            return "the optimiser had only some of its parameters"
+        return ""
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[_Watch]:
+    """Watches the optimisers that work inside, whoever made them."""
+    watch = _Watch()
+    hook = register_optimizer_step_pre_hook(watch)
+    try:
+        yield watch
+    finally:
+        hook.remove()
+
+
+def _trained(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
+    torch.manual_seed(steps)
+    module = answer(facts["E"], facts["U"], facts["y"], d_ff, steps)
+    if not isinstance(module, nn.Module):
+        raise NotAsAsked(f"{describe_result(module)}; the trained module was expected")
+    return module.eval()
+
+
+def _known(out: torch.Tensor, facts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which facts an output answers rightly, [N], and the scores [N, C], with or without a residual, whichever is better."""
+    E, U, y = facts["E"], facts["U"], facts["y"]
+    if out.shape != E.shape:
+        raise NotAsAsked("module(E) should have the shape of E")
+    return max(
+        (((given @ U.T).argmax(1) == y, given @ U.T) for given in (out, E + out)), key=lambda pair: int(pair[0].sum())
+    )
+
+
+def _how_it_went(seen: Any, inputs: dict[str, Any]) -> Any:
+    """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
+    facts, out, beside = inputs["facts"], seen["at E"], seen["beside E"]
+    y, U = facts["y"], facts["U"]
+    right, scores = _known(out, facts)
+    between = seen["halfway"]  # of a straight map: half of one and half of the other
+    if torch.allclose(between, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
+        return {"the trained module": "it has no non-linearity: a straight line in, a straight line out"}
+    if any(bool((given >= 0).all()) for given in (out, out - facts["E"])):  # a residual inside may have been added
+        return {"the trained module": "no output is below zero"}
+    known = float(right.float().mean())
+    if known >= ENOUGH:
+        moves = ((beside - out).abs().amax(1) > 0).float().mean()
+        if moves < MOVES:
+            return {
+                "the trained module": "a small step away from a question the output is the very same, as in a table"
+            }
+        early = float(_known(seen["after one step"], facts)[0].float().mean())
+        if early > EARLY:
+            return {"the trained module": "the facts are known after a single step: no gradient step put them there"}
+        return {"the trained module": "it knows 99 % of the facts or more"}
+    if seen["training"]:
+        return {"the trained module": f"too few facts are known: {seen['training']}"}
+    if seen["largest weight"] > RUNAWAY:
+        return {"the trained module": "too few facts are known: its weights have run away"}
+    share = next(words for limit, words in SHARES if known < limit)
+    if float(right[: len(y) // 2].float().mean()) >= ENOUGH:
+        share = "the first half"
+    others = scores.masked_fill(F.one_hot(y, len(U)).bool(), -torch.inf).amax(1)
+    gap = float((scores[torch.arange(len(y)), y] - others).abs().median())  # of the right answer and the best other one
+    apart = next(words for limit, words in GAPS if not gap >= limit)
+    size = next(words for limit, words in SIZES if not float(out.square().mean().sqrt()) >= limit)
+    return {"the trained module": f"it knows {share} of the facts; its outputs are {size}, the best scores lie {apart}"}
+
+
+MOVES = 0.9  # the share of the questions beside which the output must be another one
+EARLY = 0.5  # more of the facts than this can't be known after one step
+RUNAWAY = (
+    10.0  # of one weight: four times what a training needs that knows the facts, and what steps of size 1 soon exceed
+)
+SHARES = ((0.1, "less than 10 %"), (0.4, "10 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
+SIZES = ((10.0, "of usual size"), (1000.0, "large"), (float("inf"), "huge"))
+GAPS = (
+    (0.3, "less than 0.3 apart"),
+    (2.4, "1 or 2 apart"),
+    (5.6, "2 to 6 apart"),
+    (12.0, "6 to 12 apart"),
+    (28.0, "12 to 28 apart"),
+    (1000.0, "28 to 1000 apart"),
+    (float("inf"), "more than 1000 apart"),
+)
+
+
+@train_fact_ffn.aspect("knows the facts", points=2, facts=_how_it_went)
+def train_fact_ffn_knows_the_facts(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
+    early = _trained(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
+    with _watched() as watch:
+        module = _trained(answer, _copy(facts), 40, STEPS)
+    E = facts["E"]
+    with torch.no_grad():
+        return {
+            "at E": module(E),
+            "beside E": module(E + aside),
+            "halfway": module((E[::2] + E[1::2]) / 2),
+            "after one step": early(E),
+            "training": watch.found(module, STEPS),
+            "largest weight": max((float(p.abs().max()) for p in module.parameters() if p.numel()), default=0.0),
+        }
+
+
+def _copy(facts: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in facts.items()}
+
+
+def _hidden_width(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the outputs on inputs of all kinds say of the layers: with fewer neurons than d_model they lie on a plane of that many dimensions."""
+    x, width, d = inputs["others"], inputs["narrow"], inputs["others"].shape[1]
+    out = seen["outputs"]
+    if out.shape != x.shape:
+        return {"module(E) has the shape of E": False}
+    ranks = []
+    for given in (out, out - x):  # a residual inside is added to what the neurons write
+        sizes = torch.linalg.svdvals((given - given.mean(0)).double())
+        ranks.append(int((sizes > 1e-5 * sizes[0]).sum()))
+    fits = seen["parameters"] <= 2 * d * width + width + d
+    return {
+        "module(E) has the shape of E": True,
+        "no more parameters than two layers of width d_ff have": fits,
+        "a hidden layer of width d_ff": width in ranks
+        if fits
+        else min(ranks) <= width,  # more layers may lose dimensions
+        "the outputs have both signs": bool((out < 0).any()) and bool((out > 0).any()),
+        "the same input gives the same output": torch.equal(out, seen["again"]),
+    }
+
+
+@train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_hidden_width, needs="knows the facts")
+def train_fact_ffn_two_layers_of_width_d_ff(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
+    module = _trained(answer, few, narrow, 3)
+    count = sum(p.numel() for p in module.parameters())
+    with torch.no_grad():
+        return {"outputs": module(others), "again": module(others), "parameters": count}
+
+
+@train_fact_ffn.aspect("at most `steps` steps", points=0.5, needs="knows the facts")
+def train_fact_ffn_at_most_steps_steps(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+    with _watched() as seven:
+        _trained(answer, few, narrow, 7)
+    with _watched() as three:
+        _trained(answer, few, narrow, 3)
+    return {
+        "an optimiser takes at least one step": seven.steps > 0,
+        "it takes at most `steps` steps": seven.steps <= 7 and three.steps <= 3,
+        "how many it takes depends on `steps`": seven.steps <= 7 or seven.steps != three.steps,
+    }
+
+
+@train_fact_ffn.aspect("E, U and y stay as they were", points=1, needs="knows the facts")
+def train_fact_ffn_e_u_and_y_stay_as_they_were(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+    given = _copy(few)
+    _trained(answer, given, narrow, 7)
+    return {f"{name} stays as it was": torch.equal(given[name], few[name]) for name in few}
+
+
+# write_fact
+
+LEAD = 1.0  # by which the new answer's score must be ahead
+LONG = 3.0  # the length of every question and of every answer
+ALIKE = 0.8  # the cosine of two answers, at most
+
+
+def _long(vectors: torch.Tensor) -> torch.Tensor:
+    scaled: torch.Tensor = LONG * vectors / vectors.norm(dim=-1, keepdim=True)
+    return scaled
+
+
+def _draw_person(rng: Draw, N: int, d: int, C: int, d_ff: int, n: int) -> dict[str, Any]:
+    """An FFN, questions and answers; question n has a near twin (cosine 0.98) and an opposite. The new answer is the one that now comes last."""
+    E, U, weights = _long(rng.normal(N, d)), _long(rng.normal(C, d)), draw_weights(rng, d, d_ff)
+    while float((U @ U.T / LONG**2).fill_diagonal_(-1).max()) > ALIKE:
+        U = _long(rng.normal(C, d))
+    aside = rng.normal(d)
+    aside = _long(aside - (aside @ E[n]) * E[n] / LONG**2)
+    twin, opposite = (n + 1) % N, (n + 2) % N
+    E[twin], E[opposite] = 0.98 * E[n] + (1 - 0.98**2) ** 0.5 * aside, -E[n]
+    output = torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+    return {"E": E, "U": U, "weights": weights, "n": n, "c": int(((E[n] + output) @ U.T).argmin())}
+
+
+def _draw_written(rng: Draw, case: int) -> dict[str, Any]:
+    """A person in the middle; the first and the last one; more answers than d_model, and few."""
+    N, d, C, d_ff = rng.integer(17, 20), rng.integer(7, 8), rng.integer(9, 10), rng.integer(11, 14)
+    return {
+        "middle": _draw_person(rng, N, d, C, d_ff, rng.integer(3, N - 4)),
+        "others": {
+            "the first person": _draw_person(rng, N, d, C, d_ff, 0),
+            "the last person": _draw_person(rng, N, d, C, d_ff, N - 1),
+            "two answers": _draw_person(rng, 5, d + 1, 2, d_ff, 1),
+        },
+    }
+
+
+write_fact = Exercise(
+    "write_fact",
+    draw=_draw_written,
+    where="the section “Knock them out”, where it says “Write one by hand”; and “Key, coefficient, value”.",
+    understood="A key that listens to one question, a threshold just below its match, a value that outweighs the old answer: that is a fact in one neuron.",
+    hints=(
+        "Whom should the neuron listen to? Among vectors of equal length, the one that matches `key` best is the one that points the same way.",
+        "`E @ key` says how well each question matches. The bias must let the best one through and stop the second best: which numbers lie between the two?",
+        "The neuron writes h · value, and h is small when the second best is close. How large must value be, so that the new answer leads in spite of "
+        "a small h?",
+        "One way: choose what E[n] + ffn(E[n]) + h · value shall be, such as `U[c]` itself, and solve for value.",
+    ),
+)
+
+
+def _neuron(answer: Any, given: dict[str, Any], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+    """Key, bias and value that a student's function returns for one person."""
+    E, U = given["E"].to(dtype), given["U"].to(dtype)
+    result = answer(make_ffn(given["weights"], dtype), E, U, given["n"], given["c"])
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a triple (key, bias, value) was expected")
+    if len(result) != 3:
+        raise NotAsAsked(f"a triple (key, bias, value) was expected, not {counted(len(result))}")
+    key, bias, value = (part if isinstance(part, torch.Tensor) else torch.tensor(part, dtype=dtype) for part in result)
+    return {"key": key, "bias": bias, "value": value}
+
+
+def _written(seen: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What one more neuron does to everybody's answers: whom it reaches, and what person n is told now."""
+    E, U, n, c = given["E"], given["U"], given["n"], given["c"]
+    key, bias, value = (seen[name].double() for name in ("key", "bias", "value"))
+    if key.shape != E[0].shape or value.shape != E[0].shape or bias.numel() != 1:
+        raise NotAsAsked("key and value should have the shape [d_model], and bias should be one number")
+    if not all(bool(part.isfinite().all()) for part in (key, bias, value)):
+        raise NotAsAsked("there are NaN or infinite numbers in the neuron")
+    weights, read = given["weights"], E @ key + bias.reshape(())
+    fires = torch.relu(read)
+    at_n = "more than 0" if fires[n] > 0 else "exactly 0" if abs(read[n]) < 1e-9 else "less than 0"
+    before = (E + torch.relu(E @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"])[n] @ U.T  # [C]
+    after = before + fires[n] * value @ U.T
+    others = torch.arange(len(U)) != c
+    told = int(after.argmax())
+    heard = (fires > 1e-5 * fires[n].clamp(min=1e-9)) & (torch.arange(len(E)) != n)
+    return {
+        "what the neuron adds up to for person n": at_n,
+        "what person n is told": "the new answer"
+        if told == c
+        else "the old one"
+        if told == int(before.argmax())
+        else "another one",
+        "the new answer leads by 1 or more": bool(after[c] - after[others].max() >= LEAD - 1e-6),
+        "its value favours the new answer over the old one": bool(value @ (U[c] - U[before.argmax()]) > 0),
+        "heard": int(heard.sum()),
+    }
+
+
+def _told(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in _written(seen, inputs["middle"]).items() if name != "heard"}
+
+
+def _heard(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    others = _written(seen, inputs["middle"])["heard"]
+    return {"the neuron is silent for everybody else": others == 0, "for how many others it fires": others}
+
+
+@write_fact.aspect("the new answer", points=1.5, facts=_told)
+def write_fact_the_new_answer(answer: Any, middle: Any, **_: Any) -> Any:
+    return _neuron(answer, middle)
+
+
+@write_fact.aspect("nobody else hears it", points=1.5, facts=_heard, needs="the new answer")
+def write_fact_nobody_else_hears_it(answer: Any, middle: Any, **_: Any) -> Any:
+    return _neuron(answer, middle)
+
+
+def _everybody(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    def holds(found: Any, given: dict[str, Any]) -> Any:
+        if isinstance(found, Failure):
+            return found
+        facts = _written(found, given)
+        return facts["the new answer leads by 1 or more"] and facts["heard"] == 0
+
+    asked = {**inputs["others"], "everything in float32": inputs["middle"]}
+    return {f"it holds for {words}": holds(seen[words], given) for words, given in asked.items()}
+
+
+@write_fact.aspect("anybody, and float32", points=0.5, facts=_everybody, needs="nobody else hears it")
+def write_fact_anybody_and_float32(answer: Any, middle: Any, others: Any) -> Any:
+    found = {words: attempt(partial(_neuron, answer, given)) for words, given in others.items()}
+    return found | {"everything in float32": attempt(partial(_neuron, answer, middle, torch.float32))}
+
+
+@write_fact.aspect("ffn, E and U stay as they were", points=0.5, needs="the new answer")
+def write_fact_ffn_e_and_u_stay_as_they_were(answer: Any, middle: Any, **_: Any) -> Any:
+    ffn, E, U = make_ffn(middle["weights"]), middle["E"].clone(), middle["U"].clone()
+    before = copy_parameters(ffn)
+    answer(ffn, E, U, middle["n"], middle["c"])
+    return unchanged(ffn, before, E=(E, middle["E"]), U=(U, middle["U"]))
+
+
+# activation_patterns
+
+
+def _draw_patterns(rng: Draw, case: int) -> dict[str, Any]:
+    """As `_draw`, and weights with two neurons that get exactly 0 from every token, and others that are nearly at 0 for the last one."""
+    drawn = _draw(rng, case)
+    weights = drawn["weights"]
+    silent = rng.distinct(2, 0, len(weights["b1"]) - 1)
+    at_zero = {name: value.clone() for name, value in weights.items()}
+    at_zero["W1"][:, silent] = 0
+    at_zero["b1"][silent] = 0
+    few = rng.distinct(4, 0, len(weights["b1"]) - 1)
+    last = len(drawn["X"]) - 1
+    weak = _just(weights, drawn["X"][last], dict(zip(few, (1e-4, 0.004, -1e-4, -0.004), strict=True)))
+    firing = next(j for j in range(len(weights["b1"])) if j not in silent)
+    return drawn | {"at_zero": _just(at_zero, drawn["X"][last], {firing: 1e-4}), "weak": weak}
+
+
+activation_patterns = Exercise(
+    "activation_patterns",
+    draw=_draw_patterns,
+    where="the section “Patterns”.",
+    understood="Which neurons fire is a row of zeros and ones for every token; a number that is exactly zero has not fired.",
+    hints=(
+        "A neuron fires if what it adds up, bias included, is larger than zero.",
+        "A comparison of tensors gives True and False; `.int()` or `.float()` turns them into 1 and 0.",
+    ),
+)
+
+
+def _zeros_and_ones(seen: Any, inputs: dict[str, Any]) -> Any:
+    """The patterns in float64, whatever dtype they came in."""
+    return {label: v.double() if isinstance(v, torch.Tensor) else v for label, v in seen.items()}
+
+
+@activation_patterns.aspect("patterns", points=1, facts=_zeros_and_ones)
+def activation_patterns_patterns(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> Any:
+    return {
+        "the tokens X": answer(make_ffn(weights), X.clone()),
+        "two neurons that fire weakly, two that nearly do": attempt(lambda: answer(make_ffn(weak), X.clone())),
+        "one token, N = 1": attempt(lambda: answer(make_ffn(weights), X[:1].clone())),
+        "d_ff smaller than d_model": attempt(lambda: answer(make_ffn(narrow), X.clone())),
+        "everything in float32": attempt(lambda: answer(make_ffn(weights, torch.float32), X.float())),
+    }
+
+
+@activation_patterns.aspect("neurons at zero, and near it", points=0.5, facts=_zeros_and_ones)
+def activation_patterns_neurons_at_zero_and_near_it(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
+    return {"two neurons that get exactly 0, and one that fires weakly": answer(make_ffn(at_zero), X.clone())}
+
+
+@activation_patterns.aspect("ffn and X stay as they were", points=0.5, needs="patterns")
+def activation_patterns_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
+    ffn, given = make_ffn(weights), X.clone()
+    before = copy_parameters(ffn)
+    answer(ffn, given)
+    return unchanged(ffn, before, X=(given, X))
+
+
+# Questions. Their texts are in the notebook.
+
+quiz_value = question(
+    "quiz_value",
+    where="the section “Key, coefficient, value”.",
+    understood="`linear2.weight` is [d_model, d_ff]: column j is what neuron j writes, row j what output j collects.",
+)
+
+quiz_coefficient = question(
+    "quiz_coefficient",
+    where="the section “Key, coefficient, value”.",
+    understood="The hidden activation h_j says how strongly the memory j responds to this token. It is one number; the value is a vector.",
+)
+
+quiz_knockout = question(
+    "quiz_knockout",
+    where="the section “Knock them out”.",
+    understood="A fact is spread over several neurons, and a neuron works for many facts: one neuron is not one fact, a few neurons nearly are.",
+)
+
+quiz_width = question(
+    "quiz_width",
+    where="the section “More neurons, more facts”.",
+    understood="At this size the number of facts that fit grows in proportion to d_ff, and so to the number of weights.",
+)

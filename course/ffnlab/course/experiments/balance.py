@@ -1,0 +1,180 @@
+"""Notebook 09's toy: a mixture of experts that learns eight linear maps, with a head start for expert 0 and cures against collapse.
+
+`train` makes one run; the notebook calls it with the student's functions. The figure shows stored runs, all settings times five seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from ffnlab.course.experiments import read
+
+STORED = Path(__file__).with_suffix(".json")
+
+N_EXPERTS = 8  # as many as clusters
+D_MODEL, D_FF = 16, 32
+TOKENS = 256  # a step
+STEPS, EVERY = 300, 15  # the load is averaged over EVERY steps
+LEARNING_RATE = 0.01
+SEEDS = (0, 1, 2, 3, 4)
+NEW = 4096  # tokens on which a run is judged
+LOOKS = (0, 30, 60, 120, 300)  # after so many steps the router is asked which cluster goes where
+
+HEAD_STARTS = (0, 1, 2, 3)
+
+
+class Cure(NamedTuple):
+    """alpha: the weight of the balance loss. u: the step of the selection bias. scores: what experts are chosen by and weighted with,
+    the softmax of the logits, or their sigmoid, as the authors of the bias have it."""
+
+    alpha: float = 0.0
+    u: float = 0.0
+    scores: str = "softmax"
+
+
+CURES = {
+    "none": Cure(),
+    **{f"loss, α = {alpha:g}": Cure(alpha=alpha) for alpha in (0.001, 0.01, 0.1, 1.0)},
+    **{f"bias, u = {u:g}": Cure(u=u, scores="sigmoid") for u in (0.001, 0.01, 0.1)},
+    "none, sigmoid scores": Cure(scores="sigmoid"),
+    "bias with softmax scores, u = 0.01": Cure(u=0.01),
+}
+
+Balance = Callable[
+    [torch.Tensor, torch.Tensor], torch.Tensor
+]  # router logits [T, E], chosen experts [T, 1] -> a number
+Update = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # selection bias [E], counts [E] -> new selection bias
+
+
+class BalanceRun(NamedTuple):
+    """load[n, e]: the share of tokens that expert e got, at the first step, then averaged over every 15 steps.
+    counts[e]: how many tokens it got in the last 15 steps.
+
+    On 4,096 new tokens: error, the mean squared error; nothing, the error of an output of 0; tables[n, c, e], how many tokens of cluster c
+    the router sends to expert e after LOOKS[n] steps; gate, the mean weight of the chosen expert.
+    """
+
+    load: torch.Tensor
+    counts: torch.Tensor
+    error: float
+    nothing: float
+    tables: torch.Tensor
+    gate: float
+
+
+class BalanceTask:
+    """Tokens from eight clusters, equally frequent; in each cluster the right output is another linear map of the token."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(1000 + seed)
+        self.centres = 2 * self.normal(N_EXPERTS, D_MODEL) / D_MODEL**0.5
+        self.maps = self.normal(N_EXPERTS, D_MODEL, D_MODEL) / D_MODEL**0.5
+
+    def normal(self, *shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=self.generator)
+
+    def tokens(self, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """x [count, d_model], what should come out for it, and the clusters that it comes from."""
+        cluster = torch.randint(N_EXPERTS, (count,), generator=self.generator)
+        x = self.centres[cluster] + 0.5 * self.normal(count, D_MODEL) / D_MODEL**0.5
+        return x, torch.einsum("td,tdo->to", x, self.maps[cluster]), cluster
+
+
+def train(
+    seed: int,
+    head_start: float = 3.0,
+    balance: Balance | None = None,
+    update: Update | None = None,
+    scores: str = "softmax",
+) -> BalanceRun:
+    """One run: top-1 routing, the gate value not divided by itself, Adam.
+
+    head_start is planted: it is added to expert 0's router logit at the start, as a bias that is then trained like all else.
+    balance: an extra loss. update: called after each step with the selection bias, which takes part in the choice alone.
+    scores: "softmax" or "sigmoid" of the logits; the expert with the largest score is chosen, and weighted with it.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the products are small: several threads would wait for each other
+    try:
+        return _train(BalanceTask(seed), head_start, balance, update, scores)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train(
+    task: BalanceTask, head_start: float, balance: Balance | None, update: Update | None, scores: str
+) -> BalanceRun:
+    parameters = {
+        "router": task.normal(D_MODEL, N_EXPERTS) / D_MODEL**0.5,
+        "router bias": torch.tensor([head_start] + [0.0] * (N_EXPERTS - 1)),
+        "W1": task.normal(N_EXPERTS, D_MODEL, D_FF) / D_MODEL**0.5,
+        "b1": torch.zeros(N_EXPERTS, 1, D_FF),
+        "W2": task.normal(N_EXPERTS, D_FF, D_MODEL) / D_FF**0.5,
+    }
+    for parameter in parameters.values():
+        parameter.requires_grad_()
+    optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
+    selection = torch.zeros(N_EXPERTS)
+
+    def router() -> list[torch.Tensor]:
+        """What decides where a token goes: weights, bias, and the bias for the choice alone."""
+        return [parameters["router"], parameters["router bias"], selection]
+
+    def routed(x: torch.Tensor, by: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]."""
+        logits = x @ by[0] + by[1]
+        score = logits.softmax(-1) if scores == "softmax" else logits.sigmoid()
+        chosen = (score + by[2]).argmax(-1, keepdim=True)
+        return logits, chosen, score.gather(1, chosen)
+
+    def said(x: torch.Tensor) -> torch.Tensor:
+        """What every expert makes of x: [E, T, d_model]."""
+        hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
+        outputs: torch.Tensor = hidden @ parameters["W2"]
+        return outputs
+
+    def mixed(outputs: torch.Tensor, chosen: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+        gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, chosen, gate)
+        return torch.einsum("te,etd->td", gates, outputs)
+
+    loads, routers = [], []
+    for step in range(STEPS):
+        if step in LOOKS:
+            routers.append([part.detach().clone() for part in router()])
+        x, target, _ = task.tokens(TOKENS)
+        logits, chosen, gate = routed(x, router())
+        loss = F.mse_loss(mixed(said(x), chosen, gate), target)
+        if balance is not None:
+            loss = loss + balance(logits, chosen)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        loads.append(torch.bincount(chosen.flatten(), minlength=N_EXPERTS))
+        if update is not None:
+            selection = update(selection, loads[-1])
+    with torch.no_grad():
+        x, target, cluster = task.tokens(NEW)
+        _, chosen, gate = routed(x, router())
+        error = F.mse_loss(mixed(said(x), chosen, gate), target).item()
+        goes = [routed(x, earlier)[1][:, 0] for earlier in routers] + [chosen[:, 0]]
+        tables = torch.stack([torch.bincount(N_EXPERTS * cluster + to, minlength=N_EXPERTS**2) for to in goes])
+    counts = torch.stack(loads)  # [steps, E]
+    windows = counts.reshape(-1, EVERY, N_EXPERTS).sum(1)
+    load = torch.cat([counts[:1] / TOKENS, windows / (TOKENS * EVERY)])
+    nothing = target.square().mean().item()
+    return BalanceRun(load, windows[-1], error, nothing, tables.reshape(-1, N_EXPERTS, N_EXPERTS), gate.mean().item())
+
+
+def name(cure: str, head_start: float) -> str:
+    """Under which name a setting is stored."""
+    return f"{cure}, head start {head_start:g}"
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)

@@ -1,0 +1,25 @@
+"""E8, for notebook 10: one block with no FFN, a ReLU FFN, SwiGLU or a mixture learns random pairs by heart; five seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ffnlab.course.experiments import read
+
+STORED = Path(__file__).with_suffix(".json")
+D_MODEL, N_HEADS, STEPS, SEEDS, WORDS = 16, 4, 300, (0, 1, 2, 3, 4), (40, 24)
+# What is compared: blocks, and the feed-forward part with its width. About 2,030 parameters in it where it is to be equal.
+MODELS: dict[str, tuple[int, str, int]] = {
+    "none": (1, "none", 0),
+    "none, 3 blocks": (3, "none", 0),
+    "relu": (1, "relu", 61),
+    "swiglu": (1, "swiglu", 42),
+    "moe, equal total": (1, "moe", 10),
+    "moe, equal active": (1, "moe", 21),
+}
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)

@@ -1,0 +1,66 @@
+"""Notebook 03: how many neurons of the little world's model fire, before training and after it, with the penalty on activations and without.
+
+`python -m ffnlab.course.experiments.firing` trains ten models and writes firing.json beside this file: about three minutes of one CPU core.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments import read
+from ffnlab.course.experiments import world as experiment
+
+STORED = Path(__file__).with_suffix(".json")
+PENALTIES = {"with": experiment.SPARSE, "without": 0.0}
+
+
+def untrained(seed: int) -> toy_transformer.ToyTransformer:
+    """The model that `experiment.train` starts from."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return toy_transformer.ToyTransformer().requires_grad_(False).eval()
+
+
+def sums(model: toy_transformer.ToyTransformer) -> torch.Tensor:
+    """What each neuron adds up, before ReLU, for every word of every sentence that the world wishes: [scenes · T, d_ff]."""
+    assert model.linear1 is not None
+    sentences = toy_transformer.tensor([world.wish(scene)[:-1] for scene in toy_transformer.ALL_SCENES])
+    found: torch.Tensor = model.linear1(model.before(model.gather(sentences)))
+    return found.flatten(0, 1)
+
+
+def measured(model: toy_transformer.ToyTransformer) -> dict[str, float]:
+    """The share of all sums that are above zero, the number of neurons for which none is, and how often the model is right."""
+    fires = sums(model) > 0
+    task = experiment.TASKS["two attributes"]
+    said = experiment.judged(model, task)
+    return {
+        "fires": round(fires.double().mean().item(), 4),
+        "dead": int((~fires).all(0).sum()),
+        "right": min(said[name] for name in task.combined),
+    }
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)
+
+
+def run() -> None:
+    torch.set_num_threads(1)
+    found: dict[str, list[dict[str, float]]] = {"untrained": [measured(untrained(seed)) for seed in experiment.SEEDS]}
+    for name, sparse in PENALTIES.items():
+        for seed in experiment.SEEDS:
+            one = measured(experiment.train(experiment.SETTINGS[experiment.SHIPPED], seed, sparse))
+            print(f"{name} the penalty, seed {seed}: {one}", flush=True)
+            found.setdefault(name, []).append(one)
+    STORED.write_text(json.dumps({"seeds": experiment.SEEDS, "runs": found}) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,21 @@
+"""The little world, learned with four experts in place of the FFN: by what do they divide the work? The stored runs of five seeds."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from ffnlab.course import world
+from ffnlab.course.experiments import read
+
+STORED = Path(__file__).with_suffix(".json")
+N_EXPERTS = 4
+SEEDS = (0, 1, 2, 3, 4)
+PLACES, WEATHERS, MOODS, CREATURE = ("creek", "path"), ("cold", "warm"), ("spunky", "timid"), "dog"
+SHOWN = [world.Scene(*scene, CREATURE) for scene in itertools.product(PLACES, WEATHERS, MOODS)]
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return read(STORED)

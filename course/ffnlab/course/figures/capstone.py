@@ -1,0 +1,192 @@
+"""The figures of notebook 10: a block and its four kinds, and the dashboard of the comparison, from the stored runs of experiment E8."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from ffnlab.course.experiments import capstone as experiment
+from ffnlab.drawing import plot, style, svg
+from ffnlab.drawing.picture import Picture
+
+__all__ = ["EQUAL", "KINDS", "MEASURES", "PAIRS", "block", "dashboard"]
+
+KINDS = ("none", "relu", "swiglu", "moe")
+EQUAL = ("total parameters", "active parameters")
+PAIRS = tuple((f"{words}² = {words * words:,}", words) for words in sorted(experiment.WORDS))
+MEASURES = ("accuracy", "loss", "total parameters", "active parameters", "FLOPs", "time")
+LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
+_UNITS = {
+    "accuracy": "% of the pairs known",
+    "loss": "nats per pair",
+    "total parameters": "parameters in the blocks",
+    "active parameters": "parameters that one token meets",
+    "FLOPs": "FLOPs per token, forward",
+    "time": "CPU milliseconds per training step",
+}
+_COLOURS = dict(zip(KINDS, (style.MUTED, *style.SERIES[:3]), strict=True))
+
+
+def rows(equal: str) -> list[tuple[str, str]]:
+    """What is compared, as (words, name of the model), at equal total or equal active parameters."""
+    mixture = "moe, equal total" if equal == EQUAL[0] else "moe, equal active"
+    return [
+        ("no FFN", "none"),
+        ("no FFN, 3 blocks", "none, 3 blocks"),
+        ("ReLU", "relu"),
+        ("SwiGLU", "swiglu"),
+        ("MoE, 4 experts", mixture),
+    ]
+
+
+def values(measure: str, name: str, words: int) -> list[float]:
+    """One number per seed, or one alone where there is nothing random."""
+    stored = experiment.stored()
+    run, count = stored["runs"][name][str(words)], stored["counts"][name]
+    if measure == "accuracy":
+        return [100 * share for share in run["accuracy"]]
+    if measure in ("loss", "time"):
+        return list(run["loss" if measure == "loss" else "milliseconds"])
+    return [count[{"total parameters": "total", "active parameters": "active", "FLOPs": "flops"}[measure]]]
+
+
+def _written(measure: str, number: float) -> str:
+    digits = {"accuracy": 1, "loss": 3, "time": 1}.get(measure, 0)
+    return f"{number:,.{digits}f}"
+
+
+def level(measure: str, listed: list[list[float]]) -> list[int]:
+    """The best, down to the last whose gap to it is no more than two standard deviations of a difference of single runs: level, in the
+    cautious reading of notebook 07."""
+    means = [statistics.fmean(found) for found in listed]
+    spreads = [statistics.stdev(found) if len(found) > 1 else 0.0 for found in listed]
+    best = (max if measure == "accuracy" else min)(range(len(listed)), key=lambda n: means[n])
+    behind = [abs(mean - means[best]) for mean in means]
+    reach = max(
+        off for off, spread in zip(behind, spreads, strict=True) if off <= 2 * math.hypot(spread, spreads[best])
+    )
+    return [n for n, off in enumerate(behind) if off <= reach]
+
+
+def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40) -> Picture:
+    """One measure of the five models: a bar for the mean, a dot for each seed, a whisker of one standard deviation."""
+    if measure not in MEASURES or equal not in EQUAL or str(words) not in experiment.stored()["runs"]["none"]:
+        raise ValueError(f"no such view: {measure!r} at equal {equal!r} for {words} words")
+    listed = [(label, values(measure, name, words)) for label, name in rows(equal)]
+    means = [statistics.fmean(found) for _, found in listed]
+    most = max(max(found) for _, found in listed)
+    first = level(measure, [found for _, found in listed])
+    unit = {"accuracy": "%", "loss": " nats", "time": " ms"}.get(measure, "")
+    lead = "highest" if measure == "accuracy" else "lowest"
+    title = f"{measure[0].upper()}{measure[1:]}: "
+    if len(first) > 1:
+        title += f"{len(first)} of 5 can't be told apart at the {'top' if lead == 'highest' else 'bottom'}"
+    else:
+        title += f"{lead} for {listed[first[0]][0]}, {_written(measure, means[first[0]])}{unit}"
+    said = ", ".join(
+        f"{label} {_written(measure, mean)}"
+        + (f" ± {_written(measure, statistics.stdev(found))}" if len(found) > 1 else "")
+        for (label, found), mean in zip(listed, means, strict=True)
+    )
+    sentence = f"At equal {equal}, {words * words:,} pairs, {_UNITS[measure]}: {said}."
+
+    tall = 46.0  # of a row
+    frame = plot.Frame(
+        (0, 1.06 * most),
+        (len(listed) - 0.5, -0.5),
+        yticks=(),
+        left=168,
+        right=RIGHT - 108,
+        top=66,
+        bottom=66 + 5 * tall,
+        grid="x",
+    )
+    shapes = [
+        svg.text(LEFT, 54, f"{_UNITS[measure]}, {words * words:,} pairs, equal {equal}", size=12.5, fill=style.MUTED)
+    ]
+    shapes.append(frame.axes())
+    for n, ((label, found), mean) in enumerate(zip(listed, means, strict=True)):
+        colour, middle = _COLOURS[KINDS[max(0, n - 1)]], frame.upright(n)
+        end, words_after = mean, _written(measure, mean)
+        shapes += [
+            svg.text(frame.left - 12, middle + 5, label, anchor="end", bold=n in first),
+            frame.area((0, mean), n - 0.3, n + 0.3, style.pale(colour, 0.4)),
+        ]
+        if len(found) > 1:
+            spread = statistics.stdev(found)
+            reach = max(mean - spread, 0), mean + spread
+            heights = [n - 0.22 + 0.1 * seed % 0.31 for seed in range(len(found))]
+            tips = [_written(measure, one) for one in found]
+            shapes += [
+                frame.curve((mean, mean), (n - 0.3, n + 0.3), plot.Look(colour, width=3)),
+                frame.whiskers([reach], [n + 0.2], plot.Look(style.INK, width=2), 4),
+                frame.dots(found, heights, colour, 3, tips=tips),
+            ]
+            end, words_after = max(*found, reach[1]), f"{words_after} ± {_written(measure, spread)}"
+        across = min(frame.across(end), frame.right) + 12
+        shapes.append(svg.text(across, middle + 5, words_after, size=12.5, bold=n in first, halo=True))
+    seeds = len(experiment.stored()["settings"]["seeds"])
+    legend = f"bar: mean of {seeds} seeds; dots: the seeds; line: ± one standard deviation; bold: best, or level"
+    if len(listed[0][1]) == 1:
+        legend = "counted, not measured: the same for every seed"
+    shapes.append(svg.text(LEFT, frame.bottom + 42, legend, size=12, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(frame.bottom + 60, title, sentence, *shapes))
+
+
+_SAYS = {
+    "none": ("nothing", "the block ends after attention", "0"),
+    "relu": ("ReLU FFN", "linear1, ReLU, linear2", "2·d·f + f + d"),
+    "swiglu": ("SwiGLU", "silu(gate) · up, then down", "3·d·f"),
+    "moe": ("MoE", "a router, then 2 of 4 SwiGLU experts", "4·3·d·f + 4·d"),
+}
+
+
+def block(kind: str = "relu") -> Picture:
+    """A pre-norm block [T, d_model] -> [T, d_model] with its two residual paths; the second box is the given kind."""
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind {kind!r}; choose {', '.join(KINDS)}")
+    name, inside, count = _SAYS[kind]
+    title = f"Second sub-layer: {name}, {count} parameters" if kind != "none" else "No second sub-layer: out = z"
+    sentence = "Attention (global: tokens exchange) reads norm1 of x; with x added, that is z. " + (
+        "The block ends there."
+        if kind == "none"
+        else f"Then {inside} (local: each token alone) read norm2 of z, and z is added."
+    )
+    main, side = 236.0, 130.0
+    out = RIGHT - 30
+    shapes = [
+        svg.line(LEFT + 30, main, out, main, stroke=style.INK, width=2.5),
+        svg.text(LEFT + 16, main + 5, "x", size=15, bold=True, anchor="middle"),
+        svg.text(out + 16, main + 5, "out", size=13, bold=True, anchor="middle"),
+        svg.text(324, main + 26, "z", size=15, bold=True, anchor="middle"),
+    ]
+    parts = [("attention", "global: tokens exchange", style.INK)]
+    if kind != "none":
+        parts.append((name, "local: each token alone", _COLOURS[kind]))
+    for n, (label, what, colour) in enumerate(parts):
+        start, total = 64.0 + 280 * n, 294.0 + 280 * n
+        shapes += [
+            svg.path([(start, main), (start, side), (total, side), (total, main - 13)], stroke=style.MUTED, width=2),
+            svg.circle(start, main, 4, fill=style.INK),
+            svg.circle(total, main, 13, fill=style.PAPER, stroke=style.INK, stroke_width=2),
+            svg.text(total, main + 6, "+", size=18, bold=True, anchor="middle"),
+            svg.rect(start + 14, side - 17, 64, 34, radius=7, fill=style.PAPER, stroke=style.MUTED, stroke_width=2),
+            svg.text(start + 46, side + 5, f"norm{n + 1}", anchor="middle", fill=style.MUTED),
+            svg.rect(start + 98, side - 24, 104, 48, radius=7, fill=style.PAPER, stroke=colour, stroke_width=2.5),
+            svg.text(start + 150, side + 5, label, size=14, bold=True, anchor="middle", fill=colour),
+            svg.text(start + 128, side - 42, what, size=12.5, anchor="middle", fill=style.MUTED),
+        ]
+    pitch = 80.0
+    for n, (other, (short, _, _)) in enumerate(_SAYS.items()):
+        x, here = RIGHT - pitch * (len(_SAYS) - n), other == kind
+        box = svg.rect(
+            x + 4, 46, pitch - 4, 26, radius=6, fill=_COLOURS[other] if here else style.PAPER, stroke=_COLOURS[other]
+        )
+        ink = style.PAPER if here else _COLOURS[other]
+        word = svg.text(x + 2 + pitch / 2, 63.5, short, size=12, anchor="middle", bold=here, fill=ink)
+        shapes.append(svg.button(box, word, sets={"kind": other}, name=f"second sub-layer: {short}"))
+    if kind == "moe":
+        sentence += " The balance loss is aux_loss."
+        shapes.append(svg.text(494, side + 44, "besides: aux_loss", size=12.5, anchor="middle"))
+    shapes.append(svg.text(svg.WIDTH / 2, main + 62, f"{inside}", size=13, anchor="middle", fill=style.MUTED))
+    return Picture(title, sentence, svg.card(320, title, sentence, *shapes))

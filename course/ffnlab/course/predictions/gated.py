@@ -1,0 +1,93 @@
+"""The predictions of notebook 07."""
+
+from ffnlab.course.predictions.prediction import Prediction
+
+PREDICTIONS = {
+    "product_of_lines": Prediction(
+        question="The gate is t + 1, up is t − 1, and nothing is bent. What does their product look like?",
+        options=("a straight line", "a line with a kink", "a curve"),
+        right="a curve",
+        explanation="""The product is a curve, a parabola, and it is zero where **either** line is zero. With gate = up it is a square and never
+        goes below zero. Give the gate the slope 0, and the product is a straight line again: a gate that does not look at x is only
+        one more weight.""",
+    ),
+    "cold_times_water": Prediction(
+        question="""One reading a for “cold”, one reading b for “water”, and “no” is written as −1, “yes” as 1. Which logical function is a · b?""",
+        options=("cold and water", "cold or water", "both or neither", "exactly one of the two"),
+        right="both or neither",
+        explanation="""With readings of 0 and 1, in the order (no, no), (no, yes), (yes, no), (yes, yes), the product is a soft **and**, in one
+        unit and without a threshold. With −1 and 1 it says whether the two **agree**: it is 1 for (no, no) as well.""",
+    ),
+    "bent_gate": Prediction(
+        question="Two lines as before, gate t + 0.5 and up t − 1, now with ReLU on the gate. Where does the product stay as it is without ReLU?",
+        options=("where the gate is positive", "where up is positive", "where the product was positive", "nowhere"),
+        right="where the gate is positive",
+        explanation="""The dotted line is the gate before it is bent. Where it is positive, the product with ReLU is the parabola that it is without; where
+        it is negative, the unit is silent; between the two is a kink. GELU and SiLU have no kink and are not quite silent: with
+        SiLU the product at t = −1.5 is 0.67. The sigmoid does not grow: far on the open side the product is the line up itself.""",
+    ),
+    "mirror": Prediction(
+        question="Gate and up are two lines through zero. Which of the five kinds give the same number for x and for −x?",
+        options=("all five", "glu and bilinear", "bilinear only", "none"),
+        right="bilinear only",
+        explanation="""`bilinear` alone gives the same for x and −x: with both weights 1 it is x². `reglu`, `geglu` and `swiglu` follow it on one
+        side and go to zero on the other, `swiglu` last. `glu` grows like a line. Turning both signs mirrors the picture, and
+        changes nothing for `bilinear`.""",
+    ),
+    "same_matrix": Prediction(
+        question="In the plain ReLU FFN, without biases, x moves away from the origin: it becomes 2x. What becomes of the matrix that the gates pick?",
+        options=("it stays the same", "it is doubled", "it is another one, with other lights on"),
+        right="it stays the same",
+        explanation="""Twice as large a sum is still positive, so no switch changes: all x of one cone meet the same matrix. Four lines through the
+        origin make eight cones, and the plain FFN is eight matrices, joined at the lines. With a gate of its own this is different.
+        In `reglu` the gates grow with x: for 2x the matrix is doubled, and y is four times as long. In `glu` every gate glides between
+        0 and 1, and hardly two places share a matrix.""",
+    ),
+    "matched_width": Prediction(
+        question="""The plain FFN has two matrices of width 4·d_model. How wide may the three matrices of the gated one be, for the same number
+        of weights?""",
+        options=("2·d_model", "8/3·d_model", "3·d_model", "4·d_model"),
+        right="8/3·d_model",
+        explanation="""Three matrices of width f are as large as two of width 4·d when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. At
+        4·d_model the gated FFN is half as large again: 12·d² weights against 8·d². (The work follows: 2 FLOPs for each weight and
+        token. So equally many weights mean equal work, apart from multiplying gate with up, which is little.)""",
+    ),
+    "torch_glu": Prediction(
+        question="PyTorch has `F.glu`, which cuts its input in half and multiplies. Which half gets the sigmoid?",
+        options=("the first", "the second", "both"),
+        right="the second",
+        explanation="""`F.glu([2, 0])` is 2 · sigmoid(0) = 1, so the second half gets it. In LLaMA-like code the gate is usually the **first**.""",
+    ),
+    "gated_or_plain": Prediction(
+        question="""Nine FFNs with equally many weights; the gated ones have a third fewer units. Will they know more or fewer of the facts than
+        the plain ones?""",
+        options=("fewer, every one of them", "some more, some fewer", "more, every one of them"),
+        right="more, every one of them",
+        explanation="""Among the plain ones the order is that of notebook 03: ReLU, GELU, SiLU know 56 %, 62 % and 69 % on average, with standard
+        deviations of 3 or 4 points. **All five gated ones are above**, from 83 % (GLU) to 95 % (Bilinear), with deviations of 1 to
+        4 points. Take any gated and any plain FFN with the same facts: the gated one is ahead, in all 75 comparisons (the linear
+        `identity` does not count). And it does not even need an activation: on this task the product does what the bend does, and
+        more.""",
+    ),
+    "order_again": Prediction(
+        question="""Above, the order was SiLU, then SwiGLU, then Bilinear. The next cell tries a smaller network, more steps, and a larger
+        network. Which part of the order will stay wherever there is a difference at all?""",
+        options=("all of it", "only that SiLU, the plain one, is last", "only that Bilinear is first", "nothing"),
+        right="only that SiLU, the plain one, is last",
+        explanation="""There are three lessons about contests in it.
+
+        - **Gated before plain** stays, as long as the network is full: at width 15, and after 1,200 steps.
+        - **The order among the gated does not.** Bilinear was ahead of SwiGLU above, within the spread; it is far behind with 10
+           units, and ahead again after 1,200 steps, again within the spread. This task does not crown a best gate.
+        - With a third more units (24 and 16) **everyone knows everything**. A task with room to spare shows no difference at all.""",
+    ),
+    "beyond_luck": Prediction(
+        question="""Look at the column of 65,536 steps, each number as the mean of four runs. Which of these two leads is beyond luck: GELU
+        before ReLU, GEGLU before SwiGLU?""",
+        options=("both", "GELU before ReLU only", "GEGLU before SwiGLU only", "neither"),
+        right="GELU before ReLU only",
+        explanation="""GELU is 4.0 standard errors ahead of ReLU, GEGLU 0.4 ahead of SwiGLU. After the short runs every gated FFN but one is far
+        outside the noise of every plain one, by 6.5 to 20.8 standard errors. Even **bilinear, without any activation**, beats all
+        three plain ones. The exception is GLU, with the sigmoid: it is ahead of ReLU and Swish, and level with GELU.""",
+    ),
+}

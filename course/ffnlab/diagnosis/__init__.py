@@ -1,0 +1,1 @@
+"""What is wrong with an answer, in words, and which mistake was made."""

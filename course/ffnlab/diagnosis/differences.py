@@ -1,0 +1,598 @@
+"""What differs between what came back and what is right, value by value, and the same in words. No word shows a value that was expected,
+beyond its sign and whether it is zero.
+
+Called by `comparison`. What came back is a submission's: its parts are looked at one by one as far as they have the form of what is right,
+so that no more is computed than what is right is large.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ffnlab.diagnosis import common_mistakes, input_relations, tensor_differences
+from ffnlab.observation.exercise import Aspect, describe_result
+from ffnlab.observation.plain_data import Failure, Opaque, Plain, describe
+from ffnlab.phrases import LINE, RAISED, TYPE, counted, cut, quoted, sentence, without_marks
+
+Observation = Mapping[str, Plain]  # of one case: what each aspect's probe saw
+Path = tuple[str | int, ...]  # into dicts, lists and tuples
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """One place in what an aspect's probe saw: a value that has no parts, or not the parts that the right one has."""
+
+    aspect: str
+    case: int
+    path: Path
+    seen: Plain
+    right: Plain
+    wrong: bool
+
+    @property
+    def label(self) -> str:
+        """Which of several things that an aspect looks at this belongs to; empty where it looks at one."""
+        return self.path[0] if self.path and isinstance(self.path[0], str) else ""
+
+
+def spots(aspect: Aspect, seen: Sequence[Observation], right: Sequence[Observation]) -> list[Spot]:
+    """Every place of one aspect, case by case."""
+    return [
+        Spot(aspect.name, case, path, mine, theirs, not same(mine, theirs, aspect.atol, aspect.rtol))
+        for case, (saw, wanted) in enumerate(zip(seen, right, strict=True))
+        for path, mine, theirs in places(saw[aspect.name], wanted[aspect.name])
+    ]
+
+
+def places(seen: Plain, right: Plain, path: Path = ()) -> Iterator[tuple[Path, Plain, Plain]]:
+    """The parts of both, as deep as they have the same form."""
+    if isinstance(right, dict) and isinstance(seen, dict) and right.keys() == seen.keys() and right:
+        for key, theirs in right.items():
+            yield from places(seen[key], theirs, (*path, key))
+    elif isinstance(right, (list, tuple)) and type(seen) is type(right) and len(seen) == len(right) > 0:
+        for index, (mine, theirs) in enumerate(zip(seen, right, strict=True)):
+            yield from places(mine, theirs, (*path, index))
+    else:
+        yield path, seen, right
+
+
+COARSE = {
+    torch.float32: 1e-5,
+    torch.float16: 1e-2,
+    torch.bfloat16: 1e-1,
+}  # no aspect's tolerance is below that of its dtype
+
+
+def same(seen: Plain, right: Plain, atol: float, rtol: float, exactly: bool = False) -> bool:
+    """Whether two places agree. `exactly`: exceptions count as the same only with the same numbers and types in their messages."""
+    if isinstance(right, Failure):
+        text = distinguishing_message if exactly else normalise_message
+        return isinstance(seen, Failure) and seen.type == right.type and text(seen.message) == text(right.message)
+    if isinstance(right, torch.Tensor):
+        return isinstance(seen, torch.Tensor) and seen.shape == right.shape and _close(seen, right, atol, rtol)
+    if isinstance(right, (bool, int, float)):
+        return _same_number(seen, right, atol, rtol)
+    if isinstance(
+        right, (dict, list, tuple)
+    ):  # `places` goes into those of one form; what is left has another, or is empty
+        return type(seen) is type(right) and len(seen) == len(right) == 0
+    return type(seen) is type(right) and seen == right
+
+
+def _same_number(seen: Plain, right: bool | int | float, atol: float, rtol: float) -> bool:
+    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
+        seen = seen.item()
+    if not isinstance(seen, (bool, int, float)) or isinstance(seen, bool) != isinstance(right, bool):
+        return False
+    if isinstance(right, (bool, int)):
+        return seen == right and not isinstance(seen, float)
+    if seen != seen or right != right:
+        return seen != seen and right != right
+    return seen == right or (_is_small(seen) and abs(seen - right) <= atol + rtol * abs(right))
+
+
+def _is_small(number: float) -> bool:
+    """Whether it is not too large an int to be told from floats."""
+    return isinstance(number, float) or number.bit_length() < 1000
+
+
+def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> bool:
+    """Whether two tensors of one shape agree, also in their dtype."""
+    if seen.dtype != right.dtype:
+        return False
+    if torch.equal(seen, right):  # the usual case, and quicker to see; NaN go on
+        return True
+    atol, rtol = _tolerance(right, atol, rtol)
+    mine, theirs = (float(tensor.flatten()[0]) if tensor.numel() else 0.0 for tensor in (seen, right))
+    if abs(mine - theirs) > atol + rtol * abs(theirs):  # the usual case where many mistakes are tried; NaN go on
+        return False
+    return torch.allclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
+
+
+def _tolerance(right: torch.Tensor, atol: float, rtol: float) -> tuple[float, float]:
+    least = COARSE.get(right.dtype, 0.0)
+    return max(atol, least), max(rtol, least)
+
+
+MAX_MESSAGE = 500  # characters; the expressions below take its square at worst
+
+
+def normalise_message(message: str) -> str:
+    """An exception's message without what changes from run to run: numbers, shapes, addresses, the names of the student's own things."""
+    message = re.sub(r"0x[0-9a-fA-F]+", "#", message[:MAX_MESSAGE])
+    message = re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"", "'…'", message)
+    message = re.sub(r"\[[^\[\]]*\]", "[…]", message)
+    message = _without_functions(message)
+    return re.sub(r"\d+x\d+", "#x#", message).strip()
+
+
+def distinguishing_message(message: str) -> str:
+    """An exception's message with what tells one mistake from another on the same inputs: sizes, and types as in "'list' object"."""
+    message = re.sub(r"0x[0-9a-fA-F]+", "#", message[:MAX_MESSAGE])
+    if "operand type(s)" not in message:
+        message = re.sub(r"(?<!of type )'[^']*'(?! object)|`[^`]*`|\"[^\"]*\"", "'…'", message)
+    return _without_functions(message).strip()
+
+
+def _without_functions(message: str) -> str:
+    message = re.sub(r"\b\w+Backward\d*\b", "…Backward", message)
+    return re.sub(r"\b[\w.<>]+\(\)", "…()", message)
+
+
+# In words.
+
+
+def difference(seen: Plain, right: Plain, atol: float, rtol: float) -> str:
+    """What differs first between two plain values, or an empty string."""
+    for path, mine, theirs in places(seen, right):
+        if not same(mine, theirs, atol, rtol):
+            spot = Spot("", 0, path, mine, theirs, True)
+            return without_marks(_sentence(path_in_words(path), spot, _Around([spot], [{}], atol, rtol)))
+    return ""
+
+
+def describe_differences(aspect: Aspect, found: Sequence[Spot], inputs: Sequence[Mapping[str, Any]]) -> str:
+    """What is wrong first in one aspect, and where it is right nevertheless; an empty string where nothing is wrong.
+
+    inputs: of each case, to which what is wrong is related. What came from the answer as words stands between marks, see `phrases.quoted`.
+    """
+    first = next((spot for spot in found if spot.wrong), None)
+    if first is None:
+        return ""
+    around = _Around(list(found), inputs, aspect.atol, aspect.rtol)
+    return _sentence(_contrast(first, around), first, around)
+
+
+@dataclass
+class _Around:
+    """What a place is seen beside: all places of its aspect, the inputs of each case, and how near is near enough."""
+
+    spots: list[Spot]
+    inputs: Sequence[Mapping[str, Any]]
+    atol: float
+    rtol: float
+    labels: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.labels = list(dict.fromkeys(spot.label for spot in self.spots if spot.label))
+
+    def of_path(self, path: Path) -> list[Spot]:
+        return [spot for spot in self.spots if spot.path == path]
+
+    def wrong(self, label: str) -> bool:
+        return any(spot.wrong for spot in self.spots if spot.label == label)
+
+    def close(self, seen: torch.Tensor, right: torch.Tensor) -> bool:
+        return torch.allclose(seen, right, rtol=self.rtol, atol=self.atol)
+
+    def near(self, right: torch.Tensor) -> _Around:
+        """With the tolerance of a dtype."""
+        atol, rtol = _tolerance(right, self.atol, self.rtol)
+        return _Around(self.spots, self.inputs, atol, rtol)
+
+
+def path_in_words(path: Path) -> str:
+    """A path as a student reads it: "x of shape [T], gradient of W1[0]"."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f", {part}" if text else part
+    return text
+
+
+def is_slope(spot: Spot) -> bool:
+    """Whether a place holds a gradient, which what is wrong with the values changes in another way."""
+    return any(str(part).startswith("gradient of ") for part in spot.path)
+
+
+SHOWN = 2  # labels in one sentence
+
+
+def _contrast(first: Spot, around: _Around) -> str:
+    """Where the first wrong place is, whether others are wrong as well, and what is right: a label alone would read as a cause."""
+    place, notes = path_in_words(first.path), list[str]()
+    if first.label:
+        others = [label for label in around.labels if label != first.label and around.wrong(label)]
+        right = [label for label in around.labels if not around.wrong(label) and not _is_promise(label, around)]
+        wherever = _shared_part([first.label, *others], right)
+        if wherever:
+            place += f", and in every case with “{wherever}”"
+        elif others and not right:
+            place += ", and in the other case" if len(others) == 1 else f", and in all {len(others)} other cases"
+        elif others:
+            place += f", also {_quoted(others)}" if len(others) <= SHOWN else f", and in {len(others)} other cases"
+        if right and not wherever:
+            notes.append(f"right: {_quoted(right)}")
+    notes += filter(None, [_on_some_draws(first, around)])
+    return f"{place} ({'; '.join(notes)})".lstrip() if notes else place
+
+
+def _is_promise(label: str, around: _Around) -> bool:
+    """Whether a label only says that something is as it should be, such as "x is left as it was"."""
+    return all(spot.right is True for spot in around.spots if spot.label == label)
+
+
+def _shared_part(wrong: Sequence[str], right: Sequence[str]) -> str:
+    """A part between commas that all wrong labels have, at least two, and no right one, of which there are some."""
+    if len(wrong) < 2 or not right:
+        return ""
+    taken = {part for label in right for part in label.split(", ")}
+    return next(
+        (part for part in wrong[0].split(", ") if part not in taken and all(part in one.split(", ") for one in wrong)),
+        "",
+    )
+
+
+def _on_some_draws(first: Spot, around: _Around) -> str:
+    """Whether the place is right in other draws, and what these have in common."""
+    here = around.of_path(first.path)
+    right = [spot.case for spot in here if not spot.wrong]
+    if not right:
+        return ""
+    wrong = [spot.case for spot in here if spot.wrong]
+    return _common(right, wrong, around.inputs) or f"right for {len(right)} of {len(here)} sets of inputs"
+
+
+def _common(right: Sequence[int], wrong: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> str:
+    """What the inputs of the right draws have in common, and of no wrong one: a word, or two sizes that are equal."""
+    every = [dict(tensor_differences.named(given)) for given in inputs]
+    for name, value in every[wrong[0]].items():
+        if isinstance(value, (str, bool)):
+            values = [given.get(name) for given in every]
+            if not {values[case] for case in right} & {values[case] for case in wrong}:
+                return f"right where `{name}` is {' or '.join(sorted({str(values[case]) for case in right}))}"
+    sizes = [_sizes_of(given) for given in every]
+    names = [name for name in sizes[0] if all(name in size for size in sizes)]
+    for index, one in enumerate(names):
+        for other in names[index + 1 :]:
+            equal = {case for case, size in enumerate(sizes) if size[one] == size[other]}
+            if set(right) <= equal and not set(wrong) & equal:
+                return f"right where {one} is as large as {other}"
+    return ""
+
+
+def _sizes_of(given: Mapping[str, Any]) -> dict[str, int]:
+    """The dimensions of the inputs, by name."""
+    return {
+        f"dimension {dim} of `{name}`": size
+        for name, value in list(given.items())[: input_relations.MOST_NAMES]
+        if isinstance(value, torch.Tensor)
+        for dim, size in enumerate(value.shape)
+    }
+
+
+def _sentence(place: str, spot: Spot, around: _Around) -> str:
+    """What came back at a place, in one sentence."""
+    at = f"{place}: " if place else ""
+    seen, right = spot.seen, spot.right
+    if isinstance(seen, Failure):
+        return at + _raised(seen)
+    if isinstance(right, Failure):
+        return f"{at}an exception was expected here"
+    if isinstance(right, torch.Tensor):
+        if not isinstance(seen, torch.Tensor):
+            return _instead_of_a_tensor(seen, at)
+        return at + _tensors(seen, right, spot, around.near(right)) + _elsewhere(spot, around)
+    if isinstance(right, bool):
+        return _truth(seen, right, spot, place, around)
+    if isinstance(right, (int, float)):
+        return at + _number(seen, right, spot, around)
+    if isinstance(right, dict):
+        return at + _dicts(seen, right)
+    if isinstance(right, (list, tuple)):
+        if type(seen) is not type(right):
+            return f"{at}{_described(seen)} instead of a {type(right).__name__}"
+        return f"{at}{counted(len(seen))} instead of {len(right)}"
+    if right is None:
+        return f"{at}{_described(seen)} where nothing was expected"
+    what = f"“{quoted(cut(seen, 40))}”" if isinstance(seen, str) else _described(seen)
+    return f"{at}{what} is not right" + _elsewhere(spot, around)
+
+
+def is_stub(value: Plain) -> bool:
+    """Whether a bare `raise NotImplementedError` was met; torch's own have a message."""
+    return isinstance(value, Failure) and value.type == "NotImplementedError" and not value.message
+
+
+def _raised(error: Failure) -> str:
+    if is_stub(error):
+        return "This part still raises NotImplementedError."
+    if error.type == "Unusable":
+        kind, _, words = error.message.partition(": ")
+        return f"What came back can't be used ({quoted(kind, TYPE)}: {quoted(words)})."
+    if error.type in ("NotAsAsked", "NotAnOption"):
+        return quoted(error.message)
+    return sentence(RAISED + raised(error))
+
+
+def raised(error: Failure) -> str:
+    """An exception with its message and its line, as far as there are any; all three are a student's words."""
+    text = quoted(error.type, TYPE) + (f": {quoted(error.message)}" if error.message else "")
+    return f"{text} ({quoted(error.line, LINE)})" if error.line else text
+
+
+def _described(seen: Plain) -> str:
+    return quoted(describe(seen)) if isinstance(seen, (str, Failure, Opaque)) else describe(seen)
+
+
+def _instead_of_a_tensor(seen: Plain, at: str) -> str:
+    """In the same words as a probe's, which then need not be told twice."""
+    place, found, leaf = at.removesuffix(": ").partition("gradient of ")
+    if seen is None and found:
+        return f"{place}no gradient reaches {leaf}"
+    in_words = isinstance(seen, Opaque) and " " in seen.type  # "a very large int"
+    came = describe(seen) if in_words or isinstance(seen, (bool, int, float, str)) else describe_result(seen)
+    return f"{at}{quoted(came) if isinstance(seen, (str, Opaque)) else came} instead of a tensor"
+
+
+LEFT = re.compile(r"(.*) (is|are) left as (?:it was|they were)")
+
+
+def _truth(seen: Plain, right: bool, spot: Spot, place: str, around: _Around) -> str:
+    at = f"{place}: " if place else ""
+    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
+        seen = seen.item()
+    if not isinstance(seen, bool):
+        return f"{at}{_described(seen)} instead of True or False"
+    if not right or not place:
+        return f"{at}{seen} is not right"
+    *before, last = spot.path
+    left = LEFT.fullmatch(str(last))
+    if left:
+        changed = f"{left[1]} {'was' if left[2] == 'is' else 'were'} changed"
+        return f"{path_in_words(tuple(before))}: {changed}" if before else changed
+    broken = dict.fromkeys(
+        path_in_words(one.path) for one in around.spots if one.wrong and one.right is True and one.seen is False
+    )
+    if len(broken) > 1:
+        return f"these are not so: {_quoted(list(broken))}"
+    return f"this is not so: {place}"
+
+
+def _number(seen: Plain, right: int | float, spot: Spot, around: _Around) -> str:
+    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
+        seen = seen.item()
+    if isinstance(seen, bool) or not isinstance(seen, (int, float)):
+        return f"{_described(seen)} instead of a number"
+    if isinstance(right, int) and isinstance(seen, float):
+        return f"the float {seen:g} instead of a whole number (int)" + ("; its value is right" if seen == right else "")
+    samples = [
+        input_relations.Sample(_item(one.seen), one.right, around.inputs[one.case])  # type: ignore[arg-type]
+        for one in around.of_path(spot.path)
+        if one.wrong
+    ]
+    clue = _elsewhere(spot, around) or _clause(input_relations.of_numbers(samples))
+    if not clue and isinstance(right, float) and isinstance(seen, float) and math.isfinite(seen):
+        clue = _clause(
+            tensor_differences.right_digits(*(torch.tensor([one], dtype=torch.float64) for one in (seen, right)))
+        )
+    shown = f"{seen:,}" if isinstance(seen, int) else f"{seen:.6g}"
+    return f"{shown} is not right{clue}"
+
+
+def _item(value: Plain) -> Plain:
+    return value.item() if isinstance(value, torch.Tensor) and value.ndim == 0 else value
+
+
+def _clause(clue: str) -> str:
+    return f"; {clue}" if clue else ""
+
+
+def _dicts(seen: Plain, right: dict[str, Any]) -> str:
+    if not isinstance(seen, dict):
+        return f"{_described(seen)} instead of a dict"
+    missing, extra = [k for k in right if k not in seen], [k for k in seen if k not in right]
+    if missing:
+        return f"{_quoted(missing, 3)} {'is' if len(missing) == 1 else 'are'} missing"
+    return f"{_quoted(extra, 3, quoted)} should not be there"
+
+
+def _quoted(names: Sequence[str], most: int = SHOWN, mark: Callable[[str], str] = str) -> str:
+    shown = ", ".join(f"“{mark(cut(name, 60))}”" for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+# Tensors.
+
+
+def _tensors(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+    if seen.shape != right.shape:
+        return f"shape {list(seen.shape)} instead of {list(right.shape)}{_clause(_despite_shape(seen, right, spot, around))}"
+    if seen.dtype != right.dtype:
+        near = _close(seen.double(), right.double(), *_tolerance(seen, around.atol, around.rtol))
+        return f"dtype {_dtype(seen)} instead of {_dtype(right)}{'; the values are right' * (near and right.ndim > 0)}"
+    if seen.ndim == 0 and right.is_floating_point():
+        return _single(float(seen), float(right), spot, around)
+    mine, theirs = seen.double(), right.double()
+    wrong = ~torch.isclose(mine, theirs, rtol=around.rtol, atol=around.atol, equal_nan=True)
+    count = int(wrong.sum())
+    share = "the only entry differs" if wrong.numel() == 1 else f"{count} of {wrong.numel()} entries differ"
+    clue = _relation(seen, right, spot, around)
+    if clue:
+        return f"{share}; {clue}"
+    first = tuple(int(index) for index in wrong.nonzero()[0])
+    place = f", the first at [{', '.join(map(str, first))}]" if wrong.numel() > 1 else ""
+    off = float(mine[first] - theirs[first])
+    by = f", by {off:+.3g}" if math.isfinite(off) and right.is_floating_point() else ""
+    return f"{share}{place}{by}{tensor_differences.which(wrong, seen, right, around.inputs[spot.case])}"
+
+
+def _single(seen: float, right: float, spot: Spot, around: _Around) -> str:
+    if not math.isfinite(seen):
+        return f"{seen} is not right"
+    samples = [
+        input_relations.Sample(float(one.seen), float(one.right), around.inputs[one.case])
+        for one in around.of_path(spot.path)
+        if one.wrong
+        and isinstance(one.seen, torch.Tensor)
+        and isinstance(one.right, torch.Tensor)
+        and one.seen.ndim == 0
+    ]
+    ends = (torch.tensor([one], dtype=torch.float64) for one in (seen, right))
+    return f"the value is off by {seen - right:+.3g}" + _clause(
+        input_relations.of_numbers(samples) or tensor_differences.right_digits(*ends)
+    )
+
+
+def _despite_shape(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+    """What is right of the values although the shape is not, or what they are instead."""
+    if seen.dtype is torch.bool or not bool(right.any()) or not 0 < seen.numel() <= common_mistakes.LARGEST:
+        return ""
+    mine, theirs = seen.double(), right.double()
+    if seen.squeeze().shape == right.squeeze().shape and around.close(mine.squeeze(), theirs.squeeze()):
+        many = "one too many" if seen.ndim > right.ndim else "missing" if seen.ndim < right.ndim else "in another place"
+        return f"the values are right, an axis of size 1 is {many}"
+    for one in common_mistakes.found(seen, right, around.close):
+        return one.clue
+    if seen.numel() == right.numel() and around.close(mine.flatten(), theirs.flatten()):
+        return "the values are right"
+    return _an_input(seen, spot, around)
+
+
+def _an_input(seen: torch.Tensor, spot: Spot, around: _Around) -> str:
+    """Which input came back as it was, if one did."""
+    for name, value in tensor_differences.reachable(around.inputs[spot.case], seen.shape):
+        if seen.numel() > 2 and around.close(seen.double(), value):
+            return f"that is {name}, unchanged"
+    return ""
+
+
+def _relation(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+    """How all entries follow from the right ones, or from an input; or nothing."""
+    if seen.dtype is torch.bool:
+        return "True and False have changed places" if seen.numel() > 1 and torch.equal(seen, ~right) else ""
+    if not bool(torch.isfinite(seen.double()).all()) and bool(torch.isfinite(right.double()).all()):
+        kind = "NaN" if bool(seen.isnan().any()) else "infinite values"
+        return f"there are {kind}" if seen.numel() > 1 and bool((~torch.isfinite(seen)).all()) else ""
+    clue = next((one.clue for one in common_mistakes.found(seen, right, around.close)), "")
+    if clue or not right.is_floating_point():
+        return clue
+    factor = _factor(seen, right, around)
+    if factor is not None:
+        return _in_words(factor, "everything is", spot, _factor, around)
+    factor = _sharpness(seen, right, around)
+    if factor is not None:
+        return _in_words(factor, "as if the scores before the softmax were", spot, _sharpness, around)
+    return (
+        _an_input(seen, spot, around)
+        or _a_term(seen, right, spot, around)
+        or next(tensor_differences.how(seen, right, around.close, of_values=not is_slope(spot)), "")
+    )
+
+
+def _a_term(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+    """Whether an input, or a multiple of it, is there too often or too seldom."""
+    found = tensor_differences.off_by(seen.double(), right.double(), around.inputs[spot.case], around.close)
+    if found is None:
+        return ""
+    name, times = found
+    if abs(abs(times) - 1) < 1e-6:
+        return f"{name} is {'in it once too often' if times > 0 else 'missing in it once'}"
+    return f"everything is off by {times:.4g} times {name}"
+
+
+def _factor(seen: torch.Tensor, right: torch.Tensor, around: _Around) -> float | None:
+    """By what everything is multiplied, if it is, all at the usual tolerance."""
+    mine, theirs = seen.double(), right.double()
+    if int((theirs != 0).sum()) < 2 or not bool(mine.any()):
+        return None
+    factor = float((mine * theirs).sum() / (theirs * theirs).sum())
+    if not math.isfinite(factor) or not 1e-6 < abs(factor) < 1e6 or not around.close(mine / factor, theirs):
+        return None
+    return factor
+
+
+def _sharpness(seen: torch.Tensor, right: torch.Tensor, around: _Around) -> float | None:
+    return tensor_differences.sharpness(seen.double(), right.double(), around.close)
+
+
+Measure = Callable[[torch.Tensor, torch.Tensor, _Around], float | None]
+
+
+def _in_words(factor: float, what: str, spot: Spot, measure: Measure, around: _Around) -> str:
+    """A factor, and what it has to do with the inputs, where `measure` finds one in all draws."""
+    if factor < 0:
+        said = f"{what} multiplied by {factor:.4g}"
+    elif abs(factor - 1) < 5e-3:
+        said = f"{what} nearly right, but multiplied by a number close to 1"
+    else:
+        said = f"{what} {1 / factor:.4g} times too small" if factor < 1 else f"{what} {factor:.4g} times too large"
+    samples = []
+    for one in around.of_path(spot.path):
+        if one.wrong and isinstance(one.seen, torch.Tensor) and isinstance(one.right, torch.Tensor):
+            alike = one.seen.shape == one.right.shape and one.seen.dtype == one.right.dtype
+            other = measure(one.seen, one.right, around) if alike else None
+            if other is None:
+                return said
+            samples.append(input_relations.Sample(other, 1.0, around.inputs[one.case]))
+    clause = input_relations.of_factors(samples)
+    return f"{said}, and {clause}" if clause else said
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+# Beside the right answers of other arguments.
+
+
+DUST = 1e-12  # what is smaller is a rounding error of something that is zero
+
+
+def tells(value: Plain) -> bool:
+    """Whether a value could not be met by chance: numbers that are not all 0 or 1, a mask of some length."""
+    if isinstance(value, torch.Tensor):
+        if value.numel() > common_mistakes.LARGEST:
+            return True
+        if value.numel() == 0 or (value.is_floating_point() and bool(value.isnan().any())):
+            return False
+        first = value.flatten()[0]
+        if bool((value == first).all()):
+            return tells(first.item())
+        return bool(value.abs().max() > DUST) if value.is_floating_point() else value.numel() >= 8
+    if isinstance(value, float):
+        return math.isfinite(value) and min(abs(value), abs(value - 1)) > DUST
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) > 12
+
+
+def _elsewhere(spot: Spot, around: _Around) -> str:
+    """Whether what came back is what is right for another label or another draw, or is the same as for another label."""
+    if not spot.label or not tells(spot.seen):
+        return ""
+    alike = [
+        one for one in around.spots
+        if one.case == spot.case and one.label != spot.label and one.path[1:] == spot.path[1:]
+        and not same(one.right, spot.right, around.atol, around.rtol)
+    ]  # fmt: skip
+    for one in alike:
+        if same(spot.seen, one.right, around.atol, around.rtol):
+            return f"; that would be right for “{cut(one.label, 60)}”"
+    for one in alike:
+        if same(spot.seen, one.seen, around.atol, around.rtol):
+            return f"; the same came back for “{cut(one.label, 60)}”"
+    return ""

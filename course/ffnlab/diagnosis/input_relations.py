@@ -1,0 +1,175 @@
+"""How a wrong number, or the factor by which a tensor is wrong, has to do with the inputs: "too large by `d`", "6 times too small, and `E` is 6".
+
+Called by `differences`. A relation counts only where it holds in all draws in which the answer is wrong, and two that differ must bear it out
+(a plain factor of two, or one too many, speaks for itself): one number alone agrees with something by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ffnlab.diagnosis.tensor_differences import named
+
+Number = int | float
+MOST_NAMES = 12
+FEW_NAMES = 5  # so few that a sum of two does not agree with something by chance
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One draw: what came back, what is right, and the inputs."""
+
+    seen: Number
+    right: Number
+    given: Mapping[str, Any]
+
+
+def of_numbers(samples: Sequence[Sample]) -> str:
+    """How the seen numbers have to do with the right ones and the inputs, in words that begin a clause; or nothing."""
+    samples = [one for one in samples if _usable(one.seen) and _usable(one.right)]
+    if not samples:
+        return ""
+    return _plain(samples) or next(_with_inputs(samples), "")
+
+
+def of_factors(samples: Sequence[Sample], roots: bool = True) -> str:
+    """What the factor `seen / right` (with 1 as `right`) has to do with a size among the inputs, or the root of one, in words; or nothing."""
+
+    def borne_out(values: Sequence[Number], turned: bool) -> bool:
+        return all(
+            math.isclose(1 / one.seen if turned else one.seen, value, rel_tol=1e-6)
+            for one, value in zip(samples, values, strict=True)
+        )
+
+    if not samples or not all(_usable(one.seen) and one.seen for one in samples):
+        return ""
+    return next(
+        (words for words, values in _sizes(samples, roots) if borne_out(values, False) or borne_out(values, True)), ""
+    )
+
+
+def _usable(number: Any) -> bool:
+    return type(number) in (int, float) and abs(number) < 1e100  # NaN and infinity are not below
+
+
+def _equal(one: Number, other: Number) -> bool:
+    if type(one) is int and type(other) is int:
+        return one == other
+    return math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-300)
+
+
+def _float(right: Number) -> float:
+    """A number that is no int: to others what follows does not happen."""
+    return right if isinstance(right, float) else math.nan
+
+
+PLAIN: tuple[tuple[str, Callable[[Number], Number]], ...] = (
+    ("only its sign is wrong", lambda right: -right),
+    ("one too many", lambda right: right + 1 if isinstance(right, int) else math.nan),
+    ("one too few", lambda right: right - 1 if isinstance(right, int) else math.nan),
+    ("twice what is right", lambda right: 2 * right),
+    ("half of what is right", lambda right: right / 2),
+    ("three times what is right", lambda right: 3 * right),
+    ("a third of what is right", lambda right: right / 3),
+    ("four times what is right", lambda right: 4 * right),
+    ("a quarter of what is right", lambda right: right / 4),
+    ("a hundred times what is right, like a percentage", lambda right: 100 * right),
+    ("a thousand times too large", lambda right: 1000 * right),
+    ("a thousand times too small", lambda right: right / 1000),
+    ("one minus what is right", lambda right: 1 - _float(right)),
+    ("one divided by what is right", lambda right: 1 / _float(right)),
+    ("the square of what is right", lambda right: _float(right)**2),
+    ("the square root of what is right", lambda right: math.sqrt(_float(right))),
+    ("the logarithm of what is right", lambda right: math.log(_float(right))),
+    ("a logarithm to the base 2 in place of the natural one", lambda right: _float(right) / math.log(2)),
+    ("a logarithm to the base 10 in place of the natural one", lambda right: _float(right) / math.log(10)),
+    ("a power of 2 in place of e", lambda right: math.pow(_float(right), math.log(2))),
+    ("what is right, but without its sign", lambda right: abs(right) if right < 0 else math.nan),
+)  # fmt: skip
+
+
+def _plain(samples: Sequence[Sample]) -> str:
+    for words, function in PLAIN:
+        if all(_agrees(one, function) for one in samples):
+            small = all(abs(one.right) <= 2 for one in samples) and all(type(one.right) is int for one in samples)
+            if small and not words.startswith("one too"):
+                continue  # 0 is anything times 0, and 2 is both twice 1 and 1 more
+            return words
+    return ""
+
+
+def _agrees(one: Sample, function: Callable[[Number], Number]) -> bool:
+    try:
+        return one.right != 0 and _equal(one.seen, function(one.right))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return False
+
+
+def _with_inputs(samples: Sequence[Sample]) -> Iterator[str]:
+    """Relations to what an input says, or to a product of two."""
+    if len({one.right for one in samples}) < 2:
+        return
+    terms = [(words, values) for words, values in _terms(samples) if len(set(values)) > 1]
+    for words, values in terms:
+        if all(_equal(one.seen, value) for one, value in zip(samples, values, strict=True)):
+            yield f"that is {words}"
+    for words, values in terms:
+        pairs = list(zip(samples, values, strict=True))
+        if all(_equal(one.seen - one.right, value) for one, value in pairs):
+            yield f"too large by {words}"
+        if all(_equal(one.right - one.seen, value) for one, value in pairs):
+            yield f"too small by {words}"
+    for words, values in terms:
+        pairs = list(zip(samples, values, strict=True))
+        if all(value not in (0, 1) and one.right and _equal(one.seen, one.right * value) for one, value in pairs):
+            yield f"{words} times too large"
+        if all(value not in (0, 1) and one.seen and _equal(one.right, one.seen * value) for one, value in pairs):
+            yield f"{words} times too small"
+
+
+def _terms(samples: Sequence[Sample]) -> Iterator[tuple[str, list[Number]]]:
+    singles = _numbers(samples)
+    yield from singles
+    for words, values in singles:
+        yield f"2·{words}", [2 * value for value in values]
+    for index, (words, values) in enumerate(singles):
+        for other, factors in singles[index:]:
+            product = [one * two for one, two in zip(values, factors, strict=True)]
+            yield (f"{words}²" if words == other else f"{words}·{other}"), product
+            if words != other and len(singles) <= FEW_NAMES:
+                yield f"{words} + {other}", [one + two for one, two in zip(values, factors, strict=True)]
+
+
+def _numbers(samples: Sequence[Sample]) -> list[tuple[str, list[Number]]]:
+    """The numbers among the inputs, by name, with their value in each draw."""
+    every = [{name: value for name, value in named(one.given) if _usable(value)} for one in samples]
+    names = [name for name in every[0] if all(name in values for values in every)][:MOST_NAMES]
+    return [(f"`{name}`", [values[name] for values in every]) for name in names]
+
+
+def _sizes(samples: Sequence[Sample], roots: bool) -> Iterator[tuple[str, list[Number]]]:
+    """Whole numbers from 3 on among the inputs, and the sizes of tensors, as clauses: they differ between draws, or there is one draw only."""
+    whole = [(words, values) for words, values in _numbers(samples) if all(type(v) is int and v > 2 for v in values)]
+    for words, values in whole:
+        yield f"{words} is {values[0]}", values
+    every = [dict(_shapes(one.given)) for one in samples]
+    for name, shape in every[0].items():
+        if all(len(shapes.get(name, ())) == len(shape) for shapes in every):
+            for dim in range(len(shape)):
+                values = [shapes[name][dim] for shapes in every]
+                if min(values) > 2 and (len(set(values)) > 1 or len(samples) == 1):
+                    yield f"dimension {dim} of `{name}` is {values[0]}", values
+                    if roots:
+                        yield f"dimension {dim} of `{name}` is {values[0]}: its root", [math.sqrt(v) for v in values]
+
+
+def _shapes(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for name, value in list(named(given))[:MOST_NAMES]:
+        if isinstance(value, torch.Tensor):
+            yield name, tuple(value.shape)

@@ -1,0 +1,619 @@
+"""Which mistake was made: a known one of the exercise, two of them at once, or one that people make everywhere.
+
+Called by `comparison` with every place that was compared. A name is worth having only if it is true: an answer that is right where a mistake
+is wrong has not made it, and what agrees in words alone (exceptions, True or False) is told as one way to get there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from ffnlab.diagnosis import common_mistakes, exception_messages, input_relations, tensor_differences
+from ffnlab.diagnosis.differences import COARSE, LEFT, Observation, Spot, is_slope, is_stub, same, tells
+from ffnlab.diagnosis.mistake import COMMON_PREFIX, Cause, KnownMistake
+from ffnlab.observation.exercise import Aspect, Exercise, describe_result
+from ffnlab.observation.plain_data import Failure, Plain
+
+Spots = Mapping[str, Sequence[Spot]]  # by aspect, every place of an answer beside the right one
+
+
+def find_cause(
+    exercise: Exercise,
+    mistakes: Sequence[KnownMistake],
+    compared: Spots,
+    seen: Sequence[Observation],
+    inputs: Sequence[Mapping[str, Any]],
+    unfinished: bool = False,
+) -> Cause | None:
+    """The mistake that explains what is wrong in an answer; None where nothing is known that surely does.
+
+    seen: what the answer did, case by case, of which `compared` holds the places. unfinished: whether a line of it is still `...`. What such code
+    does is no mistake, unless it computes what a known one does.
+    """
+    wrong = [aspect for aspect in exercise.aspects if any(spot.wrong for spot in compared[aspect.name])]
+    known = _known(exercise, mistakes, compared, seen, wrong)
+    if known and known.sure:
+        return known
+    left = [spot.seen for aspect in wrong for spot in compared[aspect.name] if spot.wrong]
+    return _unfinished(left, unfinished) or known or _common(exercise, wrong, compared, inputs)
+
+
+PART = "This explains a part of it: "
+
+
+# A clause such as "The values are right, but", or a whole sentence, and the word after it.
+CLAIM = re.compile(
+    r"(?:^|(?<=[.!?] ))(?:[^.!?\s]|[.!?](?!\s)|(?<![.!?])\s)*?(?<!what )\b(?:is|are) right\b"
+    r"(?:(?:, but|;) |(?:[^.!?]|[.!?](?!\s|$))*[.!?]\s*)([a-z]{2,}\b|a\b)?"
+)
+
+
+def without_claims(message: str) -> str:
+    """A mistake's message without what it says is right: where something else is wrong as well, that may be wrong."""
+    return CLAIM.sub(lambda found: (found[1] or "").capitalize(), message).strip()
+
+
+# Code that is not finished.
+
+
+def _unfinished(wrong: Sequence[Plain], ellipsis: bool) -> Cause | None:
+    """That an answer is not finished, where it says so itself: by `...`, or by the exception of an exercise as it is handed out."""
+    if ellipsis or any(map(is_stub, wrong)):
+        left = "`...`" if ellipsis else "`raise NotImplementedError`"
+        return Cause(COMMON_PREFIX + "not finished", f"Your code is not finished: a line {left} is still in it.")
+    return None
+
+
+# Known mistakes.
+
+
+@dataclass(frozen=True)
+class _Explanation:
+    """How much of an answer a known mistake explains.
+
+    points: of the aspects in which the answer does the same, and a part of those in which it does in most places. whole: in how many it does throughout.
+    complete: whether that is in all in which the mistake is wrong. spots: the wrong places in which both do the same. telling: whether what agrees
+    could not agree by chance.
+    """
+
+    known: KnownMistake
+    points: float
+    whole: int
+    complete: bool
+    spots: frozenset[Spot]
+    telling: bool
+
+    @property
+    def rank(self) -> tuple[float, int, bool]:
+        return self.points, self.whole, self.complete
+
+
+def _known(
+    exercise: Exercise,
+    mistakes: Sequence[KnownMistake],
+    compared: Spots,
+    seen: Sequence[Observation],
+    wrong: Sequence[Aspect],
+) -> Cause | None:
+    explained = (_explanation(exercise, known, compared, seen, wrong) for known in mistakes)
+    found = sorted(filter(None, explained), key=lambda one: one.rank, reverse=True)
+    for best in found:
+        name, message = best.known.name, best.known.message
+        if is_question(exercise):
+            return Cause(name, message, sure=True)
+        alike = [one.known.message for one in found if (one.rank, one.spots) == (best.rank, best.spots)]
+        others = [other for other in alike if other != message]
+        left = {spot for aspect in wrong for spot in compared[aspect.name] if spot.wrong} - best.spots
+        certain = best.telling or message == NOTHING_RETURNED.message
+        if others or not certain:
+            ways = [without_claims(way) if left else way for way in (message, *others[:1])]
+            what = "a part of this" if left else "this"
+            return Cause(name, f"One way to get {what}: {' Another: '.join(ways)}", best.telling)
+        second = next((one.known.message for one in found if one.known.message != message and left <= one.spots), "")
+        if left and second and any(tells(spot.seen) for spot in left):
+            one, other = without_claims(message), without_claims(second)
+            return Cause(name, f"There are two mistakes. One: {one} The other: {other}", sure=True)
+        if best.complete or len(best.spots) >= len([spot for spot in left if spot.aspect in best.known.cases[0]]):
+            return Cause(name, PART + without_claims(message) if left else message, best.telling)
+    return None
+
+
+def is_question(exercise: Exercise) -> bool:
+    """Whether the answer is a letter, which stands for one mistake."""
+    return [aspect.name for aspect in exercise.aspects] == ["choice"]
+
+
+def _explanation(
+    exercise: Exercise, known: KnownMistake, compared: Spots, seen: Sequence[Observation], wrong: Sequence[Aspect]
+) -> _Explanation | None:
+    """How much of what is wrong (in the aspects `wrong`) a mistake explains; None if it was not made, or nothing shows that it was.
+
+    It explains an aspect if the answer does the same there, in every case. An answer may have made it and another one besides: then not every place need
+    agree, but most of what the mistake costs by itself must be explained, by more than words; and nowhere may the answer be right where the mistake is wrong.
+    """
+    its = [aspect for aspect in exercise.aspects if aspect.name in known.cases[0]]
+    if not its or any(aspect not in wrong for aspect in its):
+        return None
+    whole = [aspect for aspect in its if _does_the_same(aspect, known, seen)]
+    agree = {aspect: {spot for spot in compared[aspect.name] if spot.wrong} for aspect in whole}
+    agree |= {aspect: _agreeing(aspect, known, compared[aspect.name]) for aspect in its if aspect not in whole}
+    costs = math.fsum(aspect.points for aspect in its)
+    if 2 * math.fsum(aspect.points for aspect in its if agree[aspect]) < costs:  # most mistakes end here, quickly
+        return None
+    points = math.fsum(aspect.points for aspect in whole)
+    complete = len(whole) == len(its)
+    for aspect in its:
+        if aspect not in whole:
+            share = _share(aspect, known, compared[aspect.name], agree[aspect])
+            if share is None:
+                return None
+            points += share * aspect.points
+    if 2 * points < costs:
+        return None
+    agreeing = {spot for spots in agree.values() for spot in spots}
+    telling = any(tells(spot.seen) for spot in agreeing) or _many_counts(agreeing)
+    if not telling and not (complete and _enough_in_words(points, agreeing, wrong, compared)):
+        return None
+    return _Explanation(known, points, len(whole), complete, frozenset(agreeing), telling)
+
+
+def _many_counts(agreeing: Set[Spot]) -> bool:
+    """Whether so many small whole numbers agree that they could not by chance, though each of them could."""
+    counts = {(spot.case, spot.aspect, spot.path): spot.seen for spot in agreeing if type(spot.seen) is int}
+    return len(counts) >= 6 and len(set(counts.values())) >= 3
+
+
+def _enough_in_words(points: float, agreeing: Set[Spot], wrong: Sequence[Aspect], compared: Spots) -> bool:
+    """Whether agreement in words alone makes a name: it explains half of the lost points, and every exception, type and shape that is wrong."""
+    if 2 * points < math.fsum(aspect.points for aspect in wrong):
+        return False
+    left = {spot for aspect in wrong for spot in compared[aspect.name] if spot.wrong} - agreeing
+    return not any(_another_form(spot) for spot in left)
+
+
+def _another_form(spot: Spot) -> bool:
+    """Whether something else came back than a value of the kind that was asked for."""
+    if isinstance(spot.seen, torch.Tensor) and isinstance(spot.right, torch.Tensor):
+        return spot.seen.shape != spot.right.shape
+    return type(spot.seen) is not type(spot.right)
+
+
+def _does_the_same(aspect: Aspect, known: KnownMistake, seen: Sequence[Observation]) -> bool:
+    """Whether an answer did what a mistake does in one aspect, in every case."""
+    return all(
+        _alike(mine[aspect.name], theirs[aspect.name], aspect) for mine, theirs in zip(seen, known.cases, strict=True)
+    )
+
+
+def _alike(seen: Plain, theirs: Plain, aspect: Aspect) -> bool:
+    if isinstance(theirs, (dict, list, tuple)):
+        if type(seen) is not type(theirs) or len(seen) != len(theirs):
+            return False
+        if isinstance(theirs, dict):
+            assert isinstance(seen, dict)
+            return all(key in seen and _alike(seen[key], value, aspect) for key, value in theirs.items())
+        return all(_alike(mine, value, aspect) for mine, value in zip(seen, theirs, strict=True))
+    return same(seen, theirs, aspect.atol, aspect.rtol, exactly=True)
+
+
+def _agreeing(aspect: Aspect, known: KnownMistake, places: Sequence[Spot]) -> set[Spot]:
+    """The wrong places in which an answer does what a mistake does."""
+    return {spot for spot in places if spot.wrong and _alike(spot.seen, _at(known, spot), aspect)}
+
+
+def _share(aspect: Aspect, known: KnownMistake, places: Sequence[Spot], agreeing: Set[Spot]) -> float | None:
+    """The share of the places in which a mistake is wrong where the answer does the same; None where the answer is right in one of them.
+
+    A share below one half counts for nothing.
+    """
+    count = len(agreeing)
+    for spot in places:
+        if spot not in agreeing and not _alike(_at(known, spot), spot.right, aspect):
+            if not spot.wrong:
+                return None
+            count += 1
+    return len(agreeing) / count if agreeing and 2 * len(agreeing) >= count else 0.0
+
+
+NOTHING = Failure("Missing", "a mistake that ends before it gets here")
+
+
+def _at(known: KnownMistake, spot: Spot) -> Plain:
+    """What a mistake does at a place; a failure where its own form ends before."""
+    value = known.cases[spot.case][spot.aspect]
+    for part in spot.path:
+        if isinstance(value, dict) and part in value:
+            value = value[str(part)]
+        elif isinstance(value, (list, tuple)) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return NOTHING
+    return value
+
+
+# Mistakes that people make everywhere.
+
+NOTHING_RETURNED = Cause(
+    COMMON_PREFIX + "nothing returned",
+    "Nothing comes back: your code ends without a `return`. Is it finished? A result that is only printed does not come back.",
+)
+IN_PLACE = Cause(
+    COMMON_PREFIX + "in place",
+    "What you return is right, but you write into what you were handed, and whoever called you may still need it. `+=`, an assignment to "
+    "`x[...]`, and functions whose name ends in an underscore work in place: make a new tensor instead.",
+)
+GRADIENT = Cause(
+    COMMON_PREFIX + "gradient",
+    "The values are right and their gradient is not. One way to get this: part of the way from the inputs to the result is cut off, by `detach`, `.data`, "
+    "`.item()`, `no_grad` or a new tensor made of numbers. Another: the formula is right where it was tried, but has another slope.",
+)
+DTYPE = Cause(
+    COMMON_PREFIX + "dtype",
+    "The values are right, only their dtype is not. A tensor that is made without `dtype=` is float32, whole numbers in a list become int64, and a "
+    "comparison becomes bool: take over the dtype of what came in.",
+)
+FLOAT32 = Cause(
+    COMMON_PREFIX + "float32",
+    "Every number is right to about seven digits: somewhere on the way numbers are kept in float32. Look for `.float()`, and for a tensor that is made "
+    "without `dtype=`.",
+)
+NEARLY = Cause(
+    COMMON_PREFIX + "nearly right",
+    "Every number is nearly right. One way to get this: a constant that was typed with too few digits, or rounded. Another: an ε that is missing, too large, "
+    "or stands in another place; or an approximation of what was asked for.",
+)
+UNCHANGED = Cause(
+    COMMON_PREFIX + "input returned",
+    "What came back is what you were given. Is it the result that you return, and do you keep it? A method such as `x.add(1)` makes a new tensor "
+    "and leaves x alone.",
+)
+NO_EFFECT = Cause(
+    COMMON_PREFIX + "argument without effect",
+    "For one value of an argument you give what is right for another. One way to get this: the argument has no effect, as a fixed value stands where it should "
+    "be used. Another: its default is not the one that was asked for.",
+)
+FACTOR = Cause(
+    COMMON_PREFIX + "a factor",
+    "Every number is right but for one factor, the same everywhere. One way to get this: a factor that is missing, or is there twice. Another: another unit, "
+    "as percent for a share.",
+)
+CONSTANT = Cause(
+    COMMON_PREFIX + "a constant",
+    "Every number is off by one number, the same everywhere: a constant is added or taken off that should not be, or is missing. Look for a 1, and for an ε.",
+)
+OFF_BY_ONE = Cause(
+    COMMON_PREFIX + "off by one",
+    "Every number is one too many, or one too few. Look at where you begin to count and where you stop, and for a 1 that is added or taken off.",
+)
+TERM = Cause(
+    COMMON_PREFIX + "a term",
+    "What came back is off by one of the inputs, or by a multiple of it. One way to get this: a term of the sum is missing, or is there twice. Another: it has "
+    "the wrong sign, or is added where it should be taken off.",
+)
+DIVIDED = Cause(
+    COMMON_PREFIX + "divided by a size",
+    "Every number is too small by one of the sizes. One way to get this: a mean where a sum was asked for, or a division that is one too many.",
+)
+MULTIPLIED = Cause(
+    COMMON_PREFIX + "multiplied by a size",
+    "Every number is too large by one of the sizes. One way to get this: a sum where a mean was asked for, or a division that is missing.",
+)
+
+
+def _common(
+    exercise: Exercise, wrong: Sequence[Aspect], compared: Spots, inputs: Sequence[Mapping[str, Any]]
+) -> Cause | None:
+    """The mistake, of those that people make everywhere, that explains every value that is wrong; exceptions may have another cause."""
+    if is_question(exercise):
+        return None
+    places = [(aspect, spot) for aspect in wrong for spot in compared[aspect.name] if spot.wrong]
+    if all(_is_nothing(spot.seen) and not is_slope(spot) for _, spot in places):
+        return NOTHING_RETURNED
+    raised = [spot.seen for _, spot in places if isinstance(spot.seen, Failure)]
+    if len(raised) == len(places):
+        return _of_few_dimensions(wrong, compared) or _of_exceptions(raised)
+    found = _of_values(exercise, places, compared, inputs)
+    exception = _of_exceptions(raised) if raised and not found else None
+    return Cause(exception.name, PART + exception.message) if exception else found
+
+
+def _of_values(
+    exercise: Exercise,
+    places: Sequence[tuple[Aspect, Spot]],
+    compared: Spots,
+    inputs: Sequence[Mapping[str, Any]],
+) -> Cause | None:
+    if any(map(_is_promise, (spot for _, spot in places))) and all(
+        _is_promise(spot) or _is_in_place(spot.seen) for _, spot in places
+    ):
+        return IN_PLACE
+    raises = any(isinstance(spot.seen, Failure) for _, spot in places)
+    values = [(aspect, spot) for aspect, spot in places if not is_slope(spot) and not _is_promise(spot)]
+    if not values:  # what is wrong are gradients
+        return GRADIENT if _values_are_right(exercise, compared) and not raises else None
+    numbers = [(aspect, spot) for aspect, spot in values if _is_numeric(spot)]
+    others = len(values) - len(numbers)
+    if others > len(numbers) or not any(tells(spot.right) for _, spot in numbers):
+        return None
+    found = _of_numbers(numbers, compared, inputs)
+    return Cause(found.name, PART + found.message.removeprefix(PART)) if found and (others or raises) else found
+
+
+def _of_few_dimensions(wrong: Sequence[Aspect], compared: Spots) -> Cause | None:
+    """Where all that is wrong are exceptions: whether these come with other numbers of dimensions than those with which all is right."""
+    labelled = [(spot, SHAPE.search(spot.label)) for aspect in wrong for spot in compared[aspect.name]]
+    fails = {found[1].count(",") + 1 for spot, found in labelled if found and spot.wrong}
+    works = {found[1].count(",") + 1 for spot, found in labelled if found and not spot.wrong}
+    if not works or fails & works or len(fails) < 2:
+        return None
+    few, others = (" or ".join(map(str, sorted(dims))) for dims in (works, fails))
+    return Cause(
+        COMMON_PREFIX + "number of dimensions",
+        f"Your code works with {few} dimension{'s'[: few != '1']}, and raises with {others}. `x.reshape(-1, x.shape[-1])` lays the rows of any x "
+        "under each other, and a second `reshape` at the end gives the result the shape that was asked for.",
+    )
+
+
+SHAPE = re.compile(r"\bshape \[([^\]]*)\]")
+
+
+def _of_exceptions(failures: Sequence[Failure]) -> Cause | None:
+    """What an exception means, where all are of one kind."""
+    found = {
+        one and one.name: one
+        for one in (exception_messages.meaning(failure.type, failure.message) for failure in failures)
+    }
+    first = next(iter(found.values()))
+    return Cause(COMMON_PREFIX + first.name, first.message) if first and len(found) == 1 else None
+
+
+def _of_numbers(
+    numbers: Sequence[tuple[Aspect, Spot]], compared: Spots, inputs: Sequence[Mapping[str, Any]]
+) -> Cause | None:
+    if all(_other_dtype(aspect, spot) for aspect, spot in numbers):
+        return DTYPE
+    if all(_of_another_label(aspect, spot, compared) for aspect, spot in numbers):
+        return NO_EFFECT
+    unchanged = _mostly(partial(_is_unchanged, inputs=inputs), UNCHANGED, numbers)
+    if unchanged:
+        return _picked(numbers[0], inputs) or unchanged
+    found = _transformed(numbers) or _by_a_factor(numbers, inputs) or _off_by_one(numbers) or _nearly(numbers)
+    found = found or _by_a_constant(numbers)
+    return found or _mostly(partial(_off_by_an_input, inputs=inputs), TERM, numbers)
+
+
+def _mostly(
+    holds: Callable[[Aspect, Spot], bool], cause: Cause, numbers: Sequence[tuple[Aspect, Spot]]
+) -> Cause | None:
+    """The cause, if it holds of the first place and of half of all: a probe makes some of the inputs anew, and these can't be told."""
+    if not holds(*numbers[0]) or 2 * sum(holds(aspect, spot) for aspect, spot in numbers) < len(numbers):
+        return None
+    explained = all(holds(aspect, spot) for aspect, spot in numbers)
+    return cause if explained else Cause(cause.name, PART + cause.message)
+
+
+def _is_nothing(seen: Plain) -> bool:
+    return seen is None or (isinstance(seen, Failure) and seen.message.startswith(describe_result(None)))
+
+
+def _is_in_place(seen: Plain) -> bool:
+    """Whether autograd has complained that something was written into."""
+    return isinstance(seen, Failure) and ("in-place operation" in seen.message or "inplace operation" in seen.message)
+
+
+def _is_promise(spot: Spot) -> bool:
+    return spot.right is True and bool(spot.path) and LEFT.fullmatch(str(spot.path[-1])) is not None
+
+
+def _values_are_right(exercise: Exercise, compared: Spots) -> bool:
+    """Whether some values that are no gradients were looked at, and all of them are right."""
+    values = [spot for aspect in exercise.aspects for spot in compared[aspect.name] if not is_slope(spot)]
+    return any(tells(spot.right) for spot in values) and not any(spot.wrong for spot in values if not _is_promise(spot))
+
+
+def _is_numeric(spot: Spot) -> bool:
+    """Whether both are tensors of numbers, or both are numbers of one kind."""
+    if isinstance(spot.right, torch.Tensor):
+        return (
+            isinstance(spot.seen, torch.Tensor)
+            and spot.right.dtype is not torch.bool
+            and 0 < spot.right.numel() <= common_mistakes.LARGEST
+            and 0 < spot.seen.numel() <= common_mistakes.LARGEST
+        )
+    if isinstance(spot.right, int) and not isinstance(spot.right, bool):
+        return type(spot.seen) is int and abs(spot.seen) < EXACT and abs(spot.right) < EXACT
+    return isinstance(spot.right, float) and _float(spot.seen) is not None
+
+
+EXACT = 2**53  # whole numbers below it are themselves as floats
+
+
+def _float(value: Plain) -> float | None:
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.item()
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _tensors(spot: Spot) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both as tensors in float64."""
+    if isinstance(spot.right, torch.Tensor):
+        assert isinstance(spot.seen, torch.Tensor)
+        return spot.seen.double(), spot.right.double()
+    return torch.tensor([_float(spot.seen)], dtype=torch.float64), torch.tensor([spot.right], dtype=torch.float64)
+
+
+def _other_dtype(aspect: Aspect, spot: Spot) -> bool:
+    if not isinstance(spot.seen, torch.Tensor) or not isinstance(spot.right, torch.Tensor):
+        return False
+    if spot.seen.dtype == spot.right.dtype or spot.seen.shape != spot.right.shape:
+        return False
+    coarser = spot.seen.dtype if spot.seen.is_floating_point() else spot.right.dtype
+    return within(aspect, coarser)(*_tensors(spot))
+
+
+def _unchanged(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The inputs, by name, that came back as they were."""
+    seen, _ = _tensors(spot)
+    if seen.numel() <= 2:
+        return []
+    return [
+        name
+        for name, value in tensor_differences.reachable(inputs[spot.case], seen.shape)
+        if within(aspect)(seen, value)
+    ]
+
+
+def _is_unchanged(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(_unchanged(aspect, spot, inputs))
+
+
+def _picked(number: tuple[Aspect, Spot], inputs: Sequence[Mapping[str, Any]]) -> Cause | None:
+    """That a part of what was handed in came back, as a weight of a module, where another was asked for."""
+    _, spot = number
+    name = _unchanged(*number, inputs)[0]
+    if name.strip("`") in inputs[spot.case]:
+        return None
+    return Cause(UNCHANGED.name, f"What came back is {name}, as it was handed in. Is that what was asked for?")
+
+
+def _off_by_an_input(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
+    seen, right = _tensors(spot)
+    return (
+        seen.shape == right.shape
+        and seen.numel() > 2
+        and tensor_differences.off_by(seen, right, inputs[spot.case], _near(aspect, spot)) is not None
+    )
+
+
+def _of_another_label(aspect: Aspect, spot: Spot, compared: Spots) -> bool:
+    """Whether a place has what is right for another label of the same aspect, at which the answer is right."""
+    return tells(spot.seen) and any(
+        other.case == spot.case
+        and other.label != spot.label
+        and other.path[1:] == spot.path[1:]
+        and not other.wrong
+        and same(spot.seen, other.right, aspect.atol, aspect.rtol)
+        for other in compared[aspect.name]
+    )
+
+
+def _transformed(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
+    """One general mistake that turns what is right into what came back, in every place."""
+    names: list[str] | None = None
+    sure: set[str] = set()  # those of which one place alone tells
+    single = [
+        (aspect, spot) for aspect, spot in numbers if not isinstance(spot.right, torch.Tensor) or not spot.right.ndim
+    ]
+    for aspect, spot in numbers:
+        if not isinstance(spot.right, torch.Tensor) or not spot.right.ndim:
+            continue
+        compared, near = _tensors(spot), _near(aspect, spot)
+        told = [one.name for one in common_mistakes.found(*compared, near, alone=False)]
+        names = [name for name in told if names is None or name in names]
+        if not names:
+            return None
+        sure |= {one.name for one in common_mistakes.found(*compared, near) if one.name in names}
+    for (aspect, dtype), spots in _alike_in_kind(single).items():  # one number tells nothing, several do
+        parts = zip(*map(_tensors, spots), strict=True)
+        seen, right = (torch.cat([number.reshape(1) for number in part]) for part in parts)
+        told = [
+            one.name for one in common_mistakes.found(seen, right, within(aspect, dtype), alone=False) if one.entrywise
+        ]
+        names = [name for name in told if names is None or name in names]
+        sure |= {one.name for one in common_mistakes.found(seen, right, within(aspect, dtype)) if one.name in names}
+    name = next((name for name in names or () if name in sure), None)
+    return Cause(COMMON_PREFIX + name, common_mistakes.message_of(name)) if name else None
+
+
+def _alike_in_kind(single: Sequence[tuple[Aspect, Spot]]) -> dict[tuple[Aspect, torch.dtype], list[Spot]]:
+    """Places with one number each, by aspect and dtype: what is as near there is near for all."""
+    found: dict[tuple[Aspect, torch.dtype], list[Spot]] = {}
+    for aspect, spot in single:
+        dtype = spot.right.dtype if isinstance(spot.right, torch.Tensor) else torch.float64
+        found.setdefault((aspect, dtype), []).append(spot)
+    return found
+
+
+def within(aspect: Aspect, dtype: torch.dtype = torch.float64) -> Callable[[torch.Tensor, torch.Tensor], bool]:
+    """Whether two tensors of one shape agree as nearly as an aspect asks, or as a dtype can."""
+    least = COARSE.get(dtype, 0.0)
+    return partial(torch.allclose, rtol=max(aspect.rtol, least), atol=max(aspect.atol, least))
+
+
+def _near(aspect: Aspect, spot: Spot) -> Callable[[torch.Tensor, torch.Tensor], bool]:
+    """Whether two tensors agree as nearly as this place can."""
+    return within(aspect, spot.right.dtype if isinstance(spot.right, torch.Tensor) else torch.float64)
+
+
+def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mapping[str, Any]]) -> Cause | None:
+    """Every number is too large or too small by one of the sizes, which differs between the draws, or by the same factor in all."""
+    samples = []
+    for aspect, spot in numbers:
+        seen, right = _tensors(spot)
+        if seen.shape != right.shape or not bool(right.any()) or not bool(seen.any()):
+            return None
+        factor = float((seen * right).sum() / right.square().sum())
+        if not math.isfinite(factor) or not factor > 0 or not _near(aspect, spot)(seen / factor, right):
+            return None
+        samples.append(input_relations.Sample(factor, 1.0, inputs[spot.case]))
+    factors = [one.seen for one in samples]
+    if max(factors) > (1 + 1e-5) * min(factors):
+        if not input_relations.of_factors(samples, roots=False):
+            return None
+        return MULTIPLIED if factors[0] > 1 else DIVIDED
+    enough = sum(_tensors(spot)[0].numel() for _, spot in numbers) > 2
+    return FACTOR if enough and abs(factors[0] - 1) > tensor_differences.NEARLY else None
+
+
+def _by_a_constant(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
+    """Every number is off by one and the same number."""
+    off: float | None = None
+    count = 0
+    for aspect, spot in numbers:
+        seen, right = _tensors(spot)
+        if seen.shape != right.shape or not _is_float(spot):
+            return None
+        off = float((seen - right).flatten()[0]) if off is None else off
+        if not math.isfinite(off) or not _near(aspect, spot)(seen - off, right):
+            return None
+        count += seen.numel()
+    return CONSTANT if off and count > 2 else None
+
+
+def _nearly(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
+    """Everything agrees to a few digits, or to those of float32."""
+    if not all(_is_float(spot) for _, spot in numbers):
+        return None
+    pairs = [_tensors(spot) for _, spot in numbers]
+    if any(seen.shape != right.shape for seen, right in pairs):
+        return None
+    if all(tensor_differences.error_beside_the_largest(*pair) <= tensor_differences.FLOAT32 for pair in pairs):
+        return FLOAT32
+    return NEARLY if all(tensor_differences.is_nearly_right(*pair) for pair in pairs) else None
+
+
+def _off_by_one(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
+    """Every whole number is one too many, or every one is one too few."""
+    whole = [
+        (spot.seen, spot.right) for _, spot in numbers if isinstance(spot.seen, int) and isinstance(spot.right, int)
+    ]
+    if len(whole) < len(numbers) or len({right for _, right in whole}) < 2:
+        return None
+    return OFF_BY_ONE if {seen - right for seen, right in whole} in ({1}, {-1}) else None
+
+
+def _is_float(spot: Spot) -> bool:
+    """Whether both are floating-point numbers."""
+    return isinstance(spot.right, float) or (
+        isinstance(spot.right, torch.Tensor)
+        and isinstance(spot.seen, torch.Tensor)
+        and spot.seen.is_floating_point()
+        and spot.right.is_floating_point()
+    )

@@ -1,0 +1,1 @@
+"""Pictures and the controls that move them: SVG, plots, widgets."""

@@ -1,0 +1,1 @@
+"""Questions that are answered with a guess before the answer is shown."""

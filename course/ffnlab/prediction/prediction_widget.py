@@ -1,0 +1,104 @@
+"""`predict`: a question that is answered with a click before the answer is shown. The first guess is kept beside the progress, and never counts for points."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from IPython.display import display
+
+from ffnlab.checking import panel, record
+from ffnlab.course import predictions
+from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.drawing import widget_output
+from ffnlab.phrases import sentence
+
+INK, PAPER = "#1f4e8c", "#f3f6fb"
+
+
+def predict(name: str) -> None:
+    """Ask the prediction called `name`; after the guess, or where there is one already, say what is so and why."""
+    try:
+        asked = predictions.find(name)
+    except LookupError as error:
+        display(panel.message(f"? {name}", sentence(str(error.args[0]))))
+        return
+    widget_output.show(_widget()(name, asked), saved_html(asked), as_text(asked))
+
+
+@cache
+def _widget() -> Any:
+    """The widget's class. anywidget is loaded when the first question is asked: graders import this package and ask none."""
+    import anywidget
+    import traitlets
+
+    class Guess(anywidget.AnyWidget):
+        """One question in a live notebook. All words are here: it opens without a kernel, too; only keeping the guess needs one."""
+
+        _esm = Path(__file__).with_name("prediction_widget.js")
+        question = traitlets.Unicode().tag(sync=True)
+        options = traitlets.List(traitlets.Unicode()).tag(sync=True)
+        slider = traitlets.Dict().tag(sync=True)
+        right = traitlets.Any().tag(sync=True)
+        within = traitlets.Float().tag(sync=True)
+        explanation = traitlets.Unicode().tag(sync=True)
+        guess = traitlets.Any(None, allow_none=True).tag(sync=True)
+
+        def __init__(self, name: str, asked: Prediction) -> None:
+            kept = record.read_guess(name)
+            super().__init__(**as_json(asked), guess=kept if asked.takes(kept) else None)
+            self.observe(lambda change: self.keep(name, asked, change["new"]), names="guess")
+
+        def keep(self, name: str, asked: Prediction, guess: Any) -> None:
+            if asked.takes(guess):
+                record.save_guess(name, guess, asked.is_right(guess))
+
+    return Guess
+
+
+def as_json(asked: Prediction) -> dict[str, Any]:
+    """A prediction as JSON data, for prediction_widget.js."""
+    return {
+        "question": markdown_to_html(asked.question),
+        "options": list(asked.options),
+        "slider": {k: getattr(asked, k) for k in ("low", "high", "step", "unit")} if asked.is_number else {},
+        "right": asked.right,
+        "within": asked.within,
+        "explanation": markdown_to_html(asked.explanation),
+    }
+
+
+def markdown_to_html(text: str) -> str:
+    """Markdown as HTML: paragraphs, lists, tables, bold, italic and code."""
+    import mistune  # as anywidget: only where a question is asked
+
+    return str(mistune.html(inspect.cleandoc(text))).strip()
+
+
+def saved_html(asked: Prediction) -> str:
+    """What a saved or printed notebook shows: the question with its options, and the explanation in a fold."""
+    answers = "".join(f"<li>{escape(option)}</li>" for option in asked.options)
+    listed = f"<ul>{answers}</ul>" if asked.options else f"<p>{escape(_range(asked))}</p>"
+    return (
+        f'<div style="border-left:5px solid {INK};background:{PAPER};color:#1c2430;padding:.6em .95em;border-radius:0 6px 6px 0;max-width:46em;'
+        'font-size:14px;line-height:1.5;font-family:system-ui,-apple-system,Segoe UI,sans-serif">'
+        f"<strong>Predict</strong>{markdown_to_html(asked.question)}{listed}"
+        f"<details><summary>Open this when you have made your guess</summary>"
+        f"<p>It is: <strong>{escape(asked.in_words(asked.right))}</strong></p>{markdown_to_html(asked.explanation)}</details></div>"
+    )
+
+
+def as_text(asked: Prediction) -> str:
+    """The same for a reader without pictures: the explanation stands at the end."""
+    listed = [f"  ( ) {option}" for option in asked.options] or [f"  {_range(asked)}"]
+    said = f"Make your guess before you read on. It is: {asked.in_words(asked.right)}"
+    return "\n".join(
+        ["Predict", inspect.cleandoc(asked.question), *listed, "", said, inspect.cleandoc(asked.explanation)]
+    )
+
+
+def _range(asked: Prediction) -> str:
+    return f"a number from {asked.in_words(asked.low)} to {asked.in_words(asked.high)}"
